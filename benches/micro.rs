@@ -13,8 +13,8 @@ use divan::{Bencher, black_box};
 use generate::Shape;
 use pisess::agents::row::RowOptions;
 use pisess::json::Scanner;
-use pisess::load::{Options, load};
-use pisess::ops::tree::{Filter, draw};
+use pisess::load::{LoadOptions, load};
+use pisess::ops::tree::{Filter, build_view};
 use pisess::session::Session;
 use pisess::store::ReadAt;
 
@@ -36,14 +36,14 @@ fn made(shape: Shape, entries: u32) -> Vec<u8> {
     bytes
 }
 
-fn with_rows() -> Options {
-    Options {
+fn with_rows() -> LoadOptions {
+    LoadOptions {
         rows: Some(RowOptions::default()),
-        ..Options::default()
+        ..LoadOptions::default()
     }
 }
 
-fn loaded(bytes: &dyn ReadAt, options: &Options) -> Session {
+fn loaded(bytes: &dyn ReadAt, options: &LoadOptions) -> Session {
     load(bytes, options).expect("the generator makes sessions")
 }
 
@@ -76,7 +76,7 @@ fn envelopes(bencher: Bencher) {
     let bytes = turns();
     bencher
         .counter(BytesCount::new(bytes.len()))
-        .bench(|| loaded(black_box(&bytes), &Options::default()));
+        .bench(|| loaded(black_box(&bytes), &LoadOptions::default()));
 }
 
 /// Loads rows, too.
@@ -94,19 +94,19 @@ fn index(bencher: Bencher) {
     let bytes = chain();
     bencher
         .counter(ItemsCount::new(50_000_usize))
-        .bench(|| loaded(black_box(&bytes), &Options::default()));
+        .bench(|| loaded(black_box(&bytes), &LoadOptions::default()));
 }
 
 /// Looks up every id.
 #[divan::bench]
 fn find(bencher: Bencher) {
-    let session = loaded(&chain(), &Options::default());
+    let session = loaded(&chain(), &LoadOptions::default());
     bencher
         .counter(ItemsCount::new(session.entries.len()))
         .bench(|| {
             session
-                .all()
-                .filter(|&ix| session.find(&session.id(ix)) == Some(ix))
+                .entry_indexes()
+                .filter(|&ix| session.find_entry(&session.id(ix)) == Some(ix))
                 .count()
         });
 }
@@ -118,8 +118,8 @@ fn layout(bencher: Bencher) {
     bencher
         .counter(ItemsCount::new(session.entries.len()))
         .bench(|| {
-            draw(black_box(&session), session.leaf, Filter::Default, "")
-                .places
+            build_view(black_box(&session), session.leaf, Filter::Default, "")
+                .tree_rows
                 .len()
         });
 }

@@ -5,13 +5,13 @@
 //! for changes ([`ops`]); [`run`] is the whole command line as a function of its inputs.
 //!
 //! ```
-//! use pisess::load::{load, Options};
+//! use pisess::load::{LoadOptions, load};
 //!
 //! let file = concat!(
 //!     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#, "\n",
 //!     r#"{"type":"message","id":"aaaa1111","parentId":null,"message":{"role":"user","content":"hi"}}"#, "\n",
 //! );
-//! let session = load(&file.as_bytes().to_vec(), &Options::default())?;
+//! let session = load(&file.as_bytes().to_vec(), &LoadOptions::default())?;
 //! assert_eq!(session.id(session.leaf.unwrap()), "aaaa1111");
 //! # Ok::<(), pisess::load::LoadError>(())
 //! ```
@@ -28,4 +28,4 @@ mod cli;
 mod commands;
 
 pub use cli::guide;
-pub use commands::{command, groups, guides, run};
+pub use commands::{build_cli, command_groups, command_guides, run};

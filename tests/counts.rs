@@ -12,13 +12,13 @@ use pisess::agents::prepare::{BRANCH_BUDGET, FirstKept};
 use pisess::agents::prompt::Instructions;
 use pisess::agents::row::RowOptions;
 use pisess::json::Raw;
-use pisess::load::{Options, load};
+use pisess::load::{LoadOptions, load};
 use pisess::ops::IdSource;
-use pisess::ops::check::{Place, check};
+use pisess::ops::check::{SessionLocation, check_session};
 use pisess::ops::fork::{ForkOptions, fork};
-use pisess::ops::redact::{left_over, redact};
-use pisess::ops::show::parts;
-use pisess::ops::tree::{Filter, draw};
+use pisess::ops::redact::{find_remaining, redact_session};
+use pisess::ops::show::entry_parts;
+use pisess::ops::tree::{Filter, build_view};
 use pisess::redact::Redactor;
 use pisess::session::Session;
 use pisess::session::read::entry_reader::EntryReader;
@@ -77,10 +77,10 @@ fn made(shape: Shape, entries: u32) -> Vec<u8> {
     bytes
 }
 
-fn with_rows() -> Options {
-    Options {
+fn with_rows() -> LoadOptions {
+    LoadOptions {
         rows: Some(RowOptions::default()),
-        ..Options::default()
+        ..LoadOptions::default()
     }
 }
 
@@ -102,8 +102,8 @@ fn an_entry_takes_at_most_120_bytes() {
         .map(|bytes| {
             peak(|| {
                 let session = load(&bytes, &with_rows()).unwrap();
-                draw(&session, session.leaf, Filter::Default, "")
-                    .places
+                build_view(&session, session.leaf, Filter::Default, "")
+                    .tree_rows
                     .len()
             })
         });
@@ -125,9 +125,11 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
     let bytes = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n{line}\n")
         .into_bytes();
     let loaded = peak(|| load(&bytes, &with_rows()).unwrap());
-    let checked = peak(|| check(&bytes, &Options::default(), &Place::default()).unwrap());
+    let checked = peak(|| {
+        check_session(&bytes, &LoadOptions::default(), &SessionLocation::default()).unwrap()
+    });
     let forked = peak(|| {
-        let session = load(&bytes, &Options::default()).unwrap();
+        let session = load(&bytes, &LoadOptions::default()).unwrap();
         let reader = EntryReader::new(&session, &bytes);
         let mut candidates = || "b".to_owned();
         let mut fresh = IdSource::new(0, &mut candidates);
@@ -201,8 +203,8 @@ fn secrets_on_a_line(count: usize) -> Vec<u8> {
 fn redacted(session: &Vec<u8>) -> usize {
     let mut redactor = Redactor::default();
     let mut copy = Vec::new();
-    let mut report = redact(session, &mut redactor, 1, Some(&mut copy)).unwrap();
-    let left = left_over(&copy, &mut redactor, &mut report, 1).unwrap();
+    let mut report = redact_session(session, &mut redactor, 1, Some(&mut copy)).unwrap();
+    let left = find_remaining(&copy, &mut redactor, &mut report, 1).unwrap();
     assert!(left.is_empty());
     report.found.len()
 }
@@ -253,7 +255,12 @@ fn deep_chains_and_deep_values_need_no_stack() {
     let run = || {
         for shape in [Shape::Chain, Shape::Comb, Shape::Fan] {
             let session = load(&made(shape, 50_000), &with_rows()).unwrap();
-            assert!(draw(&session, session.leaf, Filter::All, "").places.len() >= 50_000);
+            assert!(
+                build_view(&session, session.leaf, Filter::All, "")
+                    .tree_rows
+                    .len()
+                    >= 50_000
+            );
         }
         let deep = format!(
             "{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{{\"type\":\"custom\",\"id\":\"a\",\"data\":{}{}}}\n",
@@ -371,16 +378,20 @@ const READS: &[(&str, Reads)] = &[
         session
             .path(session.leaf)
             .into_iter()
-            .try_for_each(|ix| reader.line(ix).map(drop))
+            .try_for_each(|ix| reader.read_line(ix).map(drop))
     }),
     ("path, from the leaf", |session, reader| {
         session
-            .upwards(session.leaf)
-            .try_for_each(|ix| reader.line(ix).map(drop))
+            .ancestors(session.leaf)
+            .try_for_each(|ix| reader.read_line(ix).map(drop))
     }),
     ("show", |session, reader| {
         let kind = |ix| session.entry(ix).kind;
-        let show = |ix| reader.with_line(ix, |line| drop(parts(Raw::checked(line), kind(ix))));
+        let show = |ix| {
+            reader.with_line(ix, |line| {
+                drop(entry_parts(Raw::from_checked(line), kind(ix)))
+            })
+        };
         session.path(session.leaf).into_iter().try_for_each(show)
     }),
     ("compact --prepare", |session, reader| {
@@ -388,7 +399,7 @@ const READS: &[(&str, Reads)] = &[
         let Some(prepared) =
             session
                 .agent()
-                .prepare_compaction(&path, reader, FirstKept::Within(20_000))?
+                .prepare_compaction(&path, reader, FirstKept::RecentTokens(20_000))?
         else {
             return Ok(());
         };
@@ -397,11 +408,11 @@ const READS: &[(&str, Reads)] = &[
     ("summarize --prepare", |session, reader| {
         session
             .agent()
-            .prepare_branch(&session.path(session.leaf), reader, BRANCH_BUDGET)
+            .prepare_branch_summary(&session.path(session.leaf), reader, BRANCH_BUDGET)
             .map(drop)
     }),
     ("branches", |session, reader| {
-        let tips: Vec<_> = session.all().collect();
+        let tips: Vec<_> = session.entry_indexes().collect();
         session.agent().estimate_contexts(&tips, reader).map(drop)
     }),
 ];
@@ -451,7 +462,7 @@ fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
                 bytes: reordered(&bytes, sign, by),
                 read: AtomicU64::new(0),
             };
-            let session = load(&file, &Options::default()).unwrap();
+            let session = load(&file, &LoadOptions::default()).unwrap();
             assert!(
                 file.read.load(Ordering::Relaxed) < 2 * file.len() + (1 << 18),
                 "loading {order}"

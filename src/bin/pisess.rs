@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let stdout_file = os::stdout_file();
     let unbuffered: Box<dyn Write + Send> = match &stdout_file {
         Some(file) => Box::new(file),
-        None => os::other_stdout(),
+        None => os::fallback_stdout(),
     };
     let mut out = BufWriter::with_capacity(64 * 1024, unbuffered);
     // This opens several files, and a small session needs no second thread.

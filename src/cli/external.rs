@@ -3,7 +3,7 @@
 //! Only absolute directories on the PATH are searched. An empty or relative one depends on the
 //! current directory, which may belong to anyone.
 
-use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
 use std::collections::BTreeMap;
 use std::env::{consts::EXE_SUFFIX, split_paths};
 use std::ffi::OsString;
@@ -11,10 +11,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The hint that points to the list of commands.
-pub const LOOK: &str = "see `pisess --help`";
+pub const HELP_HINT: &str = "see `pisess --help`";
 
 /// Commands of pisess, and the verbs of other tools that correspond to each.
-const FROM_ELSEWHERE: [(&str, &[&str]); 30] = [
+const FOREIGN_VERBS: [(&str, &[&str]); 30] = [
     ("append", &["commit"]),
     ("append --name NAME", &["name", "rename"]),
     ("archive", &["delete", "remove", "rm"]),
@@ -48,58 +48,58 @@ const FROM_ELSEWHERE: [(&str, &[&str]); 30] = [
 ];
 
 /// Verbs for what only the agents do.
-const OF_AGENTS: [&str; 3] = ["continue", "open", "resume"];
+const AGENT_VERBS: [&str; 3] = ["continue", "open", "resume"];
 
 const PREFIX: &str = "pisess-";
 
-pub fn run(
+pub fn run_external(
     name: &str,
     arguments: &[OsString],
     command: clap::Command,
     ui: &mut Ui,
 ) -> Result<u8, Failure> {
     let found = Some(name)
-        .filter(|name| is_name(name))
-        .and_then(|name| find(name, ui));
+        .filter(|name| is_command_name(name))
+        .and_then(|name| find_program(name, ui));
     let Some(program) = found else {
-        return Err(unknown(name, &built_in(command), ui));
+        return Err(unknown_command(name, &with_help_command(command), ui));
     };
     ui.flush()?;
     (ui.world.run_program)(&program, arguments).map_err(|error| {
-        let failure = Failure::cannot(format_args!("cannot run {}: {error}", program.display()));
+        let failure = Failure::invalid(format_args!("cannot run {}: {error}", program.display()));
         match error.kind() {
-            ErrorKind::NotFound => failure.hint("its first line may name a missing program"),
+            ErrorKind::NotFound => failure.with_hint("its first line may name a missing program"),
             _ => failure,
         }
     })
 }
 
 /// Lists the built-in commands with their summaries, then the external ones with their paths.
-pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
-    let command = built_in(command);
+pub fn list_commands(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
+    let command = with_help_command(command);
     let mut table = Table::new([Column::text(""); 2]);
     for verb in command.get_subcommands() {
         let summary = verb
             .get_about()
             .map(ToString::to_string)
             .unwrap_or_default();
-        table.texts([verb.get_name().to_owned(), summary]);
+        table.add_text_row([verb.get_name().to_owned(), summary]);
     }
-    for (name, path) in programs(&command, ui) {
-        table.texts([name, visible(&path.to_string_lossy())]);
+    for (name, path) in find_programs(&command, ui) {
+        table.add_text_row([name, to_visible(&path.to_string_lossy())]);
     }
     table.print(ui)?;
     Ok(Exit::Done)
 }
 
 /// Returns the command line of pisess with its built-in commands.
-fn built_in(mut command: clap::Command) -> clap::Command {
+fn with_help_command(mut command: clap::Command) -> clap::Command {
     // Adds the `help` command.
     command.build();
     command
 }
 
-fn is_name(name: &str) -> bool {
+fn is_command_name(name: &str) -> bool {
     !name.is_empty()
         && name
             .bytes()
@@ -107,16 +107,16 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Returns the directories to search, in order.
-fn folders(ui: &Ui) -> Vec<PathBuf> {
-    let path = ui.env("PATH").unwrap_or_default();
+fn path_folders(ui: &Ui) -> Vec<PathBuf> {
+    let path = ui.env_var("PATH").unwrap_or_default();
     split_paths(&path)
         .filter(|folder| folder.is_absolute())
         .collect()
 }
 
-fn find(name: &str, ui: &Ui) -> Option<PathBuf> {
+fn find_program(name: &str, ui: &Ui) -> Option<PathBuf> {
     let file = format!("{PREFIX}{name}{EXE_SUFFIX}");
-    folders(ui)
+    path_folders(ui)
         .into_iter()
         .map(|folder| folder.join(&file))
         .find(|path| is_executable(path))
@@ -124,17 +124,17 @@ fn find(name: &str, ui: &Ui) -> Option<PathBuf> {
 
 /// Returns the external commands by name, each with the first path found; omits those that cannot
 /// be called.
-fn programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> {
+fn find_programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> {
     let mut programs = BTreeMap::new();
-    for folder in folders(ui) {
+    for folder in path_folders(ui) {
         // A directory that is missing or unreadable has no commands.
         for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let file_name = file.file_name();
             let name = file_name
                 .to_str()
                 .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXE_SUFFIX));
-            let Some(name) =
-                name.filter(|name| is_name(name) && command.find_subcommand(name).is_none())
+            let Some(name) = name
+                .filter(|name| is_command_name(name) && command.find_subcommand(name).is_none())
             else {
                 continue;
             };
@@ -164,7 +164,7 @@ fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     let built_in = command
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned());
-    let known_names = built_in.chain(programs(command, ui).into_keys());
+    let known_names = built_in.chain(find_programs(command, ui).into_keys());
     let mut similar = Vec::new();
     for known in known_names {
         let distance = strsim::osa_distance(name, &known);
@@ -178,19 +178,19 @@ fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
 }
 
 /// Returns the error for an unknown command, suggesting similar ones.
-fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
-    let near = match FROM_ELSEWHERE
+fn unknown_command(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
+    let suggestions = match FOREIGN_VERBS
         .iter()
         .find(|(_, words)| words.contains(&name))
     {
         Some((command, _)) => vec![(*command).to_owned()],
         None => similar_names(name, command, ui),
     };
-    let near: Vec<_> = near
+    let near: Vec<_> = suggestions
         .into_iter()
         .map(|known| format!("`pisess {known}`"))
         .collect();
-    let hint = if OF_AGENTS.contains(&name) {
+    let hint = if AGENT_VERBS.contains(&name) {
         "the agents open sessions: `pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME` prints the FILE"
             .to_owned()
     } else if !near.is_empty() {
@@ -200,10 +200,10 @@ fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
     } else {
         "`pisess --list` lists all commands".to_owned()
     };
-    let sought = if is_name(name) {
+    let not_on_path = if is_command_name(name) {
         format!(", and no {PREFIX}{name} is on the PATH")
     } else {
         String::new()
     };
-    Failure::usage(format_args!("there is no command {name:?}{sought}")).hint(hint)
+    Failure::usage_error(format_args!("there is no command {name:?}{not_on_path}")).with_hint(hint)
 }

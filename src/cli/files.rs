@@ -13,18 +13,18 @@ use std::path::{Path, PathBuf};
 
 impl<'w> Ui<'w> {
     /// Returns the absolute path, with symbolic links resolved as far as the path exists.
-    pub fn absolute(&self, path: &Path) -> PathBuf {
+    pub fn resolve_path(&self, path: &Path) -> PathBuf {
         let path = self.world.folder.join(path);
         OnDisk.real(&path)
     }
 
     /// Returns a function that checks whether a file is standard output.
-    pub fn stdout_is(&self) -> &'w (dyn Fn(&File) -> bool + Sync) {
+    pub fn stdout_predicate(&self) -> &'w (dyn Fn(&File) -> bool + Sync) {
         self.world.stdout_is
     }
 
     /// Prints a range of bytes of a source.
-    pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
+    pub fn print_range(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
         match self.stdout_file()? {
             Some(file) => send_range(source, range, file),
             None => copy_range(source, range, self.stdout()),
@@ -33,7 +33,7 @@ impl<'w> Ui<'w> {
 
     /// Prints pieces of a source, with commas between them. Returns whether standard output is a
     /// file or a pipe; otherwise, prints nothing.
-    pub fn send_pieces<'p>(
+    pub fn try_print_pieces<'p>(
         &mut self,
         source: &dyn ReadAt,
         pieces: impl Iterator<Item = Piece<'p>> + Send,
@@ -44,21 +44,21 @@ impl<'w> Ui<'w> {
         let workers = if is_small(source.len()) {
             1
         } else {
-            self.processors()
+            self.processor_count()
         };
         send_pieces(source, pieces, b",", workers, file).map(|()| true)
     }
 
     /// Does `work` on all processors, and passes the results to `take` in the order of the items.
     /// Progress is shown.
-    pub fn parallel<I: Send, T: Send>(
+    pub fn map_in_parallel<I: Send, T: Send>(
         &mut self,
         items: Vec<I>,
         work: impl Fn(I) -> T + Sync,
         mut take: impl FnMut(&mut Self, T),
     ) {
-        let progress = self.progress(items.len());
-        let workers = self.processors().min(items.len()).max(1);
+        let progress = self.start_progress(items.len());
+        let workers = self.processor_count().min(items.len()).max(1);
         let work_and_advance = |item| {
             let result = work(item);
             progress.advance();
@@ -73,10 +73,10 @@ impl<'w> Ui<'w> {
 
     /// Prints the warnings of a successful commit. One about lines that may be missing makes the
     /// exit code 4.
-    pub fn warn_of(&mut self, committed: &Committed) {
+    pub fn report_commit_warnings(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
             if warning.is_loss() {
-                self.error(&warning.to_string())
+                self.print_error(&warning.to_string())
             } else {
                 self.warn(&warning.to_string())
             }

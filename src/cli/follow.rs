@@ -3,7 +3,7 @@
 
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::process::pipes::is_closed;
+use crate::cli::process::pipes::has_no_reader;
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use notify::event::{CreateKind, ModifyKind};
@@ -16,39 +16,39 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Changes within this time are read together.
-const TOGETHER: Duration = Duration::from_millis(20);
+const BATCH_DELAY: Duration = Duration::from_millis(20);
 /// How often all files are looked at: the system may not report a change, as on a network file
 /// system.
-const WATCHED: Duration = Duration::from_secs(1);
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// The same where the system reports no changes at all.
-const POLLED: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41
 /// of the time.
 const PAUSE_RATIO: u32 = 40;
 
 /// The files that may have changed.
 #[derive(Default)]
-pub enum Changed {
+pub enum ChangedFiles {
     #[default]
     Any,
     /// Sessions with these names, and new directories.
     Named(HashSet<OsString>),
 }
 
-impl Changed {
+impl ChangedFiles {
     /// Whether the file at a path may have changed.
-    pub fn has(&self, path: &Path) -> bool {
+    pub fn may_include(&self, path: &Path) -> bool {
         match self {
-            Changed::Any => true,
-            Changed::Named(names) => path.file_name().is_some_and(|name| names.contains(name)),
+            ChangedFiles::Any => true,
+            ChangedFiles::Named(names) => path.file_name().is_some_and(|name| names.contains(name)),
         }
     }
 
     /// Whether there may be files with other names than these.
-    pub fn has_others(&self, known: &HashSet<OsString>) -> bool {
+    pub fn may_include_others(&self, known: &HashSet<OsString>) -> bool {
         match self {
-            Changed::Any => true,
-            Changed::Named(names) => !names.is_subset(known),
+            ChangedFiles::Any => true,
+            ChangedFiles::Named(names) => !names.is_subset(known),
         }
     }
 }
@@ -57,17 +57,19 @@ impl Changed {
 /// may have changed, and returns which. The system reports changes where it can, also of what a
 /// link leads to in the same directory; otherwise all files are looked at now and then. The
 /// function fails if standard output was closed meanwhile, which ends the command successfully.
-pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Changed, Failure> + use<> {
+pub fn watch_files(
+    paths: &[PathBuf],
+) -> impl FnMut(&mut Ui) -> Result<ChangedFiles, Failure> + use<> {
     let (sender, names) = channel();
-    let to = sender.clone();
+    let event_sender = sender.clone();
     let report = move |event: notify::Result<Event>| {
         for name in event
             .iter()
             .filter(|event| is_change(event))
-            .flat_map(named)
+            .flat_map(changed_names)
         {
             // The receiver exists as long as the watcher.
-            let _ = to.send(name);
+            let _ = event_sender.send(name);
         }
     };
     let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
@@ -75,38 +77,42 @@ pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Changed, Failur
             if path.is_dir() {
                 watcher.watch(path, RecursiveMode::Recursive)?;
             } else {
-                watcher.watch(folder_of(path), RecursiveMode::NonRecursive)?;
+                watcher.watch(parent_folder(path), RecursiveMode::NonRecursive)?;
             }
         }
         Ok(watcher)
     });
     // When the changes reported last were handed out.
-    let mut reported = Instant::now();
+    let mut last_report = Instant::now();
     move |ui| {
         // Keeps the channel open without a watcher.
         let _open = &sender;
         ui.flush()?;
-        let shortest = if watcher.is_ok() { WATCHED } else { POLLED };
-        let changed = match names.recv_timeout(shortest.max(reported.elapsed() * PAUSE_RATIO)) {
+        let interval = if watcher.is_ok() {
+            WATCH_INTERVAL
+        } else {
+            POLL_INTERVAL
+        };
+        let changed = match names.recv_timeout(interval.max(last_report.elapsed() * PAUSE_RATIO)) {
             Ok(first) => {
-                std::thread::sleep(TOGETHER);
-                Changed::Named(std::iter::once(first).chain(names.try_iter()).collect())
+                std::thread::sleep(BATCH_DELAY);
+                ChangedFiles::Named(std::iter::once(first).chain(names.try_iter()).collect())
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Changed::Any,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => ChangedFiles::Any,
         };
         if ui
             .stdout_file()
-            .map_err(Failure::output)?
-            .is_some_and(is_closed)
+            .map_err(Failure::from_stdout_error)?
+            .is_some_and(has_no_reader)
         {
-            return Err(Failure::output(io::ErrorKind::BrokenPipe.into()));
+            return Err(Failure::from_stdout_error(io::ErrorKind::BrokenPipe.into()));
         }
-        reported = Instant::now();
+        last_report = Instant::now();
         Ok(changed)
     }
 }
 
-pub fn folder_of(path: &Path) -> &Path {
+pub fn parent_folder(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| *folder != Path::new(""))
         .unwrap_or(Path::new("."))
@@ -121,7 +127,7 @@ fn is_change(event: &Event) -> bool {
 }
 
 /// Returns the names of sessions in an event, and of new directories.
-fn named(event: &Event) -> impl Iterator<Item = OsString> {
+fn changed_names(event: &Event) -> impl Iterator<Item = OsString> {
     let is_folder =
         matches!(event.kind, EventKind::Create(CreateKind::Folder)) || event.need_rescan();
     let names = event.paths.iter().filter_map(|path| path.file_name());
@@ -136,29 +142,29 @@ pub struct FollowedSession {
     pub open: OpenSession,
     pub path: PathBuf,
     /// The file as it was read; `None` if the session must be loaded again.
-    seen: Option<Snapshot>,
+    snapshot: Option<Snapshot>,
     /// The ids of the entries that there were, if the file was replaced.
-    known: Option<HashSet<Vec<u8>>>,
+    known_ids: Option<HashSet<Vec<u8>>>,
     /// What was reported last about the file.
-    trouble: Option<String>,
+    last_trouble: Option<String>,
 }
 
 impl FollowedSession {
     /// Follows a session from where it was read. It must have been opened without a last line that
     /// is not whole.
-    pub fn of(open: OpenSession) -> Result<FollowedSession, Failure> {
+    pub fn from_open(open: OpenSession) -> Result<FollowedSession, Failure> {
         let file = open
             .input
             .file()
-            .ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
+            .ok_or_else(|| open.input.failure("a stream cannot be followed"))?;
         let path = file.path().to_owned();
         let seen = Some(file.snapshot().clone());
         Ok(FollowedSession {
             open,
             path,
-            seen,
-            known: None,
-            trouble: None,
+            snapshot: seen,
+            known_ids: None,
+            last_trouble: None,
         })
     }
 
@@ -166,21 +172,21 @@ impl FollowedSession {
     /// replaced or truncated, these are the entries with ids that were not there before. A file
     /// that cannot be read is reported once, and waited for.
     pub fn new_entries(&mut self, ui: &mut Ui) -> Vec<EntryIx> {
-        let (entries, trouble) = match self.read(ui) {
+        let (entries, trouble) = match self.read_new_entries(ui) {
             Ok(entries) => (entries, None),
-            Err(failure) => (Vec::new(), Some(failure.line())),
+            Err(failure) => (Vec::new(), Some(failure.to_line())),
         };
-        if trouble != self.trouble
+        if trouble != self.last_trouble
             && let Some(trouble) = &trouble
         {
             ui.warn(&format!("{trouble}; waiting for it"));
         }
-        self.trouble = trouble;
+        self.last_trouble = trouble;
         entries
     }
 
-    fn read(&mut self, ui: &mut Ui) -> Result<Vec<EntryIx>, Failure> {
-        let changed = match &self.seen {
+    fn read_new_entries(&mut self, ui: &mut Ui) -> Result<Vec<EntryIx>, Failure> {
+        let changed = match &self.snapshot {
             Some(seen) => seen.look(&self.path)?,
             None => Some(SessionFile::open(&self.path)?),
         };
@@ -188,36 +194,36 @@ impl FollowedSession {
             return Ok(Vec::new());
         };
         let has_grown = self
-            .seen
+            .snapshot
             .as_ref()
             .map_or(Ok(false), |seen| seen.is_start_of(&file))?;
         let seen = file.snapshot().clone();
-        let input = self.open.input.reopened(file);
-        let from = self.open.session.entries.len();
+        let input = self.open.input.with_file(file);
+        let old_count = self.open.session.entries.len();
         let mut entries: Vec<_>;
-        if has_grown && self.open.grow(&input)? {
+        if has_grown && self.open.append_new_entries(&input)? {
             self.open.input = input;
-            entries = self.open.session.all().skip(from).collect();
+            entries = self.open.session.entry_indexes().skip(old_count).collect();
         } else {
             let session = &self.open.session;
             let ids = session
-                .all()
-                .take(from)
+                .entry_indexes()
+                .take(old_count)
                 .map(|ix| session.id(ix).as_bytes().to_vec());
-            self.known.get_or_insert_default().extend(ids);
+            self.known_ids.get_or_insert_default().extend(ids);
             // Until it is loaded again, nothing can be appended.
-            self.seen = None;
-            let open = self.open.reloaded(input)?;
+            self.snapshot = None;
+            let open = self.open.reload_from(input)?;
             if open.session.header.id != self.open.session.header.id {
                 ui.warn(&format!("{}: this is another session now", open.input.name));
-                self.known = None;
+                self.known_ids = None;
             }
             self.open = open;
-            entries = self.open.session.all().collect();
+            entries = self.open.session.entry_indexes().collect();
         }
-        self.seen = Some(seen);
+        self.snapshot = Some(seen);
         let session = &self.open.session;
-        if let Some(known) = &mut self.known {
+        if let Some(known) = &mut self.known_ids {
             entries.retain(|&ix| known.insert(session.id(ix).as_bytes().to_vec()));
         }
         Ok(entries)

@@ -1,59 +1,60 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
-use crate::cli::named::{self, name_in};
-use crate::cli::output::{Failure, Ui, visible};
-use crate::import::{self, Origin, Survey, Target, write};
-use crate::load::names::{Known, NameError, choose};
+use crate::cli::named::{self, name_argument};
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::import::{self, ImportTarget, Origin, Survey, write_converted_session};
+use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::session::dialect::Dialect;
 use pisess_store::{self as store, FoundFile, Reach, SessionFile, Spooled};
 use std::path::{Path, PathBuf};
 
 /// Reads a source. Returns `None` if another agent wrote the file, or none.
-pub fn survey(path: &Path) -> Result<Option<Survey>, Failure> {
+pub fn survey_file(path: &Path) -> Result<Option<Survey>, Failure> {
     let file = SessionFile::open(path)?;
-    let failed = |error| Failure::reading(&visible(&path.to_string_lossy()), error);
+    let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
     let origin = Origin::detect(&file).map_err(failed)?;
     origin
-        .map(|origin| import::survey(&file, origin, path))
+        .map(|origin| import::survey_source(&file, origin, path))
         .transpose()
         .map_err(failed)
 }
 
 /// Returns what a file contains, and the session of pi that it would become. Returns `None` if
 /// another agent wrote it, or none.
-pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
-    let Some(survey) = survey(path)? else {
+pub fn convert_file(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
+    let Some(survey) = survey_file(path)? else {
         return Ok(None);
     };
     let file = SessionFile::open(path)?;
-    let id = survey.session_id(Dialect::Pi, 0);
-    let target = Target {
+    let id = survey.derive_session_id(Dialect::Pi, 0);
+    let target = ImportTarget {
         agent: Dialect::Pi,
         id: &id,
-        source: path,
-        earlier: &[],
+        source_path: path,
+        earlier_ends: &[],
     };
     let cwd = survey.cwd.clone().unwrap_or_default();
-    let copy =
-        store::spool_written(&mut |out| write(&file, &survey, &target, &cwd, out).map(drop))?;
+    let copy = store::spool_written(&mut |out| {
+        write_converted_session(&file, &survey, &target, &cwd, out).map(drop)
+    })?;
     Ok(Some((survey, copy)))
 }
 
 /// Returns the directories of an agent that may contain sessions: in the directory of its
 /// environment variable, else in its directory below the home directory.
-fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
+fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
     let (variable, default_name, subfolders): (_, _, &[&str]) = match origin {
         Origin::Claude => ("CLAUDE_CONFIG_DIR", ".claude", &["projects"]),
         Origin::Codex => ("CODEX_HOME", ".codex", &["sessions", "archived_sessions"]),
     };
-    let root = match ui.env(variable) {
+    let root = match ui.env_var(variable) {
         Some(root) if !root.is_empty() => PathBuf::from(root),
         _ => match ui.home() {
             Some(home) => Path::new(&home).join(default_name),
             None => return Vec::new(),
         },
     };
-    let root = ui.folder().join(root);
+    let root = ui.current_folder().join(root);
     let mut folders = Vec::new();
     for name in subfolders {
         let folder = root.join(name);
@@ -66,8 +67,8 @@ fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
 
 /// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories
 /// that cannot be read.
-pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
-    let found = store::find(&folders(origin, ui), Reach::Whole);
+pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
+    let found = store::find(&session_folders(origin, ui), Reach::Whole);
     for trouble in &found.troubles {
         ui.warn(&trouble.text);
     }
@@ -79,19 +80,23 @@ pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
 }
 
 /// The hint for a path that does not exist.
-const MISSING: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
+const MISSING_PATH_HINT: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
 /// Returns the files that arguments name: paths, directories, and ids or names of sessions; then
 /// why arguments name none, and the directories below them that cannot be read.
-pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
+pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let mut paths = Vec::new();
     let mut failures = Vec::new();
     for argument in arguments {
-        match name_in(argument) {
+        match name_argument(argument) {
             None => paths.push(argument.clone()),
-            Some(name) => match named(name, ui) {
+            Some(name) => match find_by_name(name, ui) {
                 Ok(path) => paths.push(path),
-                Err(error) => failures.push(Failure::cannot(&error).hint(hint(&error)).path(name)),
+                Err(error) => failures.push(
+                    Failure::invalid(&error)
+                        .with_hint(name_hint(&error))
+                        .with_path(name),
+                ),
             },
         }
     }
@@ -103,10 +108,10 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
         .collect();
     paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
-    let unread = named::failures(found.troubles, true, ui).into_iter();
+    let unread = named::search_failures(found.troubles, true, ui).into_iter();
     failures.extend(unread.map(|failure| {
-        if failure.is_missing {
-            failure.hint(MISSING)
+        if failure.is_missing_file {
+            failure.with_hint(MISSING_PATH_HINT)
         } else {
             failure
         }
@@ -114,7 +119,7 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
     (found.files, failures)
 }
 
-fn hint(error: &NameError) -> String {
+fn name_hint(error: &NameError) -> String {
     match error {
         NameError::Ambiguous { candidates, .. } => {
             let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
@@ -125,34 +130,38 @@ fn hint(error: &NameError) -> String {
     }
 }
 
-/// Returns the session that a name identifies. Files are named after ids, so that names given by the
-/// user are looked for only if no id matches.
-fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
-    let mut files = foreign(Origin::Claude, ui);
-    files.extend(foreign(Origin::Codex, ui));
+/// Returns the session that a name identifies. Files are named after ids, so that names given by
+/// the user are looked for only if no id matches.
+fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
+    let mut files = find_foreign_sessions(Origin::Claude, ui);
+    files.extend(find_foreign_sessions(Origin::Codex, ui));
     let mut by_id = Vec::new();
     for file in &files {
-        by_id.push(Known {
-            id: id_in(&file.path),
+        by_id.push(SessionCandidate {
+            id: id_from_file_name(&file.path),
             path: file.path.clone(),
             name: None,
         });
     }
     let by_name = || {
         let mut known = Vec::new();
-        ui.parallel(files, |file| titled(&file), |_, read| known.extend(read));
+        ui.map_in_parallel(
+            files,
+            |file| read_known(&file),
+            |_, read| known.extend(read),
+        );
         known
     };
-    choose(
+    choose_session(
         name,
         [by_id].into_iter().chain(std::iter::once_with(by_name)),
     )
 }
 
-fn titled(file: &FoundFile) -> Option<Known> {
-    let survey = survey(&file.path).ok()??;
+fn read_known(file: &FoundFile) -> Option<SessionCandidate> {
+    let survey = survey_file(&file.path).ok()??;
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());
-    Some(Known {
+    Some(SessionCandidate {
         path: file.path.clone(),
         id: survey.id,
         name,
@@ -160,7 +169,7 @@ fn titled(file: &FoundFile) -> Option<Known> {
 }
 
 /// Returns the id in the name of a file: of Codex's `rollout-TIME-ID.jsonl`, what follows the time.
-fn id_in(path: &Path) -> String {
+fn id_from_file_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let id = stem
         .strip_prefix("rollout-")

@@ -375,25 +375,26 @@ impl Guide {
         }
     }
 
-    pub(crate) const fn found(self, found: &'static str) -> Guide {
+    pub(crate) const fn with_found(self, found: &'static str) -> Guide {
         Guide {
             found: Some(found),
             ..self
         }
     }
 
-    /// For a command that resolves references with `OpenSession::entry` or `resolve_entry`.
-    pub(crate) const fn of_conversation(self) -> Guide {
+    /// For a command that resolves references with `OpenSession::entry` or
+    /// `resolve_in_conversation`.
+    pub(crate) const fn with_conversation_refs(self) -> Guide {
         Guide {
             is_of_conversation: true,
             ..self
         }
     }
 
-    /// Returns the exit codes of the command: 1 only if the command says what it means, and those of
-    /// writing only if it writes.
+    /// Returns the exit codes of the command: 1 only if the command says what it means, and those
+    /// of writing only if it writes.
     pub fn exit_codes(&self, command: &Command) -> Vec<GuideRow> {
-        let writes = writes(command);
+        let writes = writes_files(command);
         let mut codes = Vec::new();
         for (code, meaning) in EXIT_CODES {
             match (code, self.found) {
@@ -407,16 +408,16 @@ impl Guide {
     }
 
     /// Returns the end of the command's long help.
-    pub fn help(&self, command: &Command) -> String {
+    pub fn command_help(&self, command: &Command) -> String {
         let mut text = String::from("Examples:\n");
         for example in self.examples {
             text += &format!(
                 "  # {}\n  {}\n\n",
                 example.what,
-                folded(example.line, HELP_COLUMNS - 2)
+                fold_line(example.line, HELP_COLUMNS - 2)
             );
         }
-        if refers(command) {
+        if takes_reference(command) {
             let leaf = if self.is_of_conversation {
                 "the last entry of the conversation"
             } else {
@@ -426,19 +427,19 @@ impl Guide {
                 "REF is @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3 or \
                  REF^{{user}}; see `pisess --help` for all forms."
             );
-            text += &format!("{}\n", indented(&forms, 0));
+            text += &format!("{}\n", indent_text(&forms, 0));
         }
-        text + "Exit codes:\n" + table(self.exit_codes(command)).trim_end()
+        text + "Exit codes:\n" + format_table(self.exit_codes(command)).trim_end()
     }
 }
 
 /// Whether a command changes files, and so may exit with 3 or 4.
-pub fn writes(command: &Command) -> bool {
+pub fn writes_files(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_id() == "dry_run")
 }
 
 /// Whether a command takes references.
-pub fn refers(command: &Command) -> bool {
+pub fn takes_reference(command: &Command) -> bool {
     let names = command
         .get_arguments()
         .filter_map(|arg| arg.get_value_names());
@@ -452,7 +453,7 @@ pub fn refers(command: &Command) -> bool {
 const HELP_COLUMNS: usize = 80;
 
 /// Returns a command line folded with backslashes, broken only at spaces outside quotes.
-fn folded(line: &str, columns: usize) -> String {
+fn fold_line(line: &str, columns: usize) -> String {
     let mut folded = String::new();
     let mut indent = 0;
     let mut rest = line;
@@ -469,23 +470,23 @@ fn folded(line: &str, columns: usize) -> String {
     folded + rest
 }
 
-/// Returns the offset of the last space outside quotes among the first `within` bytes.
-fn last_space(line: &str, within: usize) -> Option<usize> {
+/// Returns the offset of the last space outside quotes among the first `most_bytes` bytes.
+fn last_space(line: &str, most_bytes: usize) -> Option<usize> {
     let mut quote = None;
-    let mut last = None;
-    for (at, c) in line.char_indices().take_while(|&(at, _)| at <= within) {
+    let mut space = None;
+    for (at, c) in line.char_indices().take_while(|&(at, _)| at <= most_bytes) {
         match (c, quote) {
             ('\'' | '"', None) => quote = Some(c),
             (c, Some(open)) if c == open => quote = None,
-            (' ', None) => last = Some(at),
+            (' ', None) => space = Some(at),
             _ => {}
         }
     }
-    last
+    space
 }
 
 /// Returns the end of the long help of `pisess` itself.
-pub fn help() -> String {
+pub fn general_help() -> String {
     format!(
         "REF arguments name an entry in one of these forms:\n{}\n\
          SESSION is a path, - for standard input, or a name: `last` (the most recently\n\
@@ -494,53 +495,53 @@ pub fn help() -> String {
          `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
          {}.\n\n\
          Exit codes:\n{}",
-        table(REFERENCES),
-        topics().collect::<Vec<_>>().join(", "),
-        table(EXIT_CODES).trim_end()
+        format_table(REFERENCES),
+        topic_names().collect::<Vec<_>>().join(", "),
+        format_table(EXIT_CODES).trim_end()
     )
 }
 
 /// Returns the names of the topics.
-pub fn topics() -> impl Iterator<Item = &'static str> {
+pub fn topic_names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|section| section.name)
 }
 
 /// Returns the section with this name, as a text.
-pub fn topic(name: &str) -> Option<String> {
+pub fn topic_text(name: &str) -> Option<String> {
     let section = TOPICS.iter().find(|section| section.name == name)?;
     let mut text = format!("{}\n", section.title);
     for paragraph in section.paragraphs {
         let plain = paragraph.replace('`', "");
         text.push('\n');
-        text.push_str(&indented(&plain, 2));
+        text.push_str(&indent_text(&plain, 2));
     }
     Some(text)
 }
 
 /// Returns the end of the short help.
 pub fn short_help() -> String {
-    format!("Exit codes:\n{}", table(EXIT_CODES).trim_end())
+    format!("Exit codes:\n{}", format_table(EXIT_CODES).trim_end())
 }
 
 /// Returns rows as a text, indented.
-fn table(rows: impl IntoIterator<Item = GuideRow>) -> String {
-    let mut table = Table::new([Column::text(""), Column::text("").cut()]);
+fn format_table(rows: impl IntoIterator<Item = GuideRow>) -> String {
+    let mut table = Table::new([Column::text(""), Column::text("").allow_shrink()]);
     for (form, meaning) in rows {
-        table.texts([form.to_owned(), meaning.to_owned()]);
+        table.add_text_row([form.to_owned(), meaning.to_owned()]);
     }
     table
-        .wrapped(HELP_COLUMNS - 2)
+        .format_wrapped(HELP_COLUMNS - 2)
         .lines()
         .map(|line| format!("  {line}\n"))
         .collect()
 }
 
 /// Returns a text wrapped to the width of a help text, each line indented by `indent` columns.
-fn indented(text: &str, indent: usize) -> String {
-    let mut table = Table::new([Column::text("").cut()]);
-    table.texts([text.to_owned()]);
+fn indent_text(text: &str, indent: usize) -> String {
+    let mut table = Table::new([Column::text("").allow_shrink()]);
+    table.add_text_row([text.to_owned()]);
     table
-        .wrapped(HELP_COLUMNS - indent)
+        .format_wrapped(HELP_COLUMNS - indent)
         .lines()
         .map(|line| format!("{:indent$}{line}\n", ""))
         .collect()

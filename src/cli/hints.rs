@@ -1,14 +1,14 @@
 //! Hints for command lines that are not valid.
 
 use crate::cli::output::Failure;
-use crate::session::reference::is_form;
+use crate::session::reference::is_reference_form;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Returns a usage error on one line: clap's message, with a tip and the command for help as the
 /// hint. A tip of our own takes the place of clap's.
-pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
+pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let rendered = error.render().to_string();
     let (message, usage) = rendered.split_once("\nUsage: ").unwrap_or((&rendered, ""));
     let mut cause = Vec::new();
@@ -24,12 +24,12 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     }
 
     let name = command_name(usage, args, command);
-    let verb = name.and_then(|name| command.find_subcommand(name));
-    let habit = find_habit(error, verb);
+    let subcommand = name.and_then(|name| command.find_subcommand(name));
+    let habit = find_habit(error, subcommand);
     let mut advice: Vec<String> = Vec::new();
     if let Some(habit) = habit {
         advice.push(habit.to_owned());
-    } else if let Some(tip) = own_tip(error, args, verb) {
+    } else if let Some(tip) = own_tip(error, args, subcommand) {
         advice.push(tip);
     } else {
         for tip in tips_of_clap {
@@ -50,7 +50,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
 
     let cause = cause.join(" ");
     let cause = cause.trim_start_matches("error:").trim();
-    Failure::usage(cause).hint(advice.join("; "))
+    Failure::usage_error(cause).with_hint(advice.join("; "))
 }
 
 /// Returns the name of the command that was given. clap's usage contains it, as in `pisess tree
@@ -71,16 +71,20 @@ fn command_name<'a>(
 }
 
 /// Returns the first tip that applies to a mistake other than a habit.
-fn own_tip(error: &clap::Error, args: &[OsString], verb: Option<&clap::Command>) -> Option<String> {
+fn own_tip(
+    error: &clap::Error,
+    args: &[OsString],
+    subcommand: Option<&clap::Command>,
+) -> Option<String> {
     if let Some(option) = unknown_option(error)
-        && let Some(tip) = tip_for_unknown_option(option, verb)
+        && let Some(tip) = tip_for_unknown_option(option, subcommand)
     {
         return Some(tip);
     }
-    tip_for_former_name(error, verb)
-        .or_else(|| tip_for_summarize(error, args, verb))
-        .or_else(|| tip_for_sessions_with_all(error, verb))
-        .or_else(|| tip_for_missing_argument(error, args, verb))
+    tip_for_former_name(error, subcommand)
+        .or_else(|| tip_for_summarize(error, args, subcommand))
+        .or_else(|| tip_for_sessions_with_all(error, subcommand))
+        .or_else(|| tip_for_missing_argument(error, args, subcommand))
 }
 
 /// Options of other tools that users type by habit.
@@ -247,15 +251,15 @@ const HABITS: [Habit; 30] = [
 ];
 
 /// Returns the hint for an option or a value that other tools have.
-fn find_habit(error: &clap::Error, verb: Option<&clap::Command>) -> Option<&'static str> {
-    let given = match (error.kind(), error.get(ContextKind::InvalidValue)) {
+fn find_habit(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option<&'static str> {
+    let typed_value = match (error.kind(), error.get(ContextKind::InvalidValue)) {
         (ErrorKind::InvalidValue, Some(ContextValue::String(value))) => value,
         _ => unknown_option(error)?,
     };
-    let number = given.strip_prefix('-');
+    let number = typed_value.strip_prefix('-');
     let is_count = number.is_some_and(|number| number.parse::<u32>().is_ok());
-    let typed = if is_count { "-n" } else { given };
-    let name = verb.map_or("", clap::Command::get_name);
+    let typed = if is_count { "-n" } else { typed_value };
+    let name = subcommand.map_or("", clap::Command::get_name);
     for habit in &HABITS {
         let is_for_command = habit.command == name || habit.command == "*";
         if is_for_command && habit.typed.contains(&typed) {
@@ -272,8 +276,9 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// Returns a tip for an unknown option that is a path beginning with `-`, as pi's directories do, or
-/// the value of an option of the command; or for one argument too many, which clap reports likewise.
+/// Returns a tip for an unknown option that is a path beginning with `-`, as pi's directories do,
+/// or the value of an option of the command; or for one argument too many, which clap reports
+/// likewise.
 fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if !option.starts_with('-') || option == "-" {
         return tip_for_surplus_argument(verb?);
@@ -324,8 +329,8 @@ fn tip_for_sessions_with_all(error: &clap::Error, verb: Option<&clap::Command>) 
     })
 }
 
-/// Returns a tip for a command without SESSION: how to read all sessions, or the last one; or for one
-/// without a reference.
+/// Returns a tip for a command without SESSION: how to read all sessions, or the last one; or for
+/// one without a reference.
 fn tip_for_missing_argument(
     error: &clap::Error,
     args: &[OsString],
@@ -354,7 +359,7 @@ fn tip_for_missing_argument(
         return None;
     }
     let mut words = args.iter().filter_map(|arg| arg.to_str());
-    Some(match words.find(|word| is_form(word)) {
+    Some(match words.find(|word| is_reference_form(word)) {
         Some(reference) => {
             format!("the session comes first: pisess {name} last {reference}")
         }
@@ -412,8 +417,8 @@ fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Opt
 
 /// Adds a hint if the session was given after another argument: the first argument is not a file,
 /// but a later one is.
-pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
-    if !failure.is_missing {
+pub fn hint_session_first(failure: Failure, args: &[OsString]) -> Failure {
+    if !failure.is_missing_file {
         return failure;
     }
     let mut words = args
@@ -431,7 +436,7 @@ pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
     let Some(session) = session else {
         return failure;
     };
-    failure.hint(format!(
+    failure.with_hint(format!(
         "the session comes first: pisess {} {} {}",
         verb.to_string_lossy(),
         session.to_string_lossy(),

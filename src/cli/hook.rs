@@ -10,10 +10,10 @@
 use super::open::{Input, OpenSession};
 use crate::cli::options;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::process::run::{HOOK, Shell};
+use crate::cli::process::run::{HOOK_VARIABLE, ShellCommand};
 use crate::ops::summary::Summary;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use clap::Args;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -30,18 +30,18 @@ pub struct HookArgs {
     #[arg(long, value_name = "CMD", help_heading = "Hook")]
     pub hook: Option<String>,
     /// Time limit for each CMD
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = options::seconds, help_heading = "Hook")]
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = options::parse_seconds, help_heading = "Hook")]
     pub timeout: Duration,
 }
 
 impl HookArgs {
     /// Returns the hook: that of the option, else that of the environment. An empty command is no
     /// hook.
-    pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Shell> {
-        Shell::chosen(
+    pub fn hook_command(&self, input: &Input, ui: &Ui) -> Option<ShellCommand> {
+        ShellCommand::from_option_or_env(
             &input.name,
             self.hook.as_ref(),
-            ["--hook", HOOK],
+            ["--hook", HOOK_VARIABLE],
             self.timeout,
             "--hook 'cat >&2' prints what it receives",
             ui,
@@ -49,31 +49,36 @@ impl HookArgs {
     }
 }
 
-impl Shell {
+impl ShellCommand {
     /// Runs a hook before an operation and returns its reply; an output that is empty or `null` is
     /// an empty reply. If the hook cancels, fails with exit code 1.
-    pub fn ask(&self, event: Object, open: &OpenSession, ui: &Ui) -> Result<Answer, Failure> {
+    pub fn ask_hook(
+        &self,
+        event: Object,
+        open: &OpenSession,
+        ui: &Ui,
+    ) -> Result<HookAnswer, Failure> {
         let file = open.input.file();
-        let event = HookEvent::of(self.clone(), event, open);
-        let _waiting = ui.spinner("waiting for the hook");
-        let output = self.run(event.line(file.map(SessionFile::resolved)))?;
+        let event = HookEvent::from_session(self.clone(), event, open);
+        let _waiting = ui.start_spinner("waiting for the hook");
+        let output = self.run(event.to_line(file.map(SessionFile::resolved)))?;
         if output.trim_ascii().is_empty() {
-            return Ok(Answer::default());
+            return Ok(HookAnswer::default());
         }
-        let answer = Raw::parse(&output).map_err(|_| self.failed("its reply is not JSON"))?;
+        let answer = Raw::parse(&output).map_err(|_| self.failure("its reply is not JSON"))?;
         if answer.is_null() {
-            return Ok(Answer::default());
+            return Ok(HookAnswer::default());
         }
         if !answer.is_object() {
-            return Err(self.failed("its reply is not a JSON object"));
+            return Err(self.failure("its reply is not a JSON object"));
         }
-        let cancels = flag(answer, "cancel").map_err(|what| self.failed(&what))?;
+        let cancels = parse_flag(answer, "cancel").map_err(|what| self.failure(&what))?;
         if cancels == Some(true) {
-            return Err(Failure::no(
+            return Err(Failure::negative(
                 "the hook cancelled the operation; nothing was written",
             ));
         }
-        parse_answer(answer).map_err(|what| self.failed(&what))
+        parse_answer(answer).map_err(|what| self.failure(&what))
     }
 }
 
@@ -81,46 +86,46 @@ impl Shell {
 /// directory and its leaf. If the event notifies of a change, these are those after it.
 #[derive(Clone, Debug)]
 pub struct HookEvent {
-    pub hook: Shell,
+    pub hook: ShellCommand,
     pub event: Object,
-    pub id: Text<'static>,
+    pub session_id: Text<'static>,
     pub cwd: Option<Text<'static>>,
-    pub leaf: Option<Text<'static>>,
+    pub leaf_id: Option<Text<'static>>,
 }
 
 impl HookEvent {
     /// Returns an event about a session as it was read.
-    pub fn of(hook: Shell, event: Object, open: &OpenSession) -> HookEvent {
+    pub fn from_session(hook: ShellCommand, event: Object, open: &OpenSession) -> HookEvent {
         let session = &open.session;
         HookEvent {
             hook,
             event,
-            id: session.header.id.clone(),
+            session_id: session.header.id.clone(),
             cwd: session.header.cwd.clone(),
-            leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
+            leaf_id: session.leaf.map(|leaf| session.id(leaf).into_owned()),
         }
     }
 
     /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a
     /// stream.
-    pub fn send(self, file: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
-        let _waiting = ui.spinner("waiting for the hook");
-        let hook = Shell {
-            outcome: "",
+    pub fn notify(self, file: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
+        let _waiting = ui.start_spinner("waiting for the hook");
+        let hook = ShellCommand {
+            failure_outcome: "",
             ..self.hook.clone()
         };
-        hook.run(self.line(file)).map(|_| ())
+        hook.run(self.to_line(file)).map(|_| ())
     }
 
     /// Returns the line for the hook: the event, with the data that the agents pass to a handler as
     /// its second argument.
-    fn line(self, file: Option<&Path>) -> Vec<u8> {
+    fn to_line(self, file: Option<&Path>) -> Vec<u8> {
         let path = file.map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
             .text_or_null("cwd", self.cwd.as_ref())
             .text_or_null("sessionFile", path.as_ref())
-            .text("sessionId", &self.id)
-            .text_or_null("leafId", self.leaf.as_ref());
+            .text("sessionId", &self.session_id)
+            .text_or_null("leafId", self.leaf_id.as_ref());
         let mut line = self.event.json("ctx", &ctx.finish()).finish();
         line.push(b'\n');
         line
@@ -128,24 +133,24 @@ impl HookEvent {
 }
 
 /// Returns entries as they are stored, or would be after a migration.
-pub fn entries(entries: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u8>> {
+pub fn entries_json(entries: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u8>> {
     let lines = entries
         .iter()
-        .map(|&ix| Ok(reader.line(ix)?.trim_ascii().to_vec()));
+        .map(|&ix| Ok(reader.read_line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
 /// Returns messages as JSON.
-pub fn messages(messages: &[Message], reader: &EntryReader) -> io::Result<Vec<u8>> {
+pub fn messages_json(messages: &[ContextMessage], reader: &EntryReader) -> io::Result<Vec<u8>> {
     let json = messages
         .iter()
-        .map(|message| message.with(reader, |json| json.bytes().to_vec()));
+        .map(|message| message.with_json(reader, |json| json.bytes().to_vec()));
     Ok(array(json.collect::<io::Result<Vec<_>>>()?))
 }
 
 /// The reply of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct HookAnswer {
     /// A summary without `details` gets those of the agent.
     pub summary: Option<Summary>,
     /// The id of the first entry to keep.
@@ -163,22 +168,22 @@ pub struct Answer {
 /// Reads a reply.
 ///
 /// # Errors
-/// What is wrong with it, for [`Shell::failed`].
-fn parse_answer(answer: Raw) -> Result<Answer, String> {
+/// What is wrong with it, for [`ShellCommand::failure`].
+fn parse_answer(answer: Raw) -> Result<HookAnswer, String> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
-    let compaction = member(answer, "compaction", object_bytes, "not an object")?;
+    let compaction = parse_member(answer, "compaction", object_bytes, "not an object")?;
     let parts = match &compaction {
-        Some(compaction) => Raw::checked(compaction),
+        Some(compaction) => Raw::from_checked(compaction),
         None => answer,
     };
-    Ok(Answer {
+    Ok(HookAnswer {
         summary: parse_summary(parts)?,
-        first_kept: text(parts, "firstKeptEntryId")?,
-        tokens_before: member(parts, "tokensBefore", whole_number, "not a whole number")?,
-        instructions: text(answer, "customInstructions")?.map(|text| text.to_string()),
-        replace_instructions: flag(answer, "replaceInstructions")?,
-        label: text(answer, "label")?,
-        messages: messages_in(answer)?,
+        first_kept: parse_text(parts, "firstKeptEntryId")?,
+        tokens_before: parse_member(parts, "tokensBefore", whole_number, "not a whole number")?,
+        instructions: parse_text(answer, "customInstructions")?.map(|text| text.to_string()),
+        replace_instructions: parse_flag(answer, "replaceInstructions")?,
+        label: parse_text(answer, "label")?,
+        messages: parse_messages(answer)?,
     })
 }
 
@@ -209,7 +214,7 @@ fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
     if text.is_blank() {
         return Err("its summary is empty".to_owned());
     }
-    let usage = member(container, "usage", object_bytes, "not an object")?;
+    let usage = parse_member(container, "usage", object_bytes, "not an object")?;
     let details = match container.get_some("details") {
         Some(details) => details.bytes().to_vec(),
         None => Vec::new(),
@@ -223,16 +228,16 @@ fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
 }
 
 /// Reads the messages in place of those that would be sent.
-fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, String> {
+fn parse_messages(answer: Raw) -> Result<Option<Vec<u8>>, String> {
     let read_objects = |value: Raw<'_>| {
         let is_list = value.is_array() && value.items().all(Raw::is_object);
         is_list.then(|| value.bytes().to_vec())
     };
-    let Some(messages) = member(answer, "messages", read_objects, "not an array of objects")?
+    let Some(messages) = parse_member(answer, "messages", read_objects, "not an array of objects")?
     else {
         return Ok(None);
     };
-    for message in Raw::checked(&messages).items() {
+    for message in Raw::from_checked(&messages).items() {
         if message.get_text("role").is_none() {
             return Err("one of its `messages` has no `role`".to_owned());
         }
@@ -240,8 +245,8 @@ fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, String> {
     Ok(Some(messages))
 }
 
-fn text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
-    member(
+fn parse_text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
+    parse_member(
         from,
         key,
         |value| value.text().map(Text::into_owned),
@@ -249,13 +254,13 @@ fn text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
     )
 }
 
-fn flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
-    member(from, key, |value| value.bool(), "neither true nor false")
+fn parse_flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
+    parse_member(from, key, |value| value.bool(), "neither true nor false")
 }
 
 /// Returns a member of a reply, as `read` reads it; `None` if it is missing or `null`. If `read`
 /// returns `None`, the error is that the member is `what`, such as "not a string".
-fn member<'r, T>(
+fn parse_member<'r, T>(
     from: Raw<'r>,
     key: &str,
     read: impl FnOnce(Raw<'r>) -> Option<T>,
@@ -273,7 +278,7 @@ fn member<'r, T>(
 mod tests {
     use super::*;
 
-    fn answer(json: &str) -> Result<Answer, String> {
+    fn answer(json: &str) -> Result<HookAnswer, String> {
         parse_answer(Raw::parse(json.as_bytes()).unwrap())
     }
 
@@ -291,10 +296,10 @@ mod tests {
             r#"{"compaction":{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}}"#,
             r#"{"summary":{"summary":"S","details":[1],"usage":{}},"firstKeptEntryId":"a","cancel":false}"#,
         ] {
-            let expected = Answer {
+            let expected = HookAnswer {
                 summary: summary.clone(),
                 first_kept: Some(Text::from("a")),
-                ..Answer::default()
+                ..HookAnswer::default()
             };
             assert_eq!(answer(json), Ok(expected), "{json}");
         }

@@ -12,29 +12,29 @@ pub struct Ids {
     /// The time fixed by the environment.
     fixed_ms: Option<i64>,
     seed: Option<String>,
-    count: u64,
+    issued_count: u64,
 }
 
 /// Parses the value of `PISESS_NOW`.
 fn parse_now(now: &str) -> Result<i64, Failure> {
     parse_js_date(now.as_bytes()).ok_or_else(|| {
-        Failure::cannot(format_args!("PISESS_NOW: {now:?} is not a time"))
-            .hint("write it as 2026-01-31T12:00:00Z")
+        Failure::invalid(format_args!("PISESS_NOW: {now:?} is not a time"))
+            .with_hint("write it as 2026-01-31T12:00:00Z")
     })
 }
 
 impl Ids {
     /// Reads the time and the seed from the environment; an empty variable counts as missing.
     pub fn new(ui: &Ui) -> Result<Ids, Failure> {
-        let fixed_ms = match ui.env("PISESS_NOW") {
+        let fixed_ms = match ui.env_var("PISESS_NOW") {
             Some(now) if !now.is_empty() => Some(parse_now(&now)?),
             _ => None,
         };
-        let seed = ui.env("PISESS_ID_SEED").filter(|seed| !seed.is_empty());
+        let seed = ui.env_var("PISESS_ID_SEED").filter(|seed| !seed.is_empty());
         Ok(Ids {
             fixed_ms,
             seed,
-            count: 0,
+            issued_count: 0,
         })
     }
 
@@ -45,22 +45,22 @@ impl Ids {
 
     /// Calls `make` with a source of ids and the time of this call, so that entries written after
     /// waiting for a lock are not older than those before them.
-    pub fn issue<T>(
+    pub fn with_id_source<T>(
         &mut self,
         ui: &Ui,
         make: impl FnOnce(&mut IdSource) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let now_ms = self.now_ms(ui);
-        self.seed(ui)?;
-        let mut candidates = || self.next().simple().to_string()[..8].to_owned();
+        self.ensure_seed(ui)?;
+        let mut candidates = || self.next_uuid().simple().to_string()[..8].to_owned();
         make(&mut IdSource::new(now_ms, &mut candidates))
     }
 
     /// Returns the id of a new session: a UUIDv7, as in both agents.
-    pub fn session_id(&mut self, ui: &Ui) -> Result<String, Failure> {
-        self.seed(ui)?;
+    pub fn new_session_id(&mut self, ui: &Ui) -> Result<String, Failure> {
+        self.ensure_seed(ui)?;
         let mut random = [0; 10];
-        random.copy_from_slice(&self.next().as_bytes()[..10]);
+        random.copy_from_slice(&self.next_uuid().as_bytes()[..10]);
         let now_ms = self.now_ms(ui).max(0).unsigned_abs();
         Ok(Builder::from_unix_timestamp_millis(now_ms, &random)
             .into_uuid()
@@ -68,10 +68,10 @@ impl Ids {
     }
 
     /// Sets the seed, unless it is fixed: random bytes are read once, and only if ids are made.
-    fn seed(&mut self, ui: &Ui) -> Result<(), Failure> {
+    fn ensure_seed(&mut self, ui: &Ui) -> Result<(), Failure> {
         if self.seed.is_none() {
             let random = (ui.world.random)().map_err(|error| {
-                Failure::cannot(format_args!(
+                Failure::invalid(format_args!(
                     "cannot get random bytes for ids: {}",
                     plain(&error)
                 ))
@@ -81,12 +81,12 @@ impl Ids {
         Ok(())
     }
 
-    fn next(&mut self) -> Uuid {
-        self.count += 1;
+    fn next_uuid(&mut self) -> Uuid {
+        self.issued_count += 1;
         let name = format!(
             "{}:{}",
             self.seed.as_deref().unwrap_or_default(),
-            self.count
+            self.issued_count
         );
         Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
     }

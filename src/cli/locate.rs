@@ -2,13 +2,13 @@
 //! projects, and archives.
 
 use crate::agents::stores::{
-    Disk, Here, Store, Surroundings, locate_blobs, locate_stores, resolve_user_path,
+    BaseDirs, Disk, Store, StoreEnv, locate_blob_store, locate_stores, resolve_user_path,
 };
 use crate::cli::output::Ui;
-use crate::format::counted;
-use crate::load::names::{self, NameError, is_of};
+use crate::format::format_count;
+use crate::load::names::{self, NameError, is_in_project};
 use crate::load::read_header;
-use crate::ops::archive::Facts;
+use crate::ops::archive::ArchiveFacts;
 use crate::session::Header;
 use crate::session::dialect::Dialect;
 use crate::session::period::Period;
@@ -26,13 +26,13 @@ pub enum Scope {
     /// These files, and the sessions below these directories.
     Paths(Vec<PathBuf>),
     /// The sessions of the current directory, in the stores of both agents.
-    Here,
+    CurrentProject,
     /// The sessions of all projects.
     All,
 }
 
 /// The places where sessions are, looked up once per run.
-pub struct Places {
+pub struct SessionStores {
     home: Option<PathBuf>,
     folder: PathBuf,
     stores: Vec<Store>,
@@ -41,64 +41,64 @@ pub struct Places {
     workers: usize,
 }
 
-impl Places {
+impl SessionStores {
     /// Looks up the stores of both agents.
-    pub fn of(ui: &Ui) -> Places {
-        Places::seen_from(ui.folder(), ui)
+    pub fn locate(ui: &Ui) -> SessionStores {
+        SessionStores::locate_from(ui.current_folder(), ui)
     }
 
     /// Looks up the stores of both agents, as seen from a project.
-    pub fn seen_from(project: &Path, ui: &Ui) -> Places {
+    pub fn locate_from(project: &Path, ui: &Ui) -> SessionStores {
         let (home, folder) = (ui.home().map(PathBuf::from), project.to_owned());
-        let env = |name: &str| ui.env(name);
-        let here = Here {
+        let env = |name: &str| ui.env_var(name);
+        let here = BaseDirs {
             home: home.as_deref(),
-            folder: &folder,
+            cwd: &folder,
         };
-        let surroundings = Surroundings {
+        let surroundings = StoreEnv {
             env: &env,
-            here,
+            base_dirs: here,
             reads_project: true,
         };
         let stores = locate_stores(surroundings, &OnDisk);
-        let blobs = locate_blobs(surroundings, &OnDisk);
-        Places {
+        let blobs = locate_blob_store(surroundings, &OnDisk);
+        SessionStores {
             home,
             folder,
             stores,
             blobs,
-            workers: ui.processors(),
+            workers: ui.processor_count(),
         }
     }
 
     /// Returns what relative paths, and those below the home directory, start from.
-    pub fn here(&self) -> Here<'_> {
-        Here {
+    pub fn here(&self) -> BaseDirs<'_> {
+        BaseDirs {
             home: self.home.as_deref(),
-            folder: &self.folder,
+            cwd: &self.folder,
         }
     }
 
     /// Returns the session with this name.
-    pub fn named(&self, name: &str) -> Result<PathBuf, NameError> {
-        names::find(name, &self.stores, self.here(), self.workers)
+    pub fn find_by_name(&self, name: &str) -> Result<PathBuf, NameError> {
+        names::find_session(name, &self.stores, self.here(), self.workers)
     }
 
     /// Returns the sessions of the current project, most recently changed first.
-    pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
-        names::newest(&self.stores, self.here())
+    pub fn newest_sessions(&self) -> impl Iterator<Item = PathBuf> {
+        names::newest_sessions(&self.stores, self.here())
     }
 
     /// Returns the directories of both agents that contain sessions, each with the directory of
     /// their archives: beside the store, and with the same structure.
-    fn archives(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
-        self.roots()
+    fn archive_roots(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+        self.store_roots()
             .into_iter()
             .map(|root| (root.clone(), with_suffix(&root, ".archive")))
     }
 
     /// Returns the directories of both agents that contain the sessions of all projects.
-    pub fn roots(&self) -> BTreeSet<PathBuf> {
+    pub fn store_roots(&self) -> BTreeSet<PathBuf> {
         self.stores
             .iter()
             .map(|store| OnDisk.real(&store.root))
@@ -106,23 +106,23 @@ impl Places {
     }
 
     /// Returns the archive for a session, given by its real path, if it is in a store.
-    pub fn archive_of(&self, session: &Path) -> Option<PathBuf> {
-        self.archives().find_map(|(root, archives)| {
+    pub fn archive_path(&self, session: &Path) -> Option<PathBuf> {
+        self.archive_roots().find_map(|(root, archives)| {
             Some(with_suffix(
                 &archives.join(session.strip_prefix(root).ok()?),
-                ARCHIVED,
+                ARCHIVE_SUFFIX,
             ))
         })
     }
 
     /// Returns the path that the session in an archive had, if the archive, given by its real path,
     /// is beside a store.
-    pub fn session_of(&self, archive: &Path) -> Option<PathBuf> {
+    pub fn archived_session_path(&self, archive: &Path) -> Option<PathBuf> {
         if !is_archive(archive) {
             return None;
         }
         let session = archive.with_extension("");
-        for (root, archives) in self.archives() {
+        for (root, archives) in self.archive_roots() {
             if let Ok(in_store) = session.strip_prefix(archives) {
                 return Some(root.join(in_store));
             }
@@ -131,9 +131,9 @@ impl Places {
     }
 
     /// Returns the archives of the project, or of all projects.
-    pub fn archived(&self, all: bool) -> Result<Vec<PathBuf>, StoreError> {
+    pub fn find_archives(&self, all: bool) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
-        for (root, archives) in self.archives() {
+        for (root, archives) in self.archive_roots() {
             // The stores of which only the folders for this project are searched.
             let mut own_stores = Vec::new();
             if !all {
@@ -153,7 +153,10 @@ impl Places {
             }
             for folder in folders {
                 for (path, is_regular) in store::files_below(&folder)? {
-                    if is_regular && is_archive(&path) && (!is_flat || self.is_of_project(&path)) {
+                    if is_regular
+                        && is_archive(&path)
+                        && (!is_flat || self.belongs_to_project(&path))
+                    {
                         found.insert(path);
                     }
                 }
@@ -164,19 +167,22 @@ impl Places {
 
     /// Returns the archives of the project, or of all projects, to be read like sessions. One that
     /// cannot be read is an error, as if it was named.
-    pub fn archived_files(&self, all: bool) -> Result<impl Iterator<Item = FoundFile>, StoreError> {
+    pub fn find_archive_files(
+        &self,
+        all: bool,
+    ) -> Result<impl Iterator<Item = FoundFile>, StoreError> {
         let file = |path| FoundFile {
             path,
             owner: None,
             named: true,
         };
-        Ok(self.archived(all)?.into_iter().map(file))
+        Ok(self.find_archives(all)?.into_iter().map(file))
     }
 
     /// Reports that the archived sessions of the project, or of all projects, are not read, if any
     /// of them may have entries in a period. Without a period, only their names are looked at.
-    pub fn warn_of_archived(&self, all: bool, period: Period, ui: &mut Ui) {
-        let archives = self.archived(all).unwrap_or_default();
+    pub fn warn_archives_skipped(&self, all: bool, period: Period, ui: &mut Ui) {
+        let archives = self.find_archives(all).unwrap_or_default();
         let mut count = 0;
         for path in &archives {
             if may_have_entries_in(path, period) {
@@ -184,26 +190,26 @@ impl Places {
             }
         }
         if count > 0 {
-            let sessions = counted(count, "archived session is", "archived sessions are");
+            let sessions = format_count(count, "archived session is", "archived sessions are");
             ui.warn(&format!("{sessions} not included (hint: --archived)"));
         }
     }
 
     /// Returns the sessions in a scope, and the directories that cannot be searched.
-    pub fn find(&self, scope: &Scope) -> FoundFiles {
+    pub fn find_sessions(&self, scope: &Scope) -> FoundFiles {
         match scope {
             Scope::Paths(paths) => store::find(paths, Reach::Whole),
-            Scope::All => unnamed(self.folders(scope)),
-            Scope::Here => self.find_here(),
+            Scope::All => search_existing(self.search_folders(scope)),
+            Scope::CurrentProject => self.find_project_sessions(),
         }
     }
 
     /// Returns the directories that are searched, and the files that were given.
-    pub fn folders(&self, scope: &Scope) -> Vec<PathBuf> {
+    pub fn search_folders(&self, scope: &Scope) -> Vec<PathBuf> {
         match scope {
             Scope::Paths(paths) => paths.clone(),
             Scope::All => self.stores.iter().map(|store| store.root.clone()).collect(),
-            Scope::Here => self
+            Scope::CurrentProject => self
                 .stores
                 .iter()
                 .flat_map(|store| &store.folders)
@@ -212,57 +218,61 @@ impl Places {
         }
     }
 
-    fn find_here(&self) -> FoundFiles {
-        let mut finding = unnamed(self.folders(&Scope::Here));
-        let flat: HashSet<_> = self
+    fn find_project_sessions(&self) -> FoundFiles {
+        let mut finding = search_existing(self.search_folders(&Scope::CurrentProject));
+        let flat_roots: HashSet<_> = self
             .stores
             .iter()
             .filter(|store| store.is_flat())
             .map(|store| &store.root)
             .collect();
-        if !flat.is_empty() {
-            let mut known: HashMap<PathBuf, bool> = HashMap::default();
+        if !flat_roots.is_empty() {
+            let mut known_files: HashMap<PathBuf, bool> = HashMap::default();
             finding.files.retain(|file| {
                 // A sub-agent may work in another directory; that of the session that started it
                 // decides.
-                let decides = file.owner.as_deref().unwrap_or(&file.path);
-                let is_flat = decides
+                let project_file = file.owner.as_deref().unwrap_or(&file.path);
+                let is_flat = project_file
                     .parent()
-                    .is_some_and(|folder| flat.contains(&folder.to_owned()));
+                    .is_some_and(|folder| flat_roots.contains(&folder.to_owned()));
                 !is_flat
-                    || *known
-                        .entry(decides.to_owned())
-                        .or_insert_with(|| self.is_of_project(decides))
+                    || *known_files
+                        .entry(project_file.to_owned())
+                        .or_insert_with(|| self.belongs_to_project(project_file))
             });
         }
         finding
     }
 
-    fn is_of_project(&self, path: &Path) -> bool {
-        header(path).is_some_and(|header| is_of(&header, self.here()))
+    fn belongs_to_project(&self, path: &Path) -> bool {
+        read_any_header(path).is_some_and(|header| is_in_project(&header, self.here()))
     }
 
     /// Returns the directory that a session or an archive records, if any, as an absolute path.
-    pub fn cwd(&self, path: &Path) -> Option<PathBuf> {
-        header(path)?.cwd.map(|cwd| self.absolute(&cwd))
+    pub fn recorded_cwd(&self, path: &Path) -> Option<PathBuf> {
+        read_any_header(path)?
+            .cwd
+            .map(|cwd| self.resolve_folder(&cwd))
     }
 
     /// Returns the absolute path of a directory that a session records.
-    pub fn absolute(&self, cwd: &Text) -> PathBuf {
+    pub fn resolve_folder(&self, cwd: &Text) -> PathBuf {
         resolve_user_path(&cwd.to_string_lossy(), self.here())
     }
 }
 
 /// Returns the header of a session or an archive, if it can be read.
-fn header(path: &Path) -> Option<Header> {
+fn read_any_header(path: &Path) -> Option<Header> {
     let session = || read_header(&Glance::open(path).ok()?).ok();
-    facts(path).map(|facts| facts.header).or_else(session)
+    read_archive_facts(path)
+        .map(|facts| facts.header)
+        .or_else(session)
 }
 
 /// Returns what an archive records of its session, if it is one that can be read.
-pub fn facts(path: &Path) -> Option<Facts> {
+pub fn read_archive_facts(path: &Path) -> Option<ArchiveFacts> {
     let archive = Archive::read(&Glance::open(path).ok()?).ok()??;
-    Facts::read(&archive.head).ok()
+    ArchiveFacts::decode(&archive.head).ok()
 }
 
 /// Whether a session may have entries in a period. Without a period, its file is not read.
@@ -270,19 +280,19 @@ fn may_have_entries_in(path: &Path, period: Period) -> bool {
     if period == Period::default() {
         return true;
     }
-    let Some(facts) = facts(path) else {
+    let Some(facts) = read_archive_facts(path) else {
         return false;
     };
     let started_ms = facts.header.started_ms().unwrap_or(i64::MIN);
-    period.may_have(started_ms, facts.modified)
+    period.overlaps(started_ms, facts.modified_ms)
 }
 
 /// Returns the archive of a session that is at this path, given by its real path, whatever store it
 /// is in.
-pub fn archive_named_after(session: &Path) -> Option<PathBuf> {
+pub fn find_archive_beside(session: &Path) -> Option<PathBuf> {
     for root in session.ancestors().skip(1) {
         let below = session.strip_prefix(root).ok()?;
-        let archive = with_suffix(&with_suffix(root, ".archive").join(below), ARCHIVED);
+        let archive = with_suffix(&with_suffix(root, ".archive").join(below), ARCHIVE_SUFFIX);
         if store::modified(&archive).is_some() {
             return Some(archive);
         }
@@ -291,31 +301,31 @@ pub fn archive_named_after(session: &Path) -> Option<PathBuf> {
 }
 
 /// The end of the name of an archive, after that of the session.
-const ARCHIVED: &str = ".zst";
+const ARCHIVE_SUFFIX: &str = ".zst";
 
 /// Whether a path has the name of an archive.
 pub fn is_archive(path: &Path) -> bool {
     path.as_os_str()
         .as_encoded_bytes()
-        .ends_with(ARCHIVED.as_bytes())
+        .ends_with(ARCHIVE_SUFFIX.as_bytes())
 }
 
 /// Returns the stores of both agents as seen from a project that a session records, with their real
 /// paths. The settings of that project are not read, unless it is the current directory: a path in
 /// a session may be anyone's.
-pub fn stores_seen_from_recorded(project: &Path, ui: &Ui) -> Vec<Store> {
-    real_stores(project, project == ui.folder(), ui)
+pub fn stores_for_recorded_project(project: &Path, ui: &Ui) -> Vec<Store> {
+    locate_real_stores(project, project == ui.current_folder(), ui)
 }
 
 /// Returns the stores of both agents as seen from a project that the user named, with their real
 /// paths.
-pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
-    real_stores(project, true, ui)
+pub fn stores_for_named_project(project: &Path, ui: &Ui) -> Vec<Store> {
+    locate_real_stores(project, true, ui)
 }
 
 /// Returns the directory in which an agent keeps the sessions of the project from which its stores
 /// are seen.
-pub fn folder_of_agent(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
+pub fn agent_folder(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
     stores
         .iter()
         .find(|store| store.agent == agent)?
@@ -324,17 +334,17 @@ pub fn folder_of_agent(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
         .cloned()
 }
 
-fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
+fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
-    let env = |name: &str| ui.env(name);
-    let here = Here {
+    let env = |name: &str| ui.env_var(name);
+    let here = BaseDirs {
         home: home.as_deref(),
-        folder: project,
+        cwd: project,
     };
     let mut found = locate_stores(
-        Surroundings {
+        StoreEnv {
             env: &env,
-            here,
+            base_dirs: here,
             reads_project,
         },
         &OnDisk,
@@ -352,22 +362,22 @@ fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
 }
 
 /// Returns the absolute path of a directory that the user named; `~` is the home directory.
-pub fn absolute_folder(path: &Path, ui: &Ui) -> PathBuf {
+pub fn resolve_user_folder(path: &Path, ui: &Ui) -> PathBuf {
     let home = ui.home();
     resolve_user_path(
         &path.to_string_lossy(),
-        Here {
+        BaseDirs {
             home: home.as_deref().map(Path::new),
-            folder: ui.folder(),
+            cwd: ui.current_folder(),
         },
     )
 }
 
 /// Returns the directories of both agents that contain the sessions of all projects, as far as they
 /// exist.
-pub fn everything(ui: &Ui) -> Vec<PathBuf> {
-    Places::of(ui)
-        .roots()
+pub fn existing_store_roots(ui: &Ui) -> Vec<PathBuf> {
+    SessionStores::locate(ui)
+        .store_roots()
         .into_iter()
         .filter(|root| root.exists())
         .collect()
@@ -383,7 +393,7 @@ fn may_exist(folder: &Path) -> bool {
 
 /// Returns the files below directories that were not given by the user; missing directories are
 /// skipped.
-fn unnamed(mut folders: Vec<PathBuf>) -> FoundFiles {
+fn search_existing(mut folders: Vec<PathBuf>) -> FoundFiles {
     folders.retain(|folder| may_exist(folder));
     let mut finding = store::find(&folders, Reach::Whole);
     for trouble in &mut finding.troubles {

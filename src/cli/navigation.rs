@@ -1,29 +1,29 @@
 //! Moves the leaf to another entry, with or without a summary of the branch that is left, for
 //! several commands.
 //!
-//! A command sets the origin and the target ([`Move`]). This module evaluates the summary options,
-//! calls the hook, and writes the branch summary, or a mark for a move without one.
+//! A command sets the origin and the target ([`PlannedMove`]). This module evaluates the summary
+//! options, calls the hook, and writes the branch summary, or a mark for a move without one.
 
-use super::hook::{HookEvent, entries};
-use super::open::{OpenSession, label_name};
-use super::summary_source::{SummaryArgs, ask, extract, stored};
+use super::hook::{HookEvent, entries_json};
+use super::open::{OpenSession, parse_label};
+use super::summary_source::{SummaryArgs, extract_summary, resolve_summary, run_summarizer};
 use super::transaction::Decision;
-use crate::agents::prepare::{BRANCH_BUDGET, Budget, FileOps};
+use crate::agents::prepare::{BRANCH_BUDGET, BranchBudget, FileOps};
 use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::process::run::Shell;
+use crate::cli::process::run::ShellCommand;
 use crate::ops::navigate::Navigation;
 use crate::ops::plan::Change;
-use crate::ops::summary::{Summary, branch_summary, details};
-use crate::ops::switch::{behind_notes, switch};
+use crate::ops::summary::{Summary, append_branch_summary, details};
+use crate::ops::switch::{skip_marks_and_labels, switch};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use crate::session::reference::Position;
-use crate::summary::Material;
-use pisess_json::text::{Text, concat};
-use pisess_json::write::{Object, texts};
+use crate::summary::SummaryInput;
+use pisess_json::text::{Text, concat_texts};
+use pisess_json::write::{Object, text_array};
 
 /// Options of a command that summarizes a branch, or moves the leaf.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub struct MoveArgs {
 }
 
 /// A planned move, and the summary requested for it.
-pub struct Move<'a> {
+pub struct PlannedMove<'a> {
     pub open: &'a OpenSession,
     /// The origin and the target.
     pub navigation: Navigation,
@@ -47,14 +47,14 @@ pub struct Move<'a> {
     pub wants_summary: bool,
 }
 
-impl<'a> Move<'a> {
+impl<'a> PlannedMove<'a> {
     /// Returns a move with a summary.
-    pub fn summarized(
+    pub fn with_summary(
         open: &'a OpenSession,
         navigation: Navigation,
         options: &MoveArgs,
-    ) -> Move<'a> {
-        Move {
+    ) -> PlannedMove<'a> {
+        PlannedMove {
             open,
             navigation,
             options: options.clone(),
@@ -63,20 +63,20 @@ impl<'a> Move<'a> {
     }
 
     /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
-    pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
+    pub fn print_preview(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.options.summary.prepare {
-            ui.print_json(&self.preparation()?)?;
-            return Ok(Some(if self.leaves_something() {
+            ui.print_json(&self.preparation_json()?)?;
+            return Ok(Some(if self.abandons_content() {
                 Exit::Done
             } else {
                 Exit::Found
             }));
         }
         if self.options.summary.prompt {
-            self.something_left()?;
-            ui.verbatim()
-                .write_all(&self.prompt()?)
-                .map_err(Failure::output)?;
+            self.require_abandoned_content()?;
+            ui.verbatim_stdout()
+                .write_all(&self.build_prompt()?)
+                .map_err(Failure::from_stdout_error)?;
             return Ok(Some(Exit::Done));
         }
         Ok(None)
@@ -85,70 +85,79 @@ impl<'a> Move<'a> {
     /// Makes the move, with a summary if one is requested and there is something to summarize,
     /// otherwise with a mark. If the branch contains only the summary of an earlier such move,
     /// nothing is appended. With `--prepare` or `--prompt`, only prints.
-    pub fn go(self, ui: &mut Ui) -> Result<Exit, Failure> {
-        if let Some(exit) = self.shown(ui)? {
+    pub fn execute(self, ui: &mut Ui) -> Result<Exit, Failure> {
+        if let Some(exit) = self.print_preview(ui)? {
             return Ok(exit);
         }
         if self.wants_summary
-            && !self.options.summary.is_given()
-            && let Some(left) = self.left_already()?
+            && !self.options.summary.has_given_text()
+            && let Some(left) = self.existing_summary()?
         {
-            return self.stay(left, ui);
+            return self.label_existing_summary(left, ui);
         }
-        if self.wants_summary && (self.leaves_something() || self.options.summary.is_given()) {
-            self.summarize(true, ui)
+        if self.wants_summary && (self.abandons_content() || self.options.summary.has_given_text())
+        {
+            self.move_with_summary(true, ui)
         } else {
-            self.mark(ui)
+            self.move_without_summary(ui)
         }
     }
 
     /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails
     /// if another process has appended entries in the meantime: they are not in the summary, and
     /// would be abandoned unnoticed. With `--prepare` or `--prompt`, only prints.
-    pub fn summarize(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
-        if let Some(exit) = self.shown(ui)? {
+    pub fn move_with_summary(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+        if let Some(exit) = self.print_preview(ui)? {
             return Ok(exit);
         }
-        let hook = self.hook(ui);
-        let new_leaf = self.landing()?;
-        let summary = self.ready(hook.as_ref(), ui)?;
-        let draft = self.draft()?;
-        let label = self.name()?;
-        let old_leaf = id_of(&self.open.session, self.navigation.old_leaf);
-        self.open.change(&self.options.write, ui, |now, fresh| {
-            let session = &now.session;
-            if from_leaf && id_of(session, session.leaf) != old_leaf {
-                return Err(went_on(now));
-            }
-            now.label_is_free(None, label.as_ref())?;
+        let hook = self.hook_command(ui);
+        let new_leaf = self.new_leaf_id()?;
+        let summary = self.prepare_summary(hook.as_ref(), ui)?;
+        let draft = self.editor_text()?;
+        let label = self.parse_label()?;
+        let old_leaf = position_id(&self.open.session, self.navigation.old_leaf);
+        self.open
+            .apply_change(&self.options.write, ui, |current, id_source| {
+                let session = &current.session;
+                if from_leaf && position_id(session, session.leaf) != old_leaf {
+                    return Err(concurrent_append_failure(current));
+                }
+                current.check_label_is_free(None, label.as_ref())?;
 
-            let find = |id: &Option<Text<'static>>| session.find(id.as_ref()?);
-            let parent = find(&new_leaf);
-            let from = if session.agent().constants().summarizes_from_start {
-                parent
-            } else {
-                find(&old_leaf)
-            };
-            let change = branch_summary(session, from, parent, &summary, label.as_ref(), fresh);
-            let notification = hook
-                .clone()
-                .map(|hook| moved(hook, now, &change, old_leaf.as_ref(), Some(&summary)));
-            Ok(Decision {
-                change,
-                reported: 1,
-                editor_text: draft.clone(),
-                notification,
+                let find = |id: &Option<Text<'static>>| session.find_entry(id.as_ref()?);
+                let parent = find(&new_leaf);
+                let from = if session.agent().constants().from_id_is_branch_start {
+                    parent
+                } else {
+                    find(&old_leaf)
+                };
+                let change = append_branch_summary(
+                    session,
+                    from,
+                    parent,
+                    &summary,
+                    label.as_ref(),
+                    id_source,
+                );
+                let notification = hook.clone().map(|hook| {
+                    session_tree_event(hook, current, &change, old_leaf.as_ref(), Some(&summary))
+                });
+                Ok(Decision {
+                    change,
+                    reported_count: 1,
+                    editor_text: draft.clone(),
+                    notification,
+                })
             })
-        })
     }
 
     /// Returns the summary at the leaf if the branch that is left contains nothing else.
-    fn left_already(&self) -> Result<Option<EntryIx>, Failure> {
-        let place = self
-            .open
-            .input
-            .read(behind_notes(&self.open.reader(), self.navigation.old_leaf))?;
-        let Some(ix) = place else {
+    fn existing_summary(&self) -> Result<Option<EntryIx>, Failure> {
+        let summary_position = self.open.input.map_read_error(skip_marks_and_labels(
+            &self.open.entry_reader(),
+            self.navigation.old_leaf,
+        ))?;
+        let Some(ix) = summary_position else {
             return Ok(None);
         };
         let entry = self.open.session.entry(ix);
@@ -158,95 +167,111 @@ impl<'a> Move<'a> {
     }
 
     /// Appends no summary, because there is one already; labels it if a label is given.
-    pub fn stay(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
+    pub fn label_existing_summary(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
         let summary = session.id(summary).into_owned();
-        let leaf = id_of(session, session.leaf);
-        self.append_mark(leaf.as_ref(), Some(&summary), None, true, ui)
+        let leaf = position_id(session, session.leaf);
+        self.append_leaf_mark(leaf.as_ref(), Some(&summary), None, true, ui)
     }
 
     /// Makes the move without a summary, and labels the target if a label is given. Root cannot be
     /// labelled: it is not an entry.
-    fn mark(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let new_leaf = self.landing()?;
+    fn move_without_summary(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let new_leaf = self.new_leaf_id()?;
         // An invalid label is refused before the hook is asked.
-        self.name()?;
-        let target = id_of(&self.open.session, self.navigation.target);
+        self.parse_label()?;
+        let target = position_id(&self.open.session, self.navigation.target);
         let labels_root = target.is_none() && self.options.label.is_some();
         if labels_root {
-            let failure = Failure::cannot("--label: root is not an entry");
-            return Err(failure.hint("give another entry, or add a summary with --summarize"));
+            let failure = Failure::invalid("--label: root is not an entry");
+            return Err(failure.with_hint("give another entry, or add a summary with --summarize"));
         }
 
         // As in the agents, the hook is not called if the target is already the leaf.
-        let stays =
+        let is_at_target =
             self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
-        let hook = if stays { None } else { self.hook(ui) };
-        self.ask(hook.as_ref(), ui)?;
+        let hook = if is_at_target {
+            None
+        } else {
+            self.hook_command(ui)
+        };
+        self.ask_hook(hook.as_ref(), ui)?;
         if let Some(hook) = &hook
             && target.is_none()
             && self.options.label.is_some()
         {
-            return Err(hook.failed("its `label` is for root, which is not an entry"));
+            return Err(hook.failure("its `label` is for root, which is not an entry"));
         }
-        self.append_mark(new_leaf.as_ref(), target.as_ref(), hook, false, ui)
+        self.append_leaf_mark(new_leaf.as_ref(), target.as_ref(), hook, false, ui)
     }
 
-    /// Moves the leaf to the entry `new_leaf` (`None` for root), and labels the entry `labelled` if a
-    /// label is given. If `stays`, `new_leaf` is the leaf already; then fails if another process has
-    /// appended entries in the meantime.
-    fn append_mark(
+    /// Moves the leaf to the entry `new_leaf` (`None` for root), and labels the entry `labelled` if
+    /// a label is given. If `stays`, `new_leaf` is the leaf already; then fails if another process
+    /// has appended entries in the meantime.
+    fn append_leaf_mark(
         &self,
         new_leaf: Option<&Text>,
-        labelled: Option<&Text>,
-        hook: Option<Shell>,
-        stays: bool,
+        label_target: Option<&Text>,
+        hook: Option<ShellCommand>,
+        is_at_new_leaf: bool,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
-        let draft = self.draft()?;
-        let label = self.name()?;
-        self.open.change(&self.options.write, ui, |now, fresh| {
-            let session = &now.session;
-            let old_leaf = id_of(session, session.leaf);
-            if stays && old_leaf.as_ref() != new_leaf {
-                return Err(went_on(now));
-            }
+        let draft = self.editor_text()?;
+        let label = self.parse_label()?;
+        self.open
+            .apply_change(&self.options.write, ui, |current, id_source| {
+                let session = &current.session;
+                let old_leaf = position_id(session, session.leaf);
+                if is_at_new_leaf && old_leaf.as_ref() != new_leaf {
+                    return Err(concurrent_append_failure(current));
+                }
 
-            // The session may have been read again, so its entries are found by their ids.
-            let new_leaf = new_leaf.and_then(|id| session.find(id));
-            let labelled = labelled.and_then(|id| session.find(id));
-            now.label_is_free(labelled, label.as_ref())?;
-            let label_of_entry = labelled.zip(label.as_ref());
-            let change = now
-                .input
-                .read(switch(&now.reader(), new_leaf, label_of_entry, fresh))?;
-            let notification = hook
-                .clone()
-                .map(|hook| moved(hook, now, &change, old_leaf.as_ref(), None));
-            Ok(Decision {
-                change,
-                reported: 1,
-                editor_text: draft.clone(),
-                notification,
+                // The session may have been read again, so its entries are found by their ids.
+                let new_leaf = new_leaf.and_then(|id| session.find_entry(id));
+                let labelled = label_target.and_then(|id| session.find_entry(id));
+                current.check_label_is_free(labelled, label.as_ref())?;
+                let label_of_entry = labelled.zip(label.as_ref());
+                let change = current.input.map_read_error(switch(
+                    &current.entry_reader(),
+                    new_leaf,
+                    label_of_entry,
+                    id_source,
+                ))?;
+                let notification = hook.clone().map(|hook| {
+                    session_tree_event(hook, current, &change, old_leaf.as_ref(), None)
+                });
+                Ok(Decision {
+                    change,
+                    reported_count: 1,
+                    editor_text: draft.clone(),
+                    notification,
+                })
             })
-        })
     }
 
     /// Returns the summary: that of an option, else that of the hook, of the summarizer, or the
-    /// built-in one. The hook is called in each case; a label from its reply replaces the given one.
-    /// Fails if the branch that is left has nothing to summarize and no option gives the text.
-    pub fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Summary, Failure> {
-        self.open.label_is_free(None, self.name()?.as_ref())?;
-        let given = self.options.summary.given(&self.open.input, ui)?;
+    /// built-in one. The hook is called in each case; a label from its reply replaces the given
+    /// one. Fails if the branch that is left has nothing to summarize and no option gives the text.
+    pub fn prepare_summary(
+        &mut self,
+        hook: Option<&ShellCommand>,
+        ui: &mut Ui,
+    ) -> Result<Summary, Failure> {
+        self.open
+            .check_label_is_free(None, self.parse_label()?.as_ref())?;
+        let given = self
+            .options
+            .summary
+            .read_given_summary(&self.open.input, ui)?;
         if given.is_none() {
-            self.something_left()?;
+            self.require_abandoned_content()?;
         }
-        let from_hook = self.ask(hook, ui)?;
+        let from_hook = self.ask_hook(hook, ui)?;
         self.choose_summary(given, from_hook, ui)
     }
 
     /// Returns the text of the target, if the move is to edit it again.
-    pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
+    pub fn editor_text(&self) -> Result<Option<Text<'static>>, Failure> {
         let Some(target) = self.navigation.target else {
             return Ok(None);
         };
@@ -254,66 +279,70 @@ impl<'a> Move<'a> {
             return Ok(None);
         }
         let agent = self.open.session.agent();
-        let draft = agent.draft_text(&self.open.reader(), target);
-        self.open.input.read(draft).map(Some)
+        let draft = agent.draft_text(&self.open.entry_reader(), target);
+        self.open.input.map_read_error(draft).map(Some)
     }
 
     /// Returns the label, validated.
-    pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
+    pub fn parse_label(&self) -> Result<Option<Text<'static>>, Failure> {
         match self.options.label.as_deref() {
-            Some(label) => Ok(Some(label_name(label)?.into_owned())),
+            Some(label) => Ok(Some(parse_label(label)?.into_owned())),
             None => Ok(None),
         }
     }
 
     /// Returns the id of the entry that the session continues from, `None` for the root.
-    pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
-        self.open.new_parent(self.navigation.new_leaf)
+    pub fn new_leaf_id(&self) -> Result<Option<Text<'static>>, Failure> {
+        self.open.new_parent_id(self.navigation.new_leaf)
     }
 
     /// Whether the branch that is left has anything to summarize: an entry that is not only a note.
-    pub fn leaves_something(&self) -> bool {
+    pub fn abandons_content(&self) -> bool {
         self.navigation
             .abandoned
             .iter()
             .any(|&ix| !self.open.session.entry(ix).kind.is_bookkeeping())
     }
 
-    pub fn hook(&self, ui: &Ui) -> Option<Shell> {
-        self.options.summary.hook.hook(&self.open.input, ui)
+    pub fn hook_command(&self, ui: &Ui) -> Option<ShellCommand> {
+        self.options.summary.hook.hook_command(&self.open.input, ui)
     }
 
     /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and
     /// instructions in the reply replace the given ones.
-    pub fn ask(&mut self, hook: Option<&Shell>, ui: &Ui) -> Result<Option<Summary>, Failure> {
+    pub fn ask_hook(
+        &mut self,
+        hook: Option<&ShellCommand>,
+        ui: &Ui,
+    ) -> Result<Option<Summary>, Failure> {
         let Some(hook) = hook else { return Ok(None) };
-        let preparation = self.preparation()?;
+        let preparation = self.preparation_json()?;
         let event = Object::new()
             .str("type", "session_before_tree")
             .json("preparation", &preparation);
-        let answer = hook.ask(event, self.open, ui)?;
-        self.options.summary.follow(&answer);
+        let answer = hook.ask_hook(event, self.open, ui)?;
+        self.options.summary.apply_answer(&answer);
         if let Some(label) = answer.label {
             let name = label.to_string();
-            label_name(&name).map_err(|_| hook.failed("its `label` is not a valid label"))?;
+            parse_label(&name).map_err(|_| hook.failure("its `label` is not a valid label"))?;
             self.options.label = Some(name);
         }
         Ok(answer.summary)
     }
 
-    fn something_left(&self) -> Result<(), Failure> {
-        if self.leaves_something() {
+    fn require_abandoned_content(&self) -> Result<(), Failure> {
+        if self.abandons_content() {
             return Ok(());
         }
         Err(self
             .open
             .input
-            .no("no entries to summarize on the branch you leave")
-            .hint("write one anyway with --summary TEXT"))
+            .negative_answer("no entries to summarize on the branch you leave")
+            .with_hint("write one anyway with --summary TEXT"))
     }
 
-    /// Returns the first of these summaries, else makes one: with the summarizer, or without a model.
-    /// One that is made begins with the agent's preamble and ends in the lists of files.
+    /// Returns the first of these summaries, else makes one: with the summarizer, or without a
+    /// model. One that is made begins with the agent's preamble and ends in the lists of files.
     fn choose_summary(
         &self,
         given: Option<Summary>,
@@ -321,44 +350,48 @@ impl<'a> Move<'a> {
         ui: &Ui,
     ) -> Result<Summary, Failure> {
         let session = &self.open.session;
-        let reader = self.open.reader();
-        let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
-        let files = file_ops.lists(session);
-        stored(given, from_hook, details(&files), || {
-            let text = match self.options.summary.summarizer(&self.open.input, ui) {
-                Some(summarizer) => ask(&summarizer, self.prompt()?, ui)?,
-                None => self.built_in(&reader)?,
+        let reader = self.open.entry_reader();
+        let (_, file_ops) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
+        let files = file_ops.file_lists(session);
+        resolve_summary(given, from_hook, details(&files), || {
+            let text = match self
+                .options
+                .summary
+                .summarizer_command(&self.open.input, ui)
+            {
+                Some(summarizer) => run_summarizer(&summarizer, self.build_prompt()?, ui)?,
+                None => self.builtin_summary(&reader)?,
             };
             let preamble = &session.agent().constants().branch_preamble;
-            Ok(file_ops.below(concat(&[preamble, &text]), session))
+            Ok(file_ops.append_to_summary(concat_texts(&[preamble, &text]), session))
         })
     }
 
-    fn built_in(&self, reader: &EntryReader) -> Result<Text<'static>, Failure> {
-        let material = Material {
-            messages: &self.left(reader)?,
+    fn builtin_summary(&self, reader: &EntryReader) -> Result<Text<'static>, Failure> {
+        let material = SummaryInput {
+            messages: &self.abandoned_messages(reader)?,
             turn_prefix: &[],
             previous_summary: None,
             instructions: self.options.summary.instructions.as_deref(),
         };
-        extract(self.open, &material)
+        extract_summary(self.open, &material)
     }
 
-    /// Returns the messages of the branch that is left for the built-in summary: those for a prompt,
-    /// with the results of tools, which pi leaves out, after the request that the branch continues.
-    /// Compactions are left out: they repeat messages that are here, or are about what precedes the
-    /// branch.
-    fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
+    /// Returns the messages of the branch that is left for the built-in summary: those for a
+    /// prompt, with the results of tools, which pi leaves out, after the request that the branch
+    /// continues. Compactions are left out: they repeat messages that are here, or are about what
+    /// precedes the branch.
+    fn abandoned_messages(&self, reader: &EntryReader) -> Result<Vec<ContextMessage>, Failure> {
         let session = &self.open.session;
         let navigation = &self.navigation;
-        let (prepared, _) = self.prepared(reader, Budget::Whole)?;
+        let (prepared, _) = self.prepare_branch(reader, BranchBudget::Unlimited)?;
         let mut prepared = prepared.into_iter().peekable();
-        let edits = self.open.edits(navigation.old_leaf)?;
+        let edits = self.open.find_edits(navigation.old_leaf)?;
 
-        let mut left = Vec::new();
+        let mut messages = Vec::new();
         if let Some(request) = navigation.continued_request(session) {
             let context = session.agent().build_context(&[request], reader);
-            left = self.open.input.read(context)?.messages;
+            messages = self.open.input.map_read_error(context)?.messages;
         }
         for &ix in &navigation.abandoned {
             let message = prepared.next_if(|message| message.entry == ix);
@@ -367,61 +400,67 @@ impl<'a> Move<'a> {
             }
             let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
             if let Some(message) = message {
-                left.push(message);
+                messages.push(message);
             } else if is_result {
-                left.push(Message {
+                messages.push(ContextMessage {
                     entry: ix,
                     body: Body::Stored,
                 });
             }
         }
-        Ok(left)
+        Ok(messages)
     }
 
-    fn prompt(&self) -> Result<Vec<u8>, Failure> {
-        let reader = self.open.reader();
-        let (messages, _) = self.prepared(&reader, BRANCH_BUDGET)?;
-        let options = self.options.summary.prompt_of();
+    fn build_prompt(&self) -> Result<Vec<u8>, Failure> {
+        let reader = self.open.entry_reader();
+        let (messages, _) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
+        let options = self.options.summary.prompt_instructions();
         self.open
             .input
-            .read(prompt::branch_prompt(&messages, &options, &reader))
+            .map_read_error(prompt::branch_prompt(&messages, &options, &reader))
     }
 
     /// Returns the messages of the branch that is left, as the agent prepares them, and its
     /// files.
-    fn prepared(
+    fn prepare_branch(
         &self,
         reader: &EntryReader,
-        budget: Budget,
-    ) -> Result<(Vec<Message>, FileOps), Failure> {
+        budget: BranchBudget,
+    ) -> Result<(Vec<ContextMessage>, FileOps), Failure> {
         let agent = self.open.session.agent();
-        let prepared = agent.prepare_branch(&self.navigation.abandoned, reader, budget);
-        self.open.input.read(prepared)
+        let prepared = agent.prepare_branch_summary(&self.navigation.abandoned, reader, budget);
+        self.open.input.map_read_error(prepared)
     }
 
     /// Returns the description of the move before it is made: the output of `--prepare`, and part
     /// of `session_before_tree`.
-    fn preparation(&self) -> Result<Vec<u8>, Failure> {
+    fn preparation_json(&self) -> Result<Vec<u8>, Failure> {
         let session = &self.open.session;
-        let reader = self.open.reader();
+        let reader = self.open.entry_reader();
         let navigation = &self.navigation;
         let summary = &self.options.summary;
-        let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
-        let files = file_ops.lists(session);
-        let abandoned = entries(&navigation.abandoned, &reader);
-        let abandoned = self.open.input.read(abandoned)?;
+        let (_, file_ops) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
+        let files = file_ops.file_lists(session);
+        let abandoned = entries_json(&navigation.abandoned, &reader);
+        let abandoned = self.open.input.map_read_error(abandoned)?;
         Ok(Object::new()
-            .text_or_null("targetId", id_of(session, navigation.target).as_ref())
-            .text_or_null("oldLeafId", id_of(session, navigation.old_leaf).as_ref())
+            .text_or_null("targetId", position_id(session, navigation.target).as_ref())
+            .text_or_null(
+                "oldLeafId",
+                position_id(session, navigation.old_leaf).as_ref(),
+            )
             .text_or_null(
                 "commonAncestorId",
-                id_of(session, navigation.common_ancestor).as_ref(),
+                position_id(session, navigation.common_ancestor).as_ref(),
             )
-            .text_or_null("newLeafId", id_of(session, navigation.new_leaf).as_ref())
+            .text_or_null(
+                "newLeafId",
+                position_id(session, navigation.new_leaf).as_ref(),
+            )
             .json("entriesToSummarize", &abandoned)
-            .json("readFiles", &texts(&files.read_files))
-            .json("modifiedFiles", &texts(&files.modified_files))
-            .text_or_null("editorText", self.draft()?.as_ref())
+            .json("readFiles", &text_array(&files.read_files))
+            .json("modifiedFiles", &text_array(&files.modified_files))
+            .text_or_null("editorText", self.editor_text()?.as_ref())
             .bool("userWantsSummary", self.wants_summary)
             .str_or_null("customInstructions", summary.instructions.as_deref())
             .bool("replaceInstructions", summary.replace_instructions)
@@ -432,8 +471,8 @@ impl<'a> Move<'a> {
 
 /// Returns the agents' `session_tree` event for a completed move, from `old_leaf`. The last new
 /// entry is the leaf; the first is the summary, if there is one.
-pub fn moved(
-    hook: Shell,
+pub fn session_tree_event(
+    hook: ShellCommand,
     open: &OpenSession,
     change: &Change,
     old_leaf: Option<&Text>,
@@ -460,16 +499,16 @@ pub fn moved(
         .json("fromExtension", from_hook)
         .json("fromHook", from_hook);
     HookEvent {
-        leaf,
-        ..HookEvent::of(hook, event, open)
+        leaf_id: leaf,
+        ..HookEvent::from_session(hook, event, open)
     }
 }
 
-fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {
+fn position_id(session: &Session, place: Position) -> Option<Text<'static>> {
     place.map(|ix| session.id(ix).into_owned())
 }
 
-fn went_on(open: &OpenSession) -> Failure {
+fn concurrent_append_failure(open: &OpenSession) -> Failure {
     open.input
-        .busy("another process appended entries meanwhile")
+        .busy_failure("another process appended entries meanwhile")
 }

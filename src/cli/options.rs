@@ -37,7 +37,7 @@ pub struct ChangeArgs {
     #[arg(long, help_heading = "Writing")]
     pub force: bool,
     /// Seconds to wait for the session's lock
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Writing")]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds, help_heading = "Writing")]
     pub wait: Duration,
     /// Print the result as JSON (with -n, the plan)
     #[arg(long)]
@@ -46,7 +46,7 @@ pub struct ChangeArgs {
 
 impl ChangeArgs {
     /// Returns the options of the store for a file of this agent.
-    pub fn options(&self, agent: Dialect) -> WriteOptions {
+    pub fn write_options(&self, agent: Dialect) -> WriteOptions {
         WriteOptions {
             force: self.force,
             wait: self.wait,
@@ -57,7 +57,7 @@ impl ChangeArgs {
 }
 
 /// Parses a number of seconds, zero or more.
-pub fn seconds(text: &str) -> Result<Duration, String> {
+pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("expected a number of seconds, zero or more".to_owned()),
@@ -65,15 +65,15 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// The largest number of tokens or bytes: JSON represents every integer up to it.
-const MOST: f64 = 9_007_199_254_740_991.0;
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`.
-pub fn amount(text: &str) -> Result<u64, String> {
-    let without_b = text.strip_suffix(['b', 'B']).unwrap_or(text);
-    let mut number = without_b;
+pub fn parse_amount(text: &str) -> Result<u64, String> {
+    let without_byte_unit = text.strip_suffix(['b', 'B']).unwrap_or(text);
+    let mut number = without_byte_unit;
     let mut factor = 1.0;
     for (letters, value) in [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)] {
-        if let Some(without_unit) = without_b.strip_suffix(letters) {
+        if let Some(without_unit) = without_byte_unit.strip_suffix(letters) {
             number = without_unit;
             factor = value;
         }
@@ -83,7 +83,7 @@ pub fn amount(text: &str) -> Result<u64, String> {
         .parse::<f64>()
         .map(|number| (number * factor).round());
     match amount {
-        Ok(amount) if (0.0..=MOST).contains(&amount) && amount.is_sign_positive() => {
+        Ok(amount) if (0.0..=MAX_SAFE_INTEGER).contains(&amount) && amount.is_sign_positive() => {
             Ok(amount as u64)
         }
         _ => Err("expected a number such as 64000, 8k or 1.5M".to_owned()),
@@ -91,8 +91,8 @@ pub fn amount(text: &str) -> Result<u64, String> {
 }
 
 /// Parses a number of tokens or bytes that is not 0.
-pub fn positive_amount(text: &str) -> Result<u64, String> {
-    match amount(text)? {
+pub fn parse_positive_amount(text: &str) -> Result<u64, String> {
+    match parse_amount(text)? {
         0 => Err("expected a number greater than 0, such as 64000, 8k or 1.5M".to_owned()),
         amount => Ok(amount),
     }
@@ -117,14 +117,14 @@ mod tests {
             ("2G", 2_000_000_000),
         ];
         for (text, expected) in amounts {
-            assert_eq!(amount(text), Ok(expected), "{text}");
+            assert_eq!(parse_amount(text), Ok(expected), "{text}");
         }
         for text in [
             "", "k", "B", "many", "-1", "-1k", "-0", "1t", "6 4k", "inf", "nan", "1e300",
         ] {
-            assert!(amount(text).is_err(), "{text}");
+            assert!(parse_amount(text).is_err(), "{text}");
         }
-        assert_eq!(positive_amount("1"), Ok(1));
-        assert!(positive_amount("0").is_err() && positive_amount("0.1").is_err());
+        assert_eq!(parse_positive_amount("1"), Ok(1));
+        assert!(parse_positive_amount("0").is_err() && parse_positive_amount("0.1").is_err());
     }
 }

@@ -2,17 +2,17 @@
 
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Ui};
-use crate::format::AGES;
+use crate::format::AGE_UNITS;
 use crate::session::period::Period;
 use pisess_json::time::{iso_string, parse_js_date};
 use std::ops::Range;
 
 /// The forms of a time, as an error lists them.
-const FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, a weekday, a date (2026-10-31, \
+const TIME_FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, a weekday, a date (2026-10-31, \
     2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z)";
 
 /// Examples of times, for completion.
-pub const TIMES: [&str; 6] = ["today", "yesterday", "monday", "24h", "7d", "4w"];
+pub const TIME_EXAMPLES: [&str; 6] = ["today", "yesterday", "monday", "24h", "7d", "4w"];
 
 const DAY_MS: i64 = 86_400_000;
 /// The weekdays. The first of them is four days after 1 January 1970.
@@ -26,8 +26,8 @@ const WEEKDAYS: [&str; 7] = [
     "sunday",
 ];
 
-/// The units of ages as words; [`AGES`] has their beginnings.
-const UNITS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"];
+/// The units of ages as words; [`AGE_UNITS`] has their beginnings.
+const UNIT_WORDS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"];
 
 /// The period to read.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -51,13 +51,13 @@ impl PeriodArgs {
     ///
     /// # Errors
     /// If one of its ends is not a time, or it ends before it starts.
-    pub fn read(&self, ui: &Ui) -> Result<Period, Failure> {
+    pub fn parse_period(&self, ui: &Ui) -> Result<Period, Failure> {
         let since = match &self.since {
-            Some(text) => Some(named("--since", text, ui)?),
+            Some(text) => Some(parse_time_option("--since", text, ui)?),
             None => None,
         };
         let until = match &self.until {
-            Some(text) => Some(named("--until", text, ui)?),
+            Some(text) => Some(parse_time_option("--until", text, ui)?),
             None => None,
         };
         let period = Period {
@@ -68,40 +68,45 @@ impl PeriodArgs {
             && let Some(to) = period.to
             && from >= to
         {
-            let failure = Failure::usage("--since is later than --until");
-            return Err(failure.hint("exchange the two times"));
+            let failure = Failure::usage_error("--since is later than --until");
+            return Err(failure.with_hint("exchange the two times"));
         }
         Ok(period)
     }
 }
 
 /// Returns the period that the value of an option names, in milliseconds since 1970.
-pub fn named(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
+pub fn parse_time_option(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
     let (now, clock) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui));
-    range(text.trim(), now, &clock)
-        .ok_or_else(|| Failure::usage(format_args!("{option}: {text:?} is not a time")).hint(FORMS))
+    parse_range(text.trim(), now, &clock).ok_or_else(|| {
+        Failure::usage_error(format_args!("{option}: {text:?} is not a time")).with_hint(TIME_FORMS)
+    })
 }
 
-fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
-    if let Some(age) = age(text) {
+fn parse_range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
+    if let Some(age) = parse_age_ms(text) {
         let moment = now.saturating_sub(age);
         return Some(moment..moment + 1);
     }
-    if let Some(today) = clock.day(now)
-        && let Some(day) = day(text, today)
+    if let Some(today) = clock.local_day(now)
+        && let Some(day) = parse_day(text, today)
     {
-        return Some(clock.moment(day * DAY_MS)..clock.moment((day + 1) * DAY_MS));
+        return Some(
+            clock.local_to_utc_ms(day * DAY_MS)..clock.local_to_utc_ms((day + 1) * DAY_MS),
+        );
     }
-    if let Some(days) = dates(text) {
-        return Some(clock.moment(days.start * DAY_MS)..clock.moment(days.end * DAY_MS));
+    if let Some(days) = parse_dates(text) {
+        return Some(
+            clock.local_to_utc_ms(days.start * DAY_MS)..clock.local_to_utc_ms(days.end * DAY_MS),
+        );
     }
-    let moment = time(text, clock)?;
+    let moment = parse_time_ms(text, clock)?;
     Some(moment..moment + 1)
 }
 
 /// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads
 /// them.
-fn age(text: &str) -> Option<i64> {
+fn parse_age_ms(text: &str) -> Option<i64> {
     let after_count = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: u32 = text.strip_suffix(after_count)?.parse().ok()?;
     let unit = after_count
@@ -109,8 +114,8 @@ fn age(text: &str) -> Option<i64> {
         .unwrap_or(after_count)
         .trim_matches([' ', '.']);
     let singular = unit.strip_suffix('s').unwrap_or(unit);
-    for (abbreviation, seconds) in AGES {
-        let is_word = UNITS.contains(&singular) && singular.starts_with(abbreviation);
+    for (abbreviation, seconds) in AGE_UNITS {
+        let is_word = UNIT_WORDS.contains(&singular) && singular.starts_with(abbreviation);
         if unit == abbreviation || is_word {
             return Some(i64::from(count) * seconds * 1000);
         }
@@ -120,21 +125,21 @@ fn age(text: &str) -> Option<i64> {
 
 /// Returns the day that a word names, in days since 1970: today, the day before it, or the last
 /// such weekday.
-fn day(text: &str, today: i64) -> Option<i64> {
+fn parse_day(text: &str, today: i64) -> Option<i64> {
     let word = text.to_ascii_lowercase();
     if let Some(ago) = ["today", "yesterday"].iter().position(|day| *day == word) {
         return Some(today - ago as i64);
     }
-    let at = WEEKDAYS
+    let weekday = WEEKDAYS
         .iter()
         .position(|day| word.len() >= 3 && day.starts_with(&*word))?;
-    Some(today - (today - 4 - at as i64).rem_euclid(7))
+    Some(today - (today - 4 - weekday as i64).rem_euclid(7))
 }
 
 /// Returns the days of a date (`2026-01-31`), a month or a year, in days since 1970.
-fn dates(text: &str) -> Option<Range<i64>> {
+fn parse_dates(text: &str) -> Option<Range<i64>> {
     // So many days after its start, the next one has begun.
-    let longest = match text.len() {
+    let most_days = match text.len() {
         4 => 366,
         7 => 31,
         10 => 1,
@@ -146,23 +151,27 @@ fn dates(text: &str) -> Option<Range<i64>> {
     if !is_date {
         return None;
     }
-    let start = day_of_date(text)?;
-    let in_next = iso_string((start + longest) * DAY_MS);
-    let next = in_next.get(..text.len())?;
-    Some(start..day_of_date(next)?)
+    let start = parse_date_day(text)?;
+    let start_of_next = iso_string((start + most_days) * DAY_MS);
+    let next = start_of_next.get(..text.len())?;
+    Some(start..parse_date_day(next)?)
 }
 
 /// Returns the first day of a date, a month or a year, in days since 1970.
-fn day_of_date(text: &str) -> Option<i64> {
+fn parse_date_day(text: &str) -> Option<i64> {
     let time_ms = parse_js_date(text.as_bytes())?;
     Some(time_ms.div_euclid(DAY_MS))
 }
 
 /// Returns a date with a time of day: local, unless it has a zone.
-fn time(text: &str, clock: &Clock) -> Option<i64> {
+fn parse_time_ms(text: &str, clock: &Clock) -> Option<i64> {
     let time = parse_js_date(text.as_bytes())?;
     let has_zone = text.get(10..)?.contains(['Z', 'z', '+', '-']);
-    Some(if has_zone { time } else { clock.moment(time) })
+    Some(if has_zone {
+        time
+    } else {
+        clock.local_to_utc_ms(time)
+    })
 }
 
 #[cfg(test)]
@@ -175,7 +184,7 @@ mod tests {
     fn shown(text: &str) -> Option<String> {
         let now = parse_js_date(NOW.as_bytes()).unwrap();
         let clock = Clock::in_zone("CET-1CEST,M3.5.0,M10.5.0/3");
-        let found = range(text, now, &clock)?;
+        let found = parse_range(text, now, &clock)?;
         Some(format!(
             "{} {}",
             &iso_string(found.start)[..16],

@@ -1,20 +1,22 @@
 //! What was pruned from a session: reads the file beside it, or that in its archive.
 
-use crate::cli::named::named;
+use crate::cli::named::resolve_argument;
 use crate::cli::open::{Input, OpenSession};
-use crate::cli::output::{Failure, Ui, visible};
-use crate::format::counted;
-use crate::load::{Options, load};
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::format::format_count;
+use crate::load::{LoadOptions, load};
 use crate::ops::archive::PRUNED;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{Operation, Restore, SideError, operations, pruned_file, read};
+use crate::ops::prune::{
+    Operation, PrunedFileError, Restoration, pruned_file, read_operations, read_pruned_file,
+};
 use crate::session::RequestScope;
 use crate::session::usage::Usage;
 use pisess_store::{self as store, Archive, Glance, ReadAt, SessionFile};
 use std::path::{Path, PathBuf};
 
 /// Returns the path as given, or with links resolved if it is a symbolic link.
-pub fn own_path(file: &SessionFile) -> PathBuf {
+pub fn session_own_path(file: &SessionFile) -> PathBuf {
     if file.path().is_symlink() {
         file.resolved().to_owned()
     } else {
@@ -24,27 +26,28 @@ pub fn own_path(file: &SessionFile) -> PathBuf {
 
 /// Returns what was pruned from a session, as the file beside it lists it; nothing if that file is
 /// damaged.
-pub fn pruned(open: &OpenSession) -> Vec<Operation> {
-    let pruned = open
+pub fn list_pruned(open: &OpenSession) -> Vec<Operation> {
+    let side_file = open
         .input
         .file()
-        .and_then(|file| Glance::open(&pruned_file(&own_path(file))).ok());
-    let listed = pruned.and_then(|pruned| operations(&pruned, &open.session.header.id).ok());
+        .and_then(|file| Glance::open(&pruned_file(&session_own_path(file))).ok());
+    let listed =
+        side_file.and_then(|side_file| read_operations(&side_file, &open.session.header.id).ok());
     listed.unwrap_or_default()
 }
 
 /// Returns how many branches were pruned from a session, if any, for a message.
-pub fn pruned_branches(open: &OpenSession) -> Option<String> {
-    let operations = pruned(open);
+pub fn describe_pruned_branches(open: &OpenSession) -> Option<String> {
+    let operations = list_pruned(open);
     let branches = operations.iter().map(|operation| operation.branches).sum();
     let of_branches = operations.iter().filter(|operation| operation.branches > 0);
     let entries = of_branches.map(|operation| operation.entries).sum();
-    (branches > 0).then(|| described(entries, 0, branches))
+    (branches > 0).then(|| describe_pruned(entries, 0, branches))
 }
 
 /// Returns what was pruned, for a message.
-pub fn described(entries: usize, notes: usize, branches: usize) -> String {
-    let entries = counted(entries, "entry", "entries");
+pub fn describe_pruned(entries: usize, notes: usize, branches: usize) -> String {
+    let entries = format_count(entries, "entry", "entries");
     // `branches` does not count them.
     let notes = if notes > 0 {
         format!(", {notes} of them bookkeeping")
@@ -55,20 +58,23 @@ pub fn described(entries: usize, notes: usize, branches: usize) -> String {
         0 => entries,
         _ => format!(
             "{} ({entries}{notes})",
-            counted(branches, "branch", "branches")
+            format_count(branches, "branch", "branches")
         ),
     }
 }
 
-/// Returns what was pruned from the session at a path, if anything. Behind a symbolic link, the file
-/// may be beside the link or beside the session.
+/// Returns what was pruned from the session at a path, if anything. Behind a symbolic link, the
+/// file may be beside the link or beside the session.
 ///
 /// # Errors
 /// If the file beside it is damaged, or that of another session.
-pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, Failure> {
+pub fn load_pruned_beside(
+    path: &Path,
+    source: &dyn ReadAt,
+) -> Result<Option<Restoration>, Failure> {
     let beside_path = pruned_file(path);
     if let Ok(pruned) = Glance::open(&beside_path) {
-        return with(&beside_path, source, Box::new(pruned));
+        return load_restore(&beside_path, source, Box::new(pruned));
     }
     if !path.is_symlink() {
         return Ok(None);
@@ -76,7 +82,7 @@ pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, 
     let target = store::Disk::real(&store::OnDisk, path);
     let beside_target = pruned_file(&target);
     match Glance::open(&beside_target) {
-        Ok(pruned) => with(&beside_target, source, Box::new(pruned)),
+        Ok(pruned) => load_restore(&beside_target, source, Box::new(pruned)),
         Err(_) => Ok(None),
     }
 }
@@ -85,10 +91,10 @@ pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, 
 /// archive.
 ///
 /// # Errors
-/// As [`pruned_from`], or if the archive is damaged.
-pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
+/// As [`load_pruned_beside`], or if the archive is damaged.
+pub fn load_pruned(input: &Input) -> Result<Option<Restoration>, Failure> {
     if let Some(file) = input.file() {
-        return pruned_from(file.path(), file);
+        return load_pruned_beside(file.path(), file);
     }
     let Some(path) = &input.path else {
         return Ok(None);
@@ -96,17 +102,19 @@ pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
     let Ok(file) = Glance::open(path) else {
         return Ok(None);
     };
-    let Some(archive) = input.read(Archive::read(&file))? else {
+    let Some(archive) = input.map_read_error(Archive::read(&file))? else {
         return Ok(None);
     };
-    let pruned = input.read(archive.companion(&file, PRUNED))?;
+    let pruned = input.map_read_error(archive.companion(&file, PRUNED))?;
     pruned.map_or(Ok(None), |pruned| {
-        with(path, input.unredacted(), Box::new(pruned))
+        load_restore(path, input.unredacted_source(), Box::new(pruned))
     })
 }
 
 /// Returns what was pruned from a session, or why it cannot be read.
-pub fn split(pruned: Result<Option<Restore>, Failure>) -> (Option<Restore>, Option<Failure>) {
+pub fn split_result(
+    pruned: Result<Option<Restoration>, Failure>,
+) -> (Option<Restoration>, Option<Failure>) {
     match pruned {
         Ok(pruned) => (pruned, None),
         Err(failure) => (None, Some(failure)),
@@ -118,54 +126,59 @@ pub fn split(pruned: Result<Option<Restore>, Failure>) -> (Option<Restore>, Opti
 pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
     ui.warn(&format!(
         "what was pruned is not counted: {}",
-        failure.line()
+        failure.to_line()
     ));
 }
 
 /// Returns a session with what was pruned from it; `None` if it cannot be read.
-fn with(
+fn load_restore(
     path: &Path,
     source: &dyn ReadAt,
     pruned: Box<dyn ReadAt>,
-) -> Result<Option<Restore>, Failure> {
-    let Ok(session) = load(source, &Options::default()) else {
+) -> Result<Option<Restoration>, Failure> {
+    let Ok(session) = load(source, &LoadOptions::default()) else {
         return Ok(None);
     };
-    let operations = read(&*pruned, &session.header.id).map_err(|error| unusable(path, error))?;
-    match Restore::new(&session, source, operations, pruned) {
+    let operations = read_pruned_file(&*pruned, &session.header.id)
+        .map_err(|error| pruned_failure(path, error))?;
+    match Restoration::new(&session, source, operations, pruned) {
         Ok(restore) => Ok(Some(restore)),
-        Err(error) => Err(unusable(path, error.into())),
+        Err(error) => Err(pruned_failure(path, error.into())),
     }
 }
 
 /// Returns the failure for what was pruned from a session, if it cannot be put back.
-pub fn unusable(path: &Path, error: SideError) -> Failure {
-    let name = visible(&path.to_string_lossy());
+pub fn pruned_failure(path: &Path, error: PrunedFileError) -> Failure {
+    let name = to_visible(&path.to_string_lossy());
     match error {
-        SideError::Io(error) => Failure::reading(&name, error),
+        PrunedFileError::Io(error) => Failure::from_read_error(&name, error),
         error => match error.line() {
-            Some(line) => Failure::cannot(format_args!("{name}:{}: {error}", line.0))
-                .path(&name)
-                .on_line(line.0),
-            None => Failure::cannot(format_args!("{name}: {error}")).path(&name),
+            Some(line) => Failure::invalid(format_args!("{name}:{}: {error}", line.0))
+                .with_path(&name)
+                .with_line(line.0),
+            None => Failure::invalid(format_args!("{name}: {error}")).with_path(&name),
         },
     }
 }
 
 /// Returns the requests in a scope of a session, with those that were pruned, and their times;
 /// `None` if none was pruned.
-pub fn requests(open: &OpenSession, scope: RequestScope) -> Option<Vec<(i64, Usage)>> {
-    let pruned = pruned_of(&open.input).ok()??;
-    let options = Options {
+pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<Vec<(i64, Usage)>> {
+    let pruned = load_pruned(&open.input).ok()??;
+    let options = LoadOptions {
         usage: true,
-        workers: open.workers(),
-        ..Options::default()
+        workers: open.worker_count(),
+        ..LoadOptions::default()
     };
-    let whole = load(&pruned.whole(open.input.unredacted()), &options).ok()?;
+    let whole = load(
+        &pruned.restored_file(open.input.unredacted_source()),
+        &options,
+    )
+    .ok()?;
     let scope_in_whole = match scope {
         RequestScope::AllBranches => RequestScope::AllBranches,
         RequestScope::PathTo(end) => {
-            RequestScope::PathTo(end.and_then(|end| whole.find(&open.session.id(end))))
+            RequestScope::PathTo(end.and_then(|end| whole.find_entry(&open.session.id(end))))
         }
     };
     let requests = whole.requests(scope_in_whole);
@@ -180,19 +193,23 @@ pub fn requests(open: &OpenSession, scope: RequestScope) -> Option<Vec<(i64, Usa
 }
 
 /// Opens a session as it was before parts of it were pruned; `None` if nothing was.
-pub fn with_pruned(
+pub fn open_with_pruned(
     path: &Path,
-    options: Options,
+    options: LoadOptions,
     ui: &mut Ui,
 ) -> Result<Option<OpenSession>, Failure> {
     if path == Path::new("-") {
         return Ok(None);
     }
-    let input = Input::open_path(&named(path, ui)?, ui.stdout_is())?;
-    let Some(pruned) = pruned_of(&input)? else {
+    let input = Input::open_path(&resolve_argument(path, ui)?, ui.stdout_predicate())?;
+    let Some(pruned) = load_pruned(&input)? else {
         return Ok(None);
     };
-    let whole = pruned.whole(input.source());
+    let whole = pruned.restored_file(input.source());
     let copy = store::spool_written(&mut |out| copy_all(&whole, out))?;
-    Ok(Some(OpenSession::of(input.redacted(copy), options, ui)?))
+    Ok(Some(OpenSession::from_input(
+        input.with_redacted_copy(copy),
+        options,
+        ui,
+    )?))
 }

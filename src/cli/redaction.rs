@@ -2,12 +2,12 @@
 
 use super::given;
 use super::open::Input;
-use crate::cli::output::{Failure, Ui, visible};
-use crate::format::counted as amount;
-use crate::ops::redact::{Found, Report, left_over, redact};
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::format::format_count as amount;
+use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
-use crate::redact::people::{People, home_of};
-use crate::redact::values::{Value, from_env_file, from_secret_file};
+use crate::redact::people::{People, find_home};
+use crate::redact::values::{SecretValue, from_env_file, from_secret_file};
 use foldhash::HashMap;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Spooled};
@@ -34,18 +34,18 @@ pub struct RedactionArgs {
 
 impl RedactionArgs {
     /// Returns the redactor for a session, which removes these values, too.
-    pub fn redactor(
+    pub fn new_redactor(
         &self,
         session: &Input,
-        values: Vec<Value>,
+        values: Vec<SecretValue>,
         ui: &Ui,
     ) -> Result<Redactor, Failure> {
-        let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
+        let cwd = session.read_header()?.cwd.map(|cwd| cwd.to_string());
         let people = if self.paths {
             // This user, and the one of the session.
             let homes = [
                 ui.home(),
-                cwd.as_deref().and_then(home_of).map(str::to_owned),
+                cwd.as_deref().and_then(find_home).map(str::to_owned),
             ];
             Some(People::new(homes.iter().flatten().map(String::as_str)))
         } else {
@@ -55,30 +55,35 @@ impl RedactionArgs {
     }
 
     /// Returns the values in the named files. None of them may be standard input if a session is.
-    pub fn values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
-        let mut all = Vec::new();
+    pub fn read_values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<SecretValue>, Failure> {
+        let mut all_values = Vec::new();
         let files = self
             .env_file
             .iter()
-            .map(|path| (path, from_env_file as fn(&[u8]) -> Vec<Value>));
+            .map(|path| (path, from_env_file as fn(&[u8]) -> Vec<SecretValue>));
         let lists = self
             .secret_file
             .iter()
-            .map(|path| (path, from_secret_file as fn(&[u8]) -> Vec<Value>));
+            .map(|path| (path, from_secret_file as fn(&[u8]) -> Vec<SecretValue>));
         for (path, read) in files.chain(lists) {
-            let (_, bytes) = given::read(
+            let (_, bytes) = given::read_argument(
                 path,
                 "a file of secrets",
-                given::MOST_TEXT,
+                given::MOST_TEXT_BYTES,
                 Some(session),
                 ui,
             )?;
-            all.extend(read(&bytes));
+            all_values.extend(read(&bytes));
         }
-        let (short, values): (Vec<_>, Vec<_>) = all.into_iter().partition(Value::is_short);
-        if !short.is_empty() {
+        let (short_values, values): (Vec<_>, Vec<_>) =
+            all_values.into_iter().partition(SecretValue::is_short);
+        if !short_values.is_empty() {
             let one = "value shorter than 6 characters is";
-            let skipped = amount(short.len(), one, "values shorter than 6 characters are");
+            let skipped = amount(
+                short_values.len(),
+                one,
+                "values shorter than 6 characters are",
+            );
             ui.warn(&format!(
                 "{skipped} not searched for: such text occurs by chance"
             ));
@@ -88,7 +93,7 @@ impl RedactionArgs {
 }
 
 /// Fails if any secret is left, so that the new file is discarded.
-pub fn refuse_any(is_any_left: bool) -> io::Result<()> {
+pub fn refuse_leftovers(is_any_left: bool) -> io::Result<()> {
     if is_any_left {
         Err(io::Error::other("a secret is left"))
     } else {
@@ -97,23 +102,24 @@ pub fn refuse_any(is_any_left: bool) -> io::Result<()> {
 }
 
 /// Returns a copy of a session without its secrets, after checking that none is left in it.
-pub fn redacted(
+pub fn redact_to_copy(
     session: &Input,
     redactor: &mut Redactor,
     workers: usize,
-) -> Result<(Spooled, Report), Failure> {
-    let mut report = Report::default();
+) -> Result<(Spooled, RedactionReport), Failure> {
+    let mut report = RedactionReport::default();
     let copy = store::spool_written(&mut |out| {
-        report = redact(session.source(), redactor, workers, Some(out))?;
+        report = redact_session(session.source(), redactor, workers, Some(out))?;
         Ok(())
     })?;
-    let left = session.read(left_over(&copy, redactor, &mut report, workers))?;
-    none_left(&left, session)?;
+    let leftovers =
+        session.map_read_error(find_remaining(&copy, redactor, &mut report, workers))?;
+    refuse_left_over(&leftovers, session)?;
     Ok((copy, report))
 }
 
 /// Fails with the places if any secret is left in the copy of a session.
-pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
+pub fn refuse_left_over(left: &[FoundSecret], session: &Input) -> Result<(), Failure> {
     let Some(first) = left.first() else {
         return Ok(());
     };
@@ -122,73 +128,77 @@ pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
     } else {
         String::new()
     };
-    let (name, line, kind) = (&session.name, first.line.0, first.secret.kind);
-    let failure = Failure::cannot(format_args!(
-        "{name}:{line}: {kind}{others} would remain in {}; nothing was written",
-        place(first)
+    let (name, line, secret_kind) = (&session.name, first.line.0, first.secret.kind);
+    let failure = Failure::invalid(format_args!(
+        "{name}:{line}: {secret_kind}{others} would remain in {}; nothing was written",
+        describe_place(first)
     ));
-    Err(failure.path(name).on_line(line).hint(
+    Err(failure.with_path(name).with_line(line).with_hint(
         "a placeholder replaces only text; change the number in a copy of the session, and redact that",
     ))
 }
 
 /// Returns the field of a secret, for messages.
-pub fn place(found: &Found) -> String {
+pub fn describe_place(found: &FoundSecret) -> String {
     if found.secret.field.is_empty() {
         "malformed line".into()
     } else {
-        visible(&found.secret.field)
+        to_visible(&found.secret.field)
     }
 }
 
 /// The secrets that were removed from a session before its export.
-pub struct Removed {
+pub struct RemovedSecrets {
     /// What was removed from it.
-    pub report: Report,
+    pub report: RedactionReport,
     /// The secrets of the session, and those of its sub-agents.
-    pub secrets: Vec<Value>,
+    pub secrets: Vec<SecretValue>,
     /// For each secret, the name of the session and its first place there.
-    places: Vec<(String, Option<Found>)>,
+    first_places: Vec<(String, Option<FoundSecret>)>,
 }
 
-impl Removed {
+impl RemovedSecrets {
     /// Returns the session without its secrets.
-    pub fn taken_from(
+    pub fn remove_from(
         input: Input,
         args: &RedactionArgs,
         ui: &mut Ui,
-    ) -> Result<(Input, Removed), Failure> {
-        let values = args.values(&input, ui)?;
-        let mut redactor = args.redactor(&input, values, ui)?;
-        let (copy, report) = redacted(&input, &mut redactor, ui.processors())?;
-        let mut secrets = redactor.found();
+    ) -> Result<(Input, RemovedSecrets), Failure> {
+        let values = args.read_values(&input, ui)?;
+        let mut redactor = args.new_redactor(&input, values, ui)?;
+        let (copy, report) = redact_to_copy(&input, &mut redactor, ui.processor_count())?;
+        let mut secrets = redactor.found_values();
         secrets.retain(|value| !value.is_ordinary());
-        let mut first_places: HashMap<_, _> = report
-            .secrets()
+        let mut place_by_placeholder: HashMap<_, _> = report
+            .group_by_secret()
             .iter()
             .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
             .collect();
         let mut places = Vec::new();
         for secret in &secrets {
-            let first = first_places.remove(&redactor.placeholder(secret));
+            let first = place_by_placeholder.remove(&redactor.placeholder_for(secret));
             places.push((input.name.clone(), first));
         }
-        let removed = Removed {
+        let removed = RemovedSecrets {
             report,
             secrets,
-            places,
+            first_places: places,
         };
-        Ok((input.redacted(copy), removed))
+        Ok((input.with_redacted_copy(copy), removed))
     }
 
     /// Adds the secrets that were removed from the session of a sub-agent.
-    pub fn add(&mut self, of_agent: Removed) {
+    pub fn merge(&mut self, of_agent: RemovedSecrets) {
         self.secrets.extend(of_agent.secrets);
-        self.places.extend(of_agent.places);
+        self.first_places.extend(of_agent.first_places);
     }
 
     /// Fails with the place in the session if any of these secrets is left in the export.
-    pub fn none_in(&self, left: &BTreeSet<usize>, session: &Input) -> Result<(), Failure> {
+    pub fn refuse_left_in_export(
+        &self,
+        left: &BTreeSet<usize>,
+        session: &Input,
+    ) -> Result<(), Failure> {
         let Some(&first) = left.first() else {
             return Ok(());
         };
@@ -199,30 +209,30 @@ impl Removed {
         };
         let remains = format!("{others} would remain in the export; nothing was written");
         let kind = self.secrets[first].kind;
-        let failure = match &self.places[first] {
+        let failure = match &self.first_places[first] {
             (name, Some(found)) => {
-                let (line, place) = (found.line.0, place(found));
-                Failure::cannot(format_args!("{name}:{line}: {kind} of {place}{remains}"))
-                    .path(name)
-                    .on_line(line)
+                let (line, place) = (found.line.0, describe_place(found));
+                Failure::invalid(format_args!("{name}:{line}: {kind} of {place}{remains}"))
+                    .with_path(name)
+                    .with_line(line)
             }
-            _ => session.cannot(format_args!("{kind}{remains}")),
+            _ => session.failure(format_args!("{kind}{remains}")),
         };
-        Err(failure.hint("a command of --renderer may have printed it"))
+        Err(failure.with_hint("a command of --renderer may have printed it"))
     }
 }
 
 /// Prints a line on standard error for each secret whose text remains where it may be ordinary.
-fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
+fn warn_kept(report: &RedactionReport, session: &Input, ui: &mut Ui) {
     let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for found in &report.kept {
-        let place = format!("line {} ({})", found.line.0, place(found));
+    for found in &report.kept_ordinary {
+        let place = format!("line {} ({})", found.line.0, describe_place(found));
         kept.entry(&found.secret.placeholder)
             .or_default()
             .push(place);
     }
     for (placeholder, places) in kept {
-        let (name, places) = (&session.name, first_few(places));
+        let (name, places) = (&session.name, join_first_few(places));
         ui.warn(&format!(
             "{name}: the text of {placeholder} may be ordinary elsewhere, and remains in {places}"
         ));
@@ -233,7 +243,7 @@ fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
 const MOST_PLACES: usize = 5;
 
 /// Returns the first places of a list, and how many more there are.
-pub fn first_few(mut places: Vec<String>) -> String {
+pub fn join_first_few(mut places: Vec<String>) -> String {
     let more = places.len().saturating_sub(MOST_PLACES);
     places.truncate(MOST_PLACES);
     if more > 0 {
@@ -243,10 +253,10 @@ pub fn first_few(mut places: Vec<String>) -> String {
 }
 
 /// Prints a line on standard error with the secrets that were found, by kind.
-pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui) {
-    warn_of_kept(report, session, ui);
+pub fn report_redaction(report: &RedactionReport, session: &Input, is_removed: bool, ui: &mut Ui) {
+    warn_kept(report, session, ui);
     let kinds: Vec<_> = report
-        .kinds()
+        .count_by_kind()
         .iter()
         .map(|(kind, count)| format!("{count} {kind}"))
         .collect();
@@ -256,34 +266,42 @@ pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui
     } else {
         format!("{removed}{}", kinds.join(", "))
     };
-    let opaque = amount(report.opaque, "signature or image", "signatures and images");
+    let opaque = amount(
+        report.opaque_count,
+        "signature or image",
+        "signatures and images",
+    );
     let opaque = format!("; {removed}{opaque}, which cannot be searched");
-    let opaque = if report.opaque == 0 { "" } else { &opaque };
-    ui.status(&format!("{}: {secrets}{opaque}", session.name));
-    if report.addresses > 0 {
+    let opaque = if report.opaque_count == 0 {
+        ""
+    } else {
+        &opaque
+    };
+    ui.print_status(&format!("{}: {secrets}{opaque}", session.name));
+    if report.address_count > 0 {
         let addresses = amount(
-            report.addresses,
+            report.address_count,
             "e-mail address is",
             "e-mail addresses are",
         );
-        ui.status(&format!("{}: {addresses} kept", session.name));
+        ui.print_status(&format!("{}: {addresses} kept", session.name));
     }
-    if report.examples > 0 {
-        let examples = amount(report.examples, "example key", "example keys");
-        ui.status(&format!("{}: {examples} kept", session.name));
+    if report.example_count > 0 {
+        let examples = amount(report.example_count, "example key", "example keys");
+        ui.print_status(&format!("{}: {examples} kept", session.name));
     }
 }
 
 /// Adds what was found to a row: the number of secrets of each kind, and of what cannot be
 /// searched.
-pub fn counted(row: Object, report: &Report) -> Object {
+pub fn add_counts(row: Object, report: &RedactionReport) -> Object {
     let mut kinds = Object::new();
-    for (kind, count) in report.kinds() {
+    for (kind, count) in report.count_by_kind() {
         kinds = kinds.number(kind, count as f64);
     }
     row.json("found", &kinds.finish())
-        .number("opaque", report.opaque as f64)
-        .number("kept", report.kept.len() as f64)
-        .number("addresses", report.addresses as f64)
-        .number("examples", report.examples as f64)
+        .number("opaque", report.opaque_count as f64)
+        .number("kept", report.kept_ordinary.len() as f64)
+        .number("addresses", report.address_count as f64)
+        .number("examples", report.example_count as f64)
 }

@@ -5,9 +5,9 @@
 //! renderer. If the command fails, a warning is printed, and all of its entries are shown that way.
 
 use super::open::OpenSession;
-use crate::cli::output::{Failure, Ui, visible};
-use crate::cli::process::run::Shell;
-use crate::export::commonmark::{Author, one_line};
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::process::run::ShellCommand;
+use crate::export::commonmark::{Author, to_plain_line};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use foldhash::{HashMap, HashSet};
@@ -16,7 +16,7 @@ use pisess_json::text::Text;
 use pisess_json::write::push_valid;
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(300);
+const RENDERER_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The renderers of a command.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -25,7 +25,7 @@ pub struct RendererArgs {
     ///
     /// It receives the entries as JSON lines on stdin and replies with lines {"id": …, "markdown":
     /// …}.
-    #[arg(long = "renderer", value_name = "TYPE=CMD", value_parser = parse)]
+    #[arg(long = "renderer", value_name = "TYPE=CMD", value_parser = parse_renderer)]
     pub renderers: Vec<Renderer>,
 }
 
@@ -36,7 +36,7 @@ pub struct Renderer {
     command: String,
 }
 
-fn parse(text: &str) -> Result<Renderer, String> {
+fn parse_renderer(text: &str) -> Result<Renderer, String> {
     let parts = text
         .split_once('=')
         .filter(|(kind, command)| !kind.is_empty() && !command.trim().is_empty());
@@ -61,37 +61,39 @@ impl RendererArgs {
         if self.renderers.is_empty() {
             return Ok(rendered);
         }
-        let custom: Vec<_> = entries.filter(|&ix| is_custom(&open.session, ix)).collect();
+        let custom: Vec<_> = entries
+            .filter(|&ix| is_custom_entry(&open.session, ix))
+            .collect();
         for renderer in &self.renderers {
-            let (lines, asked) = renderer.input(open, &custom)?;
-            if asked.is_empty() {
+            let (lines, requested) = renderer.build_input(open, &custom)?;
+            if requested.is_empty() {
                 continue;
             }
-            let shell = Shell {
+            let shell = ShellCommand {
                 session: open.input.name.clone(),
                 option: "--renderer",
                 command: renderer.command.clone(),
-                timeout: TIMEOUT,
-                outcome: "its entries are shown without it",
+                timeout: RENDERER_TIMEOUT,
+                failure_outcome: "its entries are shown without it",
                 hint: "--renderer TYPE='cat >&2' prints what it receives",
             };
             let answer = {
-                let _waiting = ui.spinner("waiting for the renderer");
+                let _waiting = ui.start_spinner("waiting for the renderer");
                 shell.run(lines).and_then(|output| {
-                    parse_answers(&output, &open.session, &asked)
-                        .map_err(|what| shell.failed(&what))
+                    parse_answers(&output, &open.session, &requested)
+                        .map_err(|what| shell.failure(&what))
                 })
             };
             match answer {
                 Ok(answers) => rendered.extend(answers),
-                Err(failure) => ui.warn(&failure.line()),
+                Err(failure) => ui.warn(&failure.to_line()),
             }
         }
         Ok(rendered)
     }
 
     /// Does the same as [`RendererArgs::render`], with each text on one line, for rows.
-    pub fn rows(
+    pub fn render_rows(
         &self,
         open: &OpenSession,
         entries: impl Iterator<Item = EntryIx>,
@@ -99,7 +101,7 @@ impl RendererArgs {
     ) -> Result<HashMap<EntryIx, Text<'static>>, Failure> {
         let rendered = self.render(open, entries, ui)?.into_iter();
         Ok(rendered
-            .map(|(ix, markdown)| (ix, Text::from(one_line(&markdown, Author::Program))))
+            .map(|(ix, markdown)| (ix, Text::from(to_plain_line(&markdown, Author::Program))))
             .collect())
     }
 }
@@ -107,28 +109,28 @@ impl RendererArgs {
 impl Renderer {
     /// Returns the input of the command: the lines of those entries whose type it renders, and
     /// these entries.
-    fn input(
+    fn build_input(
         &self,
         open: &OpenSession,
         custom: &[EntryIx],
     ) -> Result<(Vec<u8>, HashSet<EntryIx>), Failure> {
-        let reader = open.reader();
+        let reader = open.entry_reader();
         let mut lines = Vec::new();
-        let mut asked = HashSet::default();
+        let mut requested = HashSet::default();
         for &ix in custom {
             let added = reader.with_line(ix, |line| self.add_entry(line, &mut lines));
-            let is_added = open.input.read(added)?;
+            let is_added = open.input.map_read_error(added)?;
             if is_added {
-                asked.insert(ix);
+                requested.insert(ix);
             }
         }
-        Ok((lines, asked))
+        Ok((lines, requested))
     }
 
     /// Adds the line of an entry to the input if this renders its custom type. That is a member of
     /// the entry, or of its message. Returns whether the line was added.
     fn add_entry(&self, line: &[u8], lines: &mut Vec<u8>) -> bool {
-        let entry = Raw::checked(line.trim_ascii());
+        let entry = Raw::from_checked(line.trim_ascii());
         let in_message = entry
             .get("message")
             .and_then(|message| message.get("customType"));
@@ -144,7 +146,7 @@ impl Renderer {
     }
 }
 
-fn is_custom(session: &Session, ix: EntryIx) -> bool {
+fn is_custom_entry(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     let is_message =
         entry.kind == Kind::Message && matches!(entry.role, Role::Custom | Role::HookMessage);
@@ -155,11 +157,11 @@ fn is_custom(session: &Session, ix: EntryIx) -> bool {
 /// must be one of those that the renderer was asked for.
 ///
 /// # Errors
-/// What is wrong with the output, for [`Shell::failed`].
+/// What is wrong with the output, for [`ShellCommand::failure`].
 fn parse_answers(
     output: &[u8],
     session: &Session,
-    asked: &HashSet<EntryIx>,
+    requested: &HashSet<EntryIx>,
 ) -> Result<Vec<(EntryIx, String)>, String> {
     let mut answers = Vec::new();
     for line in output.split(|&byte| byte == b'\n') {
@@ -172,12 +174,12 @@ fn parse_answers(
         else {
             return Err("a line of its output has no id or no markdown".to_owned());
         };
-        let entry = match session.find(&id) {
-            Some(entry) if asked.contains(&entry) => entry,
+        let entry = match session.find_entry(&id) {
+            Some(entry) if requested.contains(&entry) => entry,
             _ => {
                 return Err(format!(
                     "its reply has the id {:?}, which it did not receive",
-                    visible(&id.to_string())
+                    to_visible(&id.to_string())
                 ));
             }
         };

@@ -1,12 +1,12 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
-use crate::cli::locate::{Places, Scope};
+use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
-use crate::cli::output::{Exit, Failure, Ui, styled, visible};
+use crate::cli::output::{Exit, Failure, Ui, apply_style, to_visible};
 use crate::load::peek::is_torn;
 use crate::session::entry::LineNo;
-use crate::session::paths::below_home;
+use crate::session::paths::abbreviate_home;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use owo_colors::Style;
@@ -15,7 +15,7 @@ use pisess_store::{FoundFile, modified_ms};
 use std::path::{Path, PathBuf};
 
 /// Printed if no session belongs to the current directory and no other place to look is given.
-pub const NONE_HERE: &str =
+pub const NO_SESSIONS_HERE: &str =
     "no sessions for the current directory (hint: --all includes all projects)";
 
 /// The sessions to read.
@@ -54,28 +54,30 @@ impl PathsArgs {
     }
 
     /// Appends a path: escaped and on a line, or as it is and followed by a NUL byte.
-    pub fn push(self, path: &Path, style: Style, out: &mut Vec<u8>) {
+    pub fn push_path(self, path: &Path, style: Style, out: &mut Vec<u8>) {
         if self.null {
             out.extend_from_slice(path.as_os_str().as_encoded_bytes());
             out.push(0);
         } else {
-            out.extend_from_slice(styled(&visible(&path.to_string_lossy()), style).as_bytes());
+            out.extend_from_slice(
+                apply_style(&to_visible(&path.to_string_lossy()), style).as_bytes(),
+            );
             out.push(b'\n');
         }
     }
 }
 
 /// The sessions found; none has been read yet.
-pub struct Sessions {
+pub struct SessionsToRead {
     files: Vec<FoundFile>,
     /// The sub-agents among all that were found.
-    pub agents: SubAgents,
+    pub sub_agents: SubAgents,
     /// The exit code, unless reading fails.
-    exit: Exit,
+    worst_exit: Exit,
     /// Whether none was found, which has been reported.
-    pub is_none: bool,
+    pub found_none: bool,
     /// Whether a single session was given, so that its path need not be printed with each row.
-    pub is_one: bool,
+    pub is_single: bool,
     /// Where they were found, to find new ones later; `None` for standard input.
     pub scope: Option<Scope>,
 }
@@ -83,36 +85,38 @@ pub struct Sessions {
 impl SessionsArgs {
     /// Finds the sessions, without files last modified before the period. Reports paths that cannot
     /// be searched, and continues.
-    pub fn find(&self, period: Period, ui: &mut Ui) -> Result<Sessions, Failure> {
+    pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         let is_stdin = self.paths.iter().any(|path| path == Path::new("-"));
         if is_stdin && self.paths.len() > 1 {
             return Err(
-                Failure::usage("standard input cannot be combined with paths").hint("give - alone"),
+                Failure::usage_error("standard input cannot be combined with paths")
+                    .with_hint("give - alone"),
             );
         }
         if self.all && !self.paths.is_empty() {
             return Err(
-                Failure::usage("--all cannot be combined with SESSION").hint("omit one of them")
+                Failure::usage_error("--all cannot be combined with SESSION")
+                    .with_hint("omit one of them"),
             );
         }
-        let places = Places::of(ui);
+        let places = SessionStores::locate(ui);
         let FoundSessions {
             files: mut found,
             failures,
             scope,
             ..
-        } = named::sessions(&places, &self.paths, self.all, ui);
+        } = named::find_sessions(&places, &self.paths, self.all, ui);
         let exit = failures
             .iter()
-            .map(|failure| ui.report(failure))
+            .map(|failure| ui.report_failure(failure))
             .max()
             .unwrap_or(Exit::Done);
         if self.archived && !is_stdin {
-            found.extend(places.archived_files(self.all)?);
+            found.extend(places.find_archive_files(self.all)?);
         } else if self.paths.is_empty() {
-            places.warn_of_archived(self.all, period, ui);
+            places.warn_archives_skipped(self.all, period, ui);
         }
-        let agents = SubAgents::among(&found);
+        let agents = SubAgents::from_files(&found);
         let is_none = found.is_empty() && !self.all;
         let mut files = Vec::new();
         for file in found {
@@ -122,30 +126,31 @@ impl SessionsArgs {
             }
         }
         if is_none && self.paths.is_empty() {
-            ui.warn(NONE_HERE);
+            ui.warn(NO_SESSIONS_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        Ok(Sessions {
+        Ok(SessionsToRead {
             files,
-            agents,
-            exit,
-            is_none,
-            is_one,
+            sub_agents: agents,
+            worst_exit: exit,
+            found_none: is_none,
+            is_single: is_one,
             scope: if is_stdin { None } else { Some(scope) },
         })
     }
 }
 
-impl Sessions {
+impl SessionsToRead {
     /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the
     /// sub-agents' directory, the copy that is read first is then the one that counts correctly.
-    pub fn with_agents_first(&mut self) {
-        let agents = &self.agents;
-        self.files.sort_by_key(|file| !agents.has(&file.path));
+    pub fn sort_agents_first(&mut self) {
+        let agents = &self.sub_agents;
+        self.files
+            .sort_by_key(|file| !agents.has_agents_of(&file.path));
     }
 
     /// Puts the sessions that changed last first.
-    pub fn newest_first(&mut self) {
+    pub fn sort_newest_first(&mut self) {
         self.files
             .sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
     }
@@ -153,32 +158,32 @@ impl Sessions {
     /// Reads the sessions on all processors with `work`, and passes its results to `take` in order.
     /// Reports sessions that cannot be read, and continues; the failure of a single session is
     /// returned. Returns the exit code.
-    pub fn read<T: Send>(
+    pub fn read_all<T: Send>(
         self,
         ui: &mut Ui,
         work: impl Fn(&Path, &Input) -> Result<T, Failure> + Sync,
         mut take: impl FnMut(&mut Ui, &Path, T) -> Result<(), Failure>,
     ) -> Result<Exit, Failure> {
-        let mut exit = self.exit;
+        let mut exit = self.worst_exit;
         let stdin = match &self.files[..] {
             [file] if file.path == Path::new("-") => Some(Input::open(&file.path, ui)?),
             _ => None,
         };
-        let progress = ui.progress(self.files.len());
-        let stdout_is = ui.stdout_is();
-        let is_alone = self.is_one;
-        let workers = ui.processors();
+        let progress = ui.start_progress(self.files.len());
+        let stdout_is = ui.stdout_predicate();
+        let is_single = self.is_single;
+        let workers = ui.processor_count();
         let work_on = |target: FoundFile| {
             let result = match &stdin {
-                Some(input) => with_torn(&target.path, input, &work),
+                Some(input) => work_and_check_tail(&target.path, input, &work),
                 None => Input::open_path(&target.path, stdout_is)
-                    .and_then(|input| with_torn(&target.path, &input, &work)),
+                    .and_then(|input| work_and_check_tail(&target.path, &input, &work)),
             };
             progress.advance();
             (target, result)
         };
 
-        let mut torn = Vec::new();
+        let mut torn_paths = Vec::new();
         in_order(
             self.files,
             workers,
@@ -186,29 +191,29 @@ impl Sessions {
             |(target, result)| match result {
                 Ok((found, is_torn)) => {
                     if is_torn {
-                        torn.push(target.path.clone());
+                        torn_paths.push(target.path.clone());
                     }
                     take(ui, &target.path, found)
                 }
-                Err(failure) if is_alone => Err(failure),
+                Err(failure) if is_single => Err(failure),
                 Err(failure) if target.named => {
-                    exit = exit.max(ui.report(&failure));
+                    exit = exit.max(ui.report_failure(&failure));
                     Ok(())
                 }
                 Err(failure) if failure.is_transcript() => Ok(()),
                 Err(failure) => {
-                    ui.warn(&failure.line());
+                    ui.warn(&failure.to_line());
                     Ok(())
                 }
             },
         )?;
-        warn_of_torn(&torn, ui);
+        warn_torn(&torn_paths, ui);
         Ok(exit)
     }
 }
 
-/// Whether a file was modified at this time (in milliseconds since 1970) or later. That is assumed if
-/// there is no time, or if the file's is unknown.
+/// Whether a file was modified at this time (in milliseconds since 1970) or later. That is assumed
+/// if there is no time, or if the file's is unknown.
 fn may_have_entries_since(path: &Path, since: Option<i64>) -> bool {
     let Some(since) = since else {
         return true;
@@ -220,7 +225,7 @@ fn may_have_entries_since(path: &Path, since: Option<i64>) -> bool {
 }
 
 /// Returns the result of `work` for a session, and whether its last line is incomplete.
-fn with_torn<T>(
+fn work_and_check_tail<T>(
     path: &Path,
     input: &Input,
     work: impl Fn(&Path, &Input) -> Result<T, Failure>,
@@ -230,11 +235,11 @@ fn with_torn<T>(
 }
 
 /// Reports the sessions whose last line is incomplete.
-pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
+pub fn warn_torn(paths: &[PathBuf], ui: &mut Ui) {
     match paths {
         [] => {}
         [path] => {
-            let path = below_home(&path.to_string_lossy(), ui.home().as_deref());
+            let path = abbreviate_home(&path.to_string_lossy(), ui.home().as_deref());
             ui.warn(&format!(
                 "{path}: the last line is incomplete (hint: `pisess check --repair --backup` removes it)"
             ));
@@ -248,7 +253,7 @@ pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
 
 /// Returns the note on the lines of a session that were skipped: their number, and the first.
 /// `lines` is what they are, for one line and for several.
-pub fn skipped(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
+pub fn skipped_lines_note(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
     let what = lines[usize::from(count != 1)];
     format!(
         "{name}: {count} {what}, from line {} (hint: pisess check {name})",

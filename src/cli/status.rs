@@ -24,7 +24,7 @@ pub enum Status {
 
 impl Status {
     /// Returns its name as JSON.
-    pub fn json(self) -> Vec<u8> {
+    pub fn to_json(self) -> Vec<u8> {
         serde_json::to_vec(&self).expect("a name can be written")
     }
 }

@@ -1,15 +1,15 @@
 //! The sources of a summary's text: an option, a hook, a command, or the built-in extract.
 
 use super::given::read_text;
-use super::hook::{Answer, HookArgs};
+use super::hook::{HookAnswer, HookArgs};
 use super::open::{Input, OpenSession};
 use crate::agents::prompt::Instructions;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::process::run::{SUMMARIZER, Shell};
-use crate::ops::redact::number;
+use crate::cli::process::run::{SUMMARIZER_VARIABLE, ShellCommand};
+use crate::ops::redact::number_secrets;
 use crate::ops::summary::Summary;
 use crate::redact::{self, Redactor};
-use crate::summary::{self, Material};
+use crate::summary::{self, SummaryInput};
 use clap::Args;
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
@@ -49,11 +49,11 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// Returns the summary to store: that of an option as it is (`given`), else that of a hook, else one
-/// with the text that `make_text` returns. (The hook is called even if an option gives the text,
-/// because it may cancel, or choose the cut or the label.) A summary without details of its own gets
-/// `details`, those of the agent.
-pub fn stored(
+/// Returns the summary to store: that of an option as it is (`given`), else that of a hook, else
+/// one with the text that `make_text` returns. (The hook is called even if an option gives the
+/// text, because it may cancel, or choose the cut or the label.) A summary without details of its
+/// own gets `details`, those of the agent.
+pub fn resolve_summary(
     given: Option<Summary>,
     from_hook: Option<Summary>,
     details: Vec<u8>,
@@ -61,7 +61,7 @@ pub fn stored(
 ) -> Result<Summary, Failure> {
     let mut summary = match given.or(from_hook) {
         Some(summary) => summary,
-        None => of_text(make_text()?),
+        None => summary_from_text(make_text()?),
     };
     if summary.details.is_empty() {
         summary.details = details;
@@ -69,7 +69,7 @@ pub fn stored(
     Ok(summary)
 }
 
-fn of_text(text: Text<'static>) -> Summary {
+fn summary_from_text(text: Text<'static>) -> Summary {
     Summary {
         text,
         details: Vec::new(),
@@ -80,27 +80,36 @@ fn of_text(text: Text<'static>) -> Summary {
 
 /// Returns the built-in summary of these messages. Its placeholders are those of a copy that
 /// `redact` writes.
-pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>, Failure> {
-    let workers = open.workers();
+pub fn extract_summary(
+    open: &OpenSession,
+    material: &SummaryInput,
+) -> Result<Text<'static>, Failure> {
+    let workers = open.worker_count();
     let make_text = |redactor| {
-        let text = summary::extract(material, &open.session, redactor, workers, || open.reader());
-        open.input.read(text)
+        let text = summary::extract_summary(material, &open.session, redactor, workers, || {
+            open.entry_reader()
+        });
+        open.input.map_read_error(text)
     };
     let text = make_text(Redactor::default())?;
-    if !text.contains(redact::START) {
+    if !text.contains(redact::PLACEHOLDER_START) {
         return Ok(Text::from(text));
     }
 
     // The placeholders get the numbers that they have in a redacted copy of the whole session.
     let mut redactor = Redactor::default();
-    let numbered = number(open.input.source(), &mut redactor, workers);
-    open.input.read(numbered)?;
+    let numbering = number_secrets(open.input.source(), &mut redactor, workers);
+    open.input.map_read_error(numbering)?;
     Ok(Text::from(make_text(redactor)?))
 }
 
 impl SummaryArgs {
     /// Returns the summary given by an option, if any. It is read before anything is locked.
-    pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<Summary>, Failure> {
+    pub fn read_given_summary(
+        &self,
+        session: &Input,
+        ui: &mut Ui,
+    ) -> Result<Option<Summary>, Failure> {
         let text = if let Some(text) = &self.summary {
             if text == "-" {
                 read_text(Path::new("-"), session, ui)?
@@ -113,24 +122,27 @@ impl SummaryArgs {
             return Ok(None);
         };
         if text.trim().is_empty() {
-            return Err(Failure::cannot("the summary is empty")
-                .hint("omit the option to use the built-in summary"));
+            return Err(Failure::invalid("the summary is empty")
+                .with_hint("omit the option to use the built-in summary"));
         }
-        Ok(Some(of_text(Text::from(text))))
+        Ok(Some(summary_from_text(Text::from(text))))
     }
 
     /// Whether an option gives the text.
-    pub fn is_given(&self) -> bool {
+    pub fn has_given_text(&self) -> bool {
         self.summary.is_some() || self.summary_file.is_some()
     }
 
     /// Whether any option implies that a summary is wanted.
-    pub fn is_asked_for(&self) -> bool {
-        self.is_given() || self.summarizer.is_some() || self.instructions.is_some() || self.prompt
+    pub fn wants_summary(&self) -> bool {
+        self.has_given_text()
+            || self.summarizer.is_some()
+            || self.instructions.is_some()
+            || self.prompt
     }
 
     /// Applies the instructions of a hook's reply.
-    pub fn follow(&mut self, answer: &Answer) {
+    pub fn apply_answer(&mut self, answer: &HookAnswer) {
         if answer.instructions.is_some() {
             self.instructions.clone_from(&answer.instructions);
         }
@@ -140,20 +152,20 @@ impl SummaryArgs {
     }
 
     /// Returns the instructions for a prompt.
-    pub fn prompt_of<'a>(&'a self) -> Instructions<'a> {
+    pub fn prompt_instructions<'a>(&'a self) -> Instructions<'a> {
         Instructions {
             text: self.instructions.as_deref().map(Text::from),
-            replace: self.replace_instructions,
+            replaces_default: self.replace_instructions,
         }
     }
 
     /// Returns the summarizer: that of the option, else that of the environment. Without one, the
     /// summary is the built-in one.
-    pub fn summarizer(&self, input: &Input, ui: &Ui) -> Option<Shell> {
-        Shell::chosen(
+    pub fn summarizer_command(&self, input: &Input, ui: &Ui) -> Option<ShellCommand> {
+        ShellCommand::from_option_or_env(
             &input.name,
             self.summarizer.as_ref(),
-            ["--summarizer", SUMMARIZER],
+            ["--summarizer", SUMMARIZER_VARIABLE],
             self.hook.timeout,
             "--prompt prints its input, to run it by hand",
             ui,
@@ -162,12 +174,16 @@ impl SummaryArgs {
 }
 
 /// Runs the summarizer on one prompt and returns its output.
-pub fn ask(shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
-    let _waiting = ui.spinner("waiting for the summarizer");
+pub fn run_summarizer(
+    shell: &ShellCommand,
+    prompt: Vec<u8>,
+    ui: &Ui,
+) -> Result<Text<'static>, Failure> {
+    let _waiting = ui.start_spinner("waiting for the summarizer");
     let answer = shell.run(prompt)?;
     let answer = String::from_utf8_lossy(&answer);
     if answer.trim().is_empty() {
-        return Err(shell.failed("it printed nothing"));
+        return Err(shell.failure("it printed nothing"));
     }
     Ok(Text::from(answer.trim().to_owned()))
 }

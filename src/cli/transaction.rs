@@ -18,8 +18,8 @@ use super::hook::HookEvent;
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, visible, visible_lines};
-use crate::format::counted;
+use crate::cli::output::{Exit, Failure, Ui, to_visible, to_visible_lines};
+use crate::format::format_count;
 use crate::ops::IdSource;
 use crate::ops::plan::{Action, Change, NewSession, copy_all};
 use crate::session::Session;
@@ -36,7 +36,7 @@ pub struct Decision {
     pub change: Change,
     /// The number of new entries whose ids are reported, from the first; the others are labels on
     /// them.
-    pub reported: usize,
+    pub reported_count: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
     pub notification: Option<HookEvent>,
@@ -45,7 +45,7 @@ pub struct Decision {
 impl From<Change> for Decision {
     fn from(change: Change) -> Self {
         Decision {
-            reported: change.entries.len(),
+            reported_count: change.entries.len(),
             change,
             ..Decision::default()
         }
@@ -54,7 +54,7 @@ impl From<Change> for Decision {
 
 /// A new session, and the data to report about it.
 pub struct Creation {
-    pub new: NewSession,
+    pub new_session: NewSession,
     /// Its file; `-` is standard output.
     pub path: PathBuf,
     /// The directory of the file, if it is to be made where it is missing.
@@ -65,52 +65,53 @@ pub struct Creation {
 }
 
 /// Refuses a JSON report if standard output (`-`) carries the session.
-fn can_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
-    let is_refused = path == Path::new("-") && write.change.json && !write.change.dry_run;
-    if is_refused {
-        Err(Failure::carries_session())
+fn refuse_json_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
+    let session_on_stdout = path == Path::new("-") && write.change.json && !write.change.dry_run;
+    if session_on_stdout {
+        Err(Failure::stdout_carries_session())
     } else {
         Ok(())
     }
 }
 
 impl OpenSession {
-    /// Makes the change that `decide` returns, and reports it. In place, `decide` is called under the
-    /// lock, with the contents of the file at the time of the commit, and again if the file has grown
-    /// meanwhile; a change without entries leaves the session unchanged. To another file, standard
-    /// output, or nowhere (`-n`), it is called once.
-    pub fn change(
+    /// Makes the change that `decide` returns, and reports it. In place, `decide` is called under
+    /// the lock, with the contents of the file at the time of the commit, and again if the file has
+    /// grown meanwhile; a change without entries leaves the session unchanged. To another file,
+    /// standard output, or nowhere (`-n`), it is called once.
+    pub fn apply_change(
         &self,
-        write: &WriteArgs,
+        args: &WriteArgs,
         ui: &mut Ui,
         mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
     ) -> Result<Exit, Failure> {
-        let (path, is_own) = match (&write.output, self.input.file()) {
+        let (path, in_place) = match (&args.output, self.input.file()) {
             (Some(path), _) => (&**path, false),
             (None, Some(file)) => (file.path(), true),
             (None, None) => (Path::new("-"), false),
         };
-        can_report(path, write)?;
+        refuse_json_report(path, args)?;
         let mut ids = Ids::new(ui)?;
-        if is_own && !write.change.dry_run {
-            let mut attempt = |now: &OpenSession, locked: Locked| {
-                let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
-                let outcome = Outcome::of(&decision, path, is_own, &now.session);
-                Ok((commit(&decision.change, now, locked)?, outcome))
+        if in_place && !args.change.dry_run {
+            let mut attempt = |current: &OpenSession, locked: Locked| {
+                let decision = ids.with_id_source(ui, |id_source| decide(current, id_source))?;
+                let outcome =
+                    ChangeReport::from_decision(&decision, path, in_place, &current.session);
+                Ok((commit_change(&decision.change, current, locked)?, outcome))
             };
-            let options = write.change.options(self.session.dialect);
-            let (committed, outcome) = self.under_lock(&options, &mut attempt)?;
+            let options = args.change.write_options(self.session.dialect);
+            let (committed, outcome) = self.attempt_under_lock(&options, &mut attempt)?;
             if let Some(committed) = &committed {
-                ui.warn_of(committed);
+                ui.report_commit_warnings(committed);
                 self.input.report_path(ui);
             }
-            self.report_nothing(&outcome, write, ui);
-            return outcome.report(write, ui);
+            self.report_no_change(&outcome, args, ui);
+            return outcome.report_and_notify(args, ui);
         }
-        let decision = ids.issue(ui, |fresh| decide(self, fresh))?;
-        let outcome = Outcome::of(&decision, path, is_own, &self.session);
-        if write.change.dry_run {
-            return outcome.plan(write, ui);
+        let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
+        let outcome = ChangeReport::from_decision(&decision, path, in_place, &self.session);
+        if args.change.dry_run {
+            return outcome.print_plan(args, ui);
         }
         // If there is nothing to do, the session is copied unchanged, so that pipelines still work.
         let mut fill = |out: &mut dyn io::Write| {
@@ -122,92 +123,101 @@ impl OpenSession {
                     .write(&self.session, self.input.source(), out)
             }
         };
-        self.write_elsewhere(path, write.change.force, &mut fill, ui)?;
-        self.report_nothing(&outcome, write, ui);
-        outcome.report(write, ui)
+        self.write_output(path, args.change.force, &mut fill, ui)?;
+        self.report_no_change(&outcome, args, ui);
+        outcome.report_and_notify(args, ui)
     }
 
-    /// Does the same as [`under_lock`]; `attempt` is called with the session as it is now.
-    pub fn under_lock<T>(
+    /// Does the same as [`attempt_under_lock`]; `attempt` is called with the session as it is now.
+    pub fn attempt_under_lock<T>(
         &self,
         options: &store::WriteOptions,
-        attempt: &mut dyn FnMut(&OpenSession, Locked) -> Attempted<T>,
+        attempt: &mut dyn FnMut(&OpenSession, Locked) -> AttemptResult<T>,
     ) -> Result<(Option<Committed>, T), Failure> {
-        under_lock(&self.input, options, &mut |grown, locked| {
-            let reloaded = grown.map(|input| self.reloaded(input)).transpose()?;
+        attempt_under_lock(&self.input, options, &mut |grown, locked| {
+            let reloaded = grown.map(|input| self.reload_from(input)).transpose()?;
             attempt(reloaded.as_ref().unwrap_or(self), locked)
         })
     }
 
     /// Reports on standard error that there was nothing to do, unless the output shows it.
-    fn report_nothing(&self, outcome: &Outcome, write: &WriteArgs, ui: &mut Ui) {
-        let is_silent = write.change.json || outcome.editor_text.is_some();
+    fn report_no_change(&self, outcome: &ChangeReport, args: &WriteArgs, ui: &mut Ui) {
+        let is_silent = args.change.json || outcome.editor_text.is_some();
         if outcome.action == Action::Nothing && !is_silent {
-            ui.status(&format!("nothing to do in {}", self.input.name));
+            ui.print_status(&format!("nothing to do in {}", self.input.name));
         }
     }
 
     /// Creates a new session file from this session, in a directory that is made if it is missing.
     /// With `-n`, only reports what would be created.
-    pub fn create(
+    pub fn create_session(
         &self,
         creation: Creation,
-        write: &WriteArgs,
+        args: &WriteArgs,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
-        can_report(&creation.path, write)?;
-        let mut fill =
-            |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
+        refuse_json_report(&creation.path, args)?;
+        let mut fill = |out: &mut dyn io::Write| {
+            creation
+                .new_session
+                .write(&self.session, self.input.source(), out)
+        };
         // What the report shows: with --json all lines of the session, with -n those that are not
         // copied as they are.
         let mut lines: Vec<Vec<u8>> = Vec::new();
-        let mut count = 0;
-        if write.change.json {
+        let mut line_count = 0;
+        if args.change.json {
             let mut bytes = Vec::new();
-            self.input.read(fill(&mut bytes))?;
+            self.input.map_read_error(fill(&mut bytes))?;
             for line in bytes.split(|&byte| byte == b'\n') {
                 if !line.trim_ascii().is_empty() {
                     lines.push(line.to_vec());
                 }
             }
-        } else if write.change.dry_run {
-            (count, lines) = self
-                .input
-                .read(creation.new.own_lines(&self.session, self.input.source()))?;
+        } else if args.change.dry_run {
+            (line_count, lines) = self.input.map_read_error(
+                creation
+                    .new_session
+                    .own_lines(&self.session, self.input.source()),
+            )?;
         }
-        let outcome = Outcome {
-            copied: count.saturating_sub(lines.len()),
+        let outcome = ChangeReport {
+            copied_count: line_count.saturating_sub(lines.len()),
             action: Action::Create,
-            is_titled: false,
-            names: vec![creation.path.to_string_lossy().into_owned()],
+            has_title_line: false,
+            reported_names: vec![creation.path.to_string_lossy().into_owned()],
             path: creation.path,
             lines,
             editor_text: creation.editor_text,
             notification: creation.notification,
         };
-        if write.change.dry_run {
-            return outcome.plan(write, ui);
+        if args.change.dry_run {
+            return outcome.print_plan(args, ui);
         }
         // A new directory is removed again if the file cannot be written.
         let folder = match creation.folder.as_deref() {
             Some(folder) => Some(NewFolder::make(folder)?),
             None => None,
         };
-        self.write_elsewhere(&outcome.path, write.change.force, &mut fill, ui)?;
+        self.write_output(&outcome.path, args.change.force, &mut fill, ui)?;
         if let Some(folder) = folder {
             folder.keep();
         }
         let names = if outcome.path == Path::new("-") {
             Vec::new()
         } else {
-            outcome.names
+            outcome.reported_names
         };
-        Outcome { names, ..outcome }.report(write, ui)
+        ChangeReport {
+            reported_names: names,
+            ..outcome
+        }
+        .report_and_notify(args, ui)
     }
 
     /// Writes a whole session to a new file, or to standard output for `-`. With `force`, an
     /// existing file is overwritten.
-    pub fn write_elsewhere(
+    pub fn write_output(
         &self,
         path: &Path,
         force: bool,
@@ -215,24 +225,24 @@ impl OpenSession {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         if path == Path::new("-") {
-            fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&self.input, error))?;
+            fill(&mut *ui.verbatim_stdout()).map_err(|error| copy_failure(&self.input, error))?;
             return ui.flush();
         }
-        ui.warn_of(&store::create(path, self.input.file(), force, fill)?);
+        ui.report_commit_warnings(&store::create(path, self.input.file(), force, fill)?);
         Ok(())
     }
 }
 
 /// Commits a change to a session that is locked; there is no commit if there is nothing to do.
-pub fn commit(
+pub fn commit_change(
     change: &Change,
-    now: &OpenSession,
+    current: &OpenSession,
     locked: Locked,
 ) -> Result<Option<Attempt>, Failure> {
-    let OpenSession { session, input, .. } = now;
+    let OpenSession { session, input, .. } = current;
     let attempt = match change.action(session) {
         Action::Nothing => return Ok(None),
-        Action::Append => locked.append(&change.appended()),
+        Action::Append => locked.append(&change.appended_bytes()),
         Action::Rewrite | Action::Create => {
             locked.rewrite(None, &mut |out| change.write(session, input.source(), out))
         }
@@ -242,30 +252,30 @@ pub fn commit(
 
 /// The result of an attempt to change a session: the commit, unless there was nothing to do, and a
 /// value for the command.
-pub type Attempted<T> = Result<(Option<Attempt>, T), Failure>;
+pub type AttemptResult<T> = Result<(Option<Attempt>, T), Failure>;
 
 /// Calls `attempt` with the locked session, and with the current contents of the file if it has
 /// grown since it was read. Repeats this if the file grew before the commit, until the wait is
 /// over. Every in-place change of a session is made through this function, except those of
 /// `migrate`, which are one batch.
-pub fn under_lock<T>(
+pub fn attempt_under_lock<T>(
     input: &Input,
     options: &store::WriteOptions,
-    attempt: &mut dyn FnMut(Option<Input>, Locked) -> Attempted<T>,
+    attempt: &mut dyn FnMut(Option<Input>, Locked) -> AttemptResult<T>,
 ) -> Result<(Option<Committed>, T), Failure> {
     let Some(file) = input.file() else {
         return Err(input
-            .cannot("a stream cannot be changed in place")
-            .hint("give the path of a file"));
+            .failure("a stream cannot be changed in place")
+            .with_hint("give the path of a file"));
     };
     let mut locked = store::lock(file, options)?;
     loop {
-        let grown = if locked.is_stale() {
-            Some(input.reopened(locked.reopen()?))
+        let grown_input = if locked.is_stale() {
+            Some(input.with_file(locked.reopen()?))
         } else {
             None
         };
-        match attempt(grown, locked)? {
+        match attempt(grown_input, locked)? {
             (None, value) => return Ok((None, value)),
             (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),
             (Some(Attempt::Stale(again)), _) => locked = *again,
@@ -274,37 +284,42 @@ pub fn under_lock<T>(
 }
 
 /// Returns the failure for an error while copying: of the input or of the output.
-pub fn output_or_input(input: &Input, error: io::Error) -> Failure {
+pub fn copy_failure(input: &Input, error: io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => input.unreadable(error),
-        _ => Failure::output(error),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => input.read_failure(error),
+        _ => Failure::from_stdout_error(error),
     }
 }
 
 /// The result of the command, or with `-n` its plan.
-struct Outcome {
+struct ChangeReport {
     action: Action,
     /// The file, `-` for standard output.
     path: PathBuf,
     lines: Vec<Vec<u8>>,
     /// Whether the first of them is the title line.
-    is_titled: bool,
+    has_title_line: bool,
     /// The number of lines of a new file that are copied as they are, and not among these.
-    copied: usize,
+    copied_count: usize,
     /// Ids of new entries, or the path of a new file.
-    names: Vec<String>,
+    reported_names: Vec<String>,
     editor_text: Option<Text<'static>>,
     notification: Option<HookEvent>,
 }
 
-impl Outcome {
+impl ChangeReport {
     /// Returns the result of a decision that is written to `path`, which may be the session's own
-    /// (`is_own`).
-    fn of(decision: &Decision, path: &Path, is_own: bool, session: &Session) -> Outcome {
+    /// (`in_place`).
+    fn from_decision(
+        decision: &Decision,
+        path: &Path,
+        in_place: bool,
+        session: &Session,
+    ) -> ChangeReport {
         let change = &decision.change;
         let action = match change.action(session) {
             Action::Nothing => Action::Nothing,
-            action if is_own => action,
+            action if in_place => action,
             _ => Action::Create,
         };
         let title_line = change.title_line.clone().into_iter();
@@ -312,53 +327,53 @@ impl Outcome {
         let names = change
             .entries
             .iter()
-            .take(decision.reported)
+            .take(decision.reported_count)
             .map(|entry| entry.id.to_string());
-        Outcome {
+        ChangeReport {
             action,
             path: path.to_owned(),
             lines: title_line.chain(lines).collect(),
-            is_titled: change.title_line.is_some(),
-            copied: 0,
-            names: names.collect(),
+            has_title_line: change.title_line.is_some(),
+            copied_count: 0,
+            reported_names: names.collect(),
             editor_text: decision.editor_text.clone(),
             notification: decision.notification.clone(),
         }
     }
 
-    fn plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    fn print_plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         if write.change.json {
-            ui.print_json(&self.json(write))?
+            ui.print_json(&self.to_json(write))?
         } else {
-            ui.print(&self.text())?
+            ui.print(&self.plan_text())?
         }
         Ok(Exit::Done)
     }
 
-    /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
-    /// failure here does not undo the write (rule 7 of the store).
-    fn report(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    /// Reports the result to the user, then to the hook. The hook is notified even if printing
+    /// fails. A failure here does not undo the write (rule 7 of the store).
+    fn report_and_notify(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let is_file = self.path != Path::new("-");
         let is_written = self.action != Action::Nothing && is_file;
         let after_writing = |failure: Failure| {
             if is_written {
-                failure.after_writing(&self.names.join(" "))
+                failure.after_writing(&self.reported_names.join(" "))
             } else {
                 failure
             }
         };
 
         let printed = self
-            .print(write, ui)
+            .print_result(write, ui)
             .and_then(|()| ui.flush())
             .map_err(after_writing);
         let mut notified = Ok(());
         if self.action != Action::Nothing
             && let Some(notification) = self.notification.take()
         {
-            let file = is_file.then(|| ui.absolute(&self.path));
+            let file = is_file.then(|| ui.resolve_path(&self.path));
             notified = notification
-                .send(file.as_deref(), ui)
+                .notify(file.as_deref(), ui)
                 .map_err(after_writing);
         }
         notified?;
@@ -368,33 +383,33 @@ impl Outcome {
 
     /// Prints names and text on standard output, or on standard error if standard output carries
     /// the session.
-    fn print(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
-        let is_aside = self.path == Path::new("-");
-        if write.change.json && !is_aside {
-            return ui.print_json(&self.json(write));
+    fn print_result(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
+        let on_stderr = self.path == Path::new("-");
+        if write.change.json && !on_stderr {
+            return ui.print_json(&self.to_json(write));
         }
         let mut lines: String = self
-            .names
+            .reported_names
             .iter()
-            .map(|name| format!("{}\n", visible_lines(name)))
+            .map(|name| format!("{}\n", to_visible_lines(name)))
             .collect();
         if let Some(text) = self.editor_text.as_ref().map(ToString::to_string) {
-            let is_raw = !is_aside && !ui.stdout_is_terminal();
-            lines += &if is_raw {
+            let is_unescaped = !on_stderr && !ui.stdout_is_terminal();
+            lines += &if is_unescaped {
                 text
             } else {
-                visible_lines(&text).into_owned()
+                to_visible_lines(&text).into_owned()
             };
             lines.push('\n');
         }
-        if is_aside {
-            ui.print_aside(&lines);
+        if on_stderr {
+            ui.print_to_stderr(&lines);
             return Ok(());
         }
         ui.print(&lines)
     }
 
-    fn json(&self, write: &WriteArgs) -> Vec<u8> {
+    fn to_json(&self, write: &WriteArgs) -> Vec<u8> {
         let lines = self.lines.iter().filter(|line| Raw::parse(line).is_ok());
         Object::new()
             .str("path", &self.path.to_string_lossy())
@@ -405,27 +420,27 @@ impl Outcome {
             .finish()
     }
 
-    fn text(&self) -> String {
-        let path = visible(&self.path.to_string_lossy());
-        let count = counted(self.lines.len() + self.copied, "line", "lines");
+    fn plan_text(&self) -> String {
+        let path = to_visible(&self.path.to_string_lossy());
+        let count = format_count(self.lines.len() + self.copied_count, "line", "lines");
         let mut text = match self.action {
             Action::Nothing => format!("nothing to do in {path}\n"),
             Action::Append => format!("append {count} to {path}\n"),
-            Action::Rewrite if self.is_titled => {
+            Action::Rewrite if self.has_title_line => {
                 format!("rewrite {path}: its title line, and {count} in all\n")
             }
             Action::Rewrite if self.lines.is_empty() => format!("rewrite {path} as version 3\n"),
             Action::Rewrite => format!("rewrite {path} as version 3 and append {count}\n"),
-            Action::Create if self.copied > 0 => {
+            Action::Create if self.copied_count > 0 => {
                 format!(
                     "create {path} with {count}, {} of them copied; the others:\n",
-                    self.copied
+                    self.copied_count
                 )
             }
             Action::Create => format!("create {path} with {count}\n"),
         };
         for line in &self.lines {
-            text += &visible(&String::from_utf8_lossy(line));
+            text += &to_visible(&String::from_utf8_lossy(line));
             text.push('\n');
         }
         text

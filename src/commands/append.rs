@@ -1,19 +1,19 @@
 //! `pisess append`: appends entries under the leaf or another entry.
 
-use crate::cli::given::{self, model, read_text};
+use crate::cli::given::{self, parse_model, read_text};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::transaction::Decision;
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::append::{Batch, shorthand};
 use crate::ops::{IdSource, Refusal};
 use crate::session::entry::{Kind, Role};
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
     /// Use this model (for the replies that follow)
-    #[arg(long, value_name = "PROVIDER/ID", value_parser = model, help_heading = "Entries")]
+    #[arg(long, value_name = "PROVIDER/ID", value_parser = parse_model, help_heading = "Entries")]
     pub model: Option<(String, String)>,
     /// Change the thinking level for the replies that follow
     #[arg(long, value_name = "LEVEL", value_parser = LEVELS, help_heading = "Entries")]
@@ -114,13 +114,13 @@ const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     // Only a result asks for calls, and no option gives one.
-    let options = Options {
-        calls: !args.gives_entries(),
-        ..Options::default()
+    let options = LoadOptions {
+        tool_calls: !args.has_entry_options(),
+        ..LoadOptions::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
     // All is read before anything is locked.
-    let given_lines = if args.gives_entries() {
+    let given_lines = if args.has_entry_options() {
         args.read_texts(&open.input, ui)?;
         None
     } else {
@@ -128,15 +128,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
 
     let mut unknown = BTreeSet::new();
-    let exit = open.change(&args.write, ui, |now, fresh| {
-        let place = now.resolve(&args.at)?;
-        now.new_parent(place)?;
-        let mut batch = Batch::under(&now.session, place);
+    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
+        let parent = locked_open.resolve_position(&args.at)?;
+        locked_open.new_parent_id(parent)?;
+        let mut batch = Batch::with_parent(&locked_open.session, parent);
         match &given_lines {
             Some((name, text)) => add_lines(name, text, &mut batch, fresh)?,
-            None => args.append(now, place, &mut batch, fresh)?,
+            None => args.add_entries(locked_open, parent, &mut batch, fresh)?,
         }
-        unknown = batch.unknown;
+        unknown = batch.unknown_types;
         Ok(Decision::from(batch.change))
     })?;
     for kind in unknown {
@@ -157,15 +157,15 @@ fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<
         } else {
             "a terminal"
         };
-        return Err(Failure::cannot(format_args!(
+        return Err(Failure::invalid(format_args!(
             "no entries to append: standard input is {what}"
         ))
-        .hint("give them by options such as --user, or in a file with --input"));
+        .with_hint("give them by options such as --user, or in a file with --input"));
     }
-    given::read(
+    given::read_argument(
         path,
         "a file of JSON lines",
-        given::MOST_ENTRIES,
+        given::MOST_ENTRY_BYTES,
         Some(session),
         ui,
     )
@@ -185,8 +185,8 @@ fn add_lines(
         }
         // Plain text instead of JSON.
         let is_text = batch.change.is_empty() && !entry.starts_with(b"{");
-        batch.add(entry, fresh).map_err(|refusal| {
-            let failure = Failure::cannot(format_args!(
+        batch.add_line(entry, fresh).map_err(|refusal| {
+            let failure = Failure::invalid(format_args!(
                 "{name}:{number}: {refusal}; nothing was written"
             ));
             let hint = match &refusal {
@@ -196,14 +196,14 @@ fn add_lines(
                 } => hint,
                 _ => "`pisess path --json` prints entries of the session as examples",
             };
-            failure.path(name).on_line(number).hint(hint)
+            failure.with_path(name).with_line(number).with_hint(hint)
         })?;
     }
     Ok(())
 }
 
 impl Args {
-    fn gives_entries(&self) -> bool {
+    fn has_entry_options(&self) -> bool {
         let texts = [
             &self.name,
             &self.thinking,
@@ -220,8 +220,8 @@ impl Args {
     fn read_texts(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         if self.input.is_some() {
             return Err(
-                Failure::cannot("--input: entries are already given by options")
-                    .hint("run append twice, or give all entries as JSON"),
+                Failure::invalid("--input: entries are already given by options")
+                    .with_hint("run append twice, or give all entries as JSON"),
             );
         }
         let mut is_stdin_read = false;
@@ -231,43 +231,43 @@ impl Args {
                 continue;
             }
             if is_stdin_read {
-                return Err(Failure::cannot("two options read from standard input")
-                    .hint("give one of the texts on the command line"));
+                return Err(Failure::invalid("two options read from standard input")
+                    .with_hint("give one of the texts on the command line"));
             }
             is_stdin_read = true;
             *text = read_text(Path::new("-"), session, ui)?;
         }
 
         if is_blank(&self.text) || is_blank(&self.user) || is_blank(&self.assistant) {
-            return Err(Failure::cannot("the text of the message is empty")
-                .hint("give a text, or omit the option"));
+            return Err(Failure::invalid("the text of the message is empty")
+                .with_hint("give a text, or omit the option"));
         }
         if is_blank(&self.custom) || is_blank(&self.custom_message) {
-            return Err(Failure::cannot("the custom type is empty")
-                .hint("give a name by which programs can find the entry"));
+            return Err(Failure::invalid("the custom type is empty")
+                .with_hint("give a name by which programs can find the entry"));
         }
         if let Some(data) = &self.data
             && Raw::parse(data.as_bytes()).is_err()
         {
-            return Err(Failure::cannot("--data: not JSON")
-                .hint("quote it for the shell, as in --data '{\"n\":1}'"));
+            return Err(Failure::invalid("--data: not JSON")
+                .with_hint("quote it for the shell, as in --data '{\"n\":1}'"));
         }
         Ok(())
     }
 
     /// Adds the entries given by options. A name is also set in the title line of an oh-my-pi
     /// session.
-    fn append(
+    fn add_entries(
         &self,
         open: &OpenSession,
-        place: Position,
+        parent: Position,
         batch: &mut Batch,
         fresh: &mut IdSource,
     ) -> Result<(), Failure> {
-        for line in self.lines(open, place)? {
+        for line in self.entry_lines(open, parent)? {
             batch
-                .add(&line, fresh)
-                .map_err(|refusal| open.input.cannot(refusal))?;
+                .add_line(&line, fresh)
+                .map_err(|refusal| open.input.failure(refusal))?;
         }
         if let Some(name) = &self.name {
             let agent = open.session.agent();
@@ -278,7 +278,7 @@ impl Args {
     }
 
     /// Returns the entries given by options, in the order of the fields.
-    fn lines(&self, open: &OpenSession, place: Position) -> Result<Vec<Vec<u8>>, Failure> {
+    fn entry_lines(&self, open: &OpenSession, parent: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
         let model = self.model.as_ref();
@@ -287,61 +287,65 @@ impl Args {
         let mut entries = Vec::new();
         if let Some(name) = &self.name {
             let name = agent.normalize_name(name);
-            entries.push(agent.name_entry(&name, open.session.name().as_ref()));
+            entries.push(agent.new_name_entry(&name, open.session.name().as_ref()));
         }
         if let Some((provider, id)) = &model {
-            entries.push(agent.model_entry(provider, id));
+            entries.push(agent.new_model_entry(provider, id));
         }
         if let Some(level) = &self.thinking {
-            entries.push(agent.thinking_entry(&text(level)));
+            entries.push(agent.new_thinking_entry(&text(level)));
         }
         if let Some(custom_type) = &self.custom {
             let data = self.data.as_ref();
-            let data = data.map(|data| Raw::checked(data.trim().as_bytes()));
-            entries.push(shorthand::custom(&text(custom_type), data));
+            let data = data.map(|data| Raw::from_checked(data.trim().as_bytes()));
+            entries.push(shorthand::custom_entry(&text(custom_type), data));
         }
         if let Some(custom_type) = &self.custom_message
             && let Some(content) = &self.text
         {
             let custom_type = text(custom_type);
             let is_shown = !self.hidden;
-            let entry = shorthand::custom_message(agent, &custom_type, &text(content), is_shown);
+            let entry =
+                shorthand::custom_message_entry(agent, &custom_type, &text(content), is_shown);
             entries.push(entry);
         }
         if let Some(content) = &self.user {
-            entries.push(shorthand::user(&text(content)));
+            entries.push(shorthand::user_message(&text(content)));
         }
         if let Some(content) = &self.assistant {
-            let reply = reply(open, place, model.clone())?;
-            entries.push(shorthand::assistant(&text(content), Raw::checked(&reply)));
+            let reply = build_reply(open, parent, model.clone())?;
+            entries.push(shorthand::assistant_message(
+                &text(content),
+                Raw::from_checked(&reply),
+            ));
         }
         Ok(entries.into_iter().map(Object::finish).collect())
     }
 }
 
 /// Returns a copy of the nearest assistant message at or above `place`, attributed to the current
-/// model: `asked`, else the one set by a later model change, else the one that wrote the message.
-/// The API depends on the provider, so the provider must be the same.
-fn reply(
+/// model: `requested_model`, else the one set by a later model change, else the one that wrote the
+/// message. The API depends on the provider, so the provider must be the same.
+fn build_reply(
     open: &OpenSession,
-    place: Position,
-    asked: Option<(Text<'static>, Text<'static>)>,
+    position: Position,
+    requested_model: Option<(Text<'static>, Text<'static>)>,
 ) -> Result<Vec<u8>, Failure> {
     let session = &open.session;
-    let reader = open.reader();
-    let mut model = asked;
+    let reader = open.entry_reader();
+    let mut model = requested_model;
     let mut has_reply_of_other_provider = false;
-    for ix in session.upwards(place) {
+    for ix in session.ancestors(position) {
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
-            let line = open.input.read(reader.line(ix))?;
-            model = changed_model(Raw::checked(line.trim_ascii()));
+            let line = open.input.map_read_error(reader.read_line(ix))?;
+            model = model_changed_to(Raw::from_checked(line.trim_ascii()));
         }
         if !session.is_message(ix, Role::Assistant) {
             continue;
         }
 
-        let line = open.input.read(reader.line(ix))?;
-        let entry = Raw::checked(line.trim_ascii());
+        let line = open.input.map_read_error(reader.read_line(ix))?;
+        let entry = Raw::from_checked(line.trim_ascii());
         let message = entry.get("message").unwrap_or(Raw::NULL);
         let names_model = ["api", "provider", "model"]
             .iter()
@@ -353,13 +357,13 @@ fn reply(
         let Some((provider, id)) = &model else {
             return Ok(message.bytes().to_vec());
         };
-        if message.get_text("provider") != Some(provider.borrowed()) {
+        if message.get_text("provider") != Some(provider.as_borrowed()) {
             // A reply further up may be by this provider.
             has_reply_of_other_provider = true;
             continue;
         }
         let mut edit = Edit::new(message.bytes()).expect("it names a model");
-        edit.set("model", &encoded(id));
+        edit.set("model", &encode_to_vec(id));
         return Ok(edit.finish());
     }
 
@@ -378,9 +382,11 @@ fn reply(
 }
 
 fn cannot_copy_reply(open: &OpenSession, what: &str) -> Failure {
-    open.input.cannot(format_args!("--assistant: {what}")).hint(
-        "give the whole entry as JSON on standard input; `pisess show --json` prints examples",
-    )
+    open.input
+        .failure(format_args!("--assistant: {what}"))
+        .with_hint(
+            "give the whole entry as JSON on standard input; `pisess show --json` prints examples",
+        )
 }
 
 /// Whether an option was given a text of white space.
@@ -390,7 +396,7 @@ fn is_blank(text: &Option<String>) -> bool {
 
 /// Returns the provider and id of the model that an entry changes to, in the format of either
 /// agent.
-fn changed_model(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
+fn model_changed_to(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
     // pi names provider and model apart.
     if let Some(provider) = entry.get_text("provider") {
         let id = entry.get_text("modelId")?;

@@ -9,21 +9,21 @@ mod unpack;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{Places, Scope, absolute_folder};
-use crate::cli::named::{self, named};
+use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
+use crate::cli::named::{self, resolve_argument};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
-use crate::format::counted;
-use crate::ops::archive::Filter;
+use crate::format::format_count;
+use crate::ops::archive::ArchiveFilter;
 use interrupted::restore_interrupted;
-use list::list;
+use list::list_archived;
 use pack::Packer;
 use pisess_store as store;
-use report::report;
-use restore::restore;
+use report::report_results;
+use restore::restore_archive;
 use std::path::{Path, PathBuf};
-use unpack::{chosen, delete};
+use unpack::{delete_archive, find_archive};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -58,8 +58,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// path that is occupied is refused.
 ///
 /// If a run is killed, the session is either in its place with all that belongs to it, or hidden
-/// from the agents. In both cases it is in the archive, and --restore puts it back. The same command
-/// restores a hidden session first, and archives it again.
+/// from the agents. In both cases it is in the archive, and --restore puts it back. The same
+/// command restores a hidden session first, and archives it again.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess archive [OPTIONS] <SESSION>...\n",
@@ -100,20 +100,20 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let before_ms = match &args.older_than {
-        Some(time) => Some(period::named("--older-than", time, ui)?.start),
+        Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
         None => None,
     };
-    let filter = Filter {
+    let filter = ArchiveFilter {
         before_ms,
-        empty: args.empty,
+        only_empty: args.empty,
     };
     let project = args
         .project
         .as_ref()
-        .map(|project| absolute_folder(project, ui));
-    let places = Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui);
+        .map(|project| resolve_user_folder(project, ui));
+    let places = SessionStores::locate_from(project.as_deref().unwrap_or(ui.current_folder()), ui);
     if args.list {
-        return list(&places, args.all, filter, args.change.json, ui);
+        return list_archived(&places, args.all, filter, args.change.json, ui);
     }
 
     if args.restore || args.delete {
@@ -124,10 +124,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             } else {
                 "--delete"
             };
-            return Err(
-                Failure::usage(format_args!("{option}: no archived session is given"))
-                    .hint("give each as SESSION; `pisess archive --list --all` lists them"),
-            );
+            return Err(Failure::usage_error(format_args!(
+                "{option}: no archived session is given"
+            ))
+            .with_hint("give each as SESSION; `pisess archive --list --all` lists them"));
         }
         return args.change_archives(&places, ui);
     }
@@ -135,10 +135,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_filtered =
         filter.before_ms.is_some() || args.empty || args.project.is_some() || args.all;
     if !is_filtered && args.sessions.is_empty() {
-        return Err(Failure::usage("neither a session nor a filter is given")
-            .hint("name sessions, or choose them with --older-than, --empty, --project or --all"));
+        return Err(
+            Failure::usage_error("neither a session nor a filter is given").with_hint(
+                "name sessions, or choose them with --older-than, --empty, --project or --all",
+            ),
+        );
     }
-    args.archive(places, is_filtered.then_some(filter), ui)
+    args.archive_sessions(places, is_filtered.then_some(filter), ui)
 }
 
 /// Warns of the sessions that an agent may have open, or that changed recently: the first of them,
@@ -147,9 +150,9 @@ fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
     let Some((first, others)) = skipped.split_first() else {
         return;
     };
-    let mut warning = format!("skipped {}", first.line());
+    let mut warning = format!("skipped {}", first.to_line());
     if !others.is_empty() {
-        let others = counted(others.len(), "other", "others");
+        let others = format_count(others.len(), "other", "others");
         warning += &format!(", and {others}");
     }
     ui.warn(&warning);
@@ -158,25 +161,29 @@ fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
 impl Args {
     /// Archives sessions on all processors. All is moved before anything is printed, so that a
     /// closed pipe does not end the command half done.
-    fn archive(
+    fn archive_sessions(
         &self,
-        places: Places,
-        filter: Option<Filter>,
+        places: SessionStores,
+        filter: Option<ArchiveFilter>,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let is_filtered = filter.is_some();
-        let mut done = Vec::new();
+        let mut outcomes = Vec::new();
         for (archive, failure) in self.finish_interrupted(&places, is_filtered, ui)? {
-            done.push((archive, Err(failure)));
+            outcomes.push((archive, Err(failure)));
         }
         let mut sessions = Vec::new();
         // A directory that cannot be read may contain sessions that the filter chooses.
-        let mut unread = Exit::Done;
+        let mut worst_unread = Exit::Done;
         if is_filtered {
-            let scope = if self.all { Scope::All } else { Scope::Here };
-            let found = places.find(&scope);
-            for failure in named::failures(found.troubles, true, ui) {
-                unread = unread.max(ui.report(&failure));
+            let scope = if self.all {
+                Scope::All
+            } else {
+                Scope::CurrentProject
+            };
+            let found = places.find_sessions(&scope);
+            for failure in named::search_failures(found.troubles, true, ui) {
+                worst_unread = worst_unread.max(ui.report_failure(&failure));
             }
             for file in found.files {
                 if file.owner.is_none() {
@@ -185,9 +192,9 @@ impl Args {
             }
         }
         for session in &self.sessions {
-            match named(session, ui) {
+            match resolve_argument(session, ui) {
                 Ok(path) => sessions.push(path),
-                Err(failure) => done.push((session.clone(), Err(failure))),
+                Err(failure) => outcomes.push((session.clone(), Err(failure))),
             }
         }
 
@@ -196,14 +203,14 @@ impl Args {
             filter,
             now_ms: Ids::new(ui)?.now_ms(ui),
             change: &self.change,
-            stdout_is: ui.stdout_is(),
+            stdout_is: ui.stdout_predicate(),
         };
         let work = |path: PathBuf| {
-            let archived = packer.archive(&path);
+            let archived = packer.archive_session(&path);
             (path, archived)
         };
         let mut results = Vec::new();
-        ui.parallel(sessions, work, |_, path_and_result| {
+        ui.map_in_parallel(sessions, work, |_, path_and_result| {
             results.push(path_and_result);
         });
 
@@ -212,21 +219,22 @@ impl Args {
             match result {
                 // The filter does not choose it.
                 Ok(None) => {}
-                Ok(Some(row)) => done.push((path, Ok(row))),
+                Ok(Some(row)) => outcomes.push((path, Ok(row))),
                 // A file that is not a session, or that another process just moved.
-                Err(failure) if is_filtered && (failure.is_other_file() || failure.is_missing) => {}
+                Err(failure)
+                    if is_filtered && (failure.is_not_session() || failure.is_missing_file) => {}
                 Err(failure) if is_filtered && failure.exit() == Exit::Busy => {
                     skipped.push(failure);
                 }
-                Err(failure) => done.push((path, Err(failure))),
+                Err(failure) => outcomes.push((path, Err(failure))),
             }
         }
         warn_of_skipped(&skipped, ui);
-        if done.is_empty() && skipped.is_empty() {
-            ui.status("no session is chosen");
+        if outcomes.is_empty() && skipped.is_empty() {
+            ui.print_status("no session is chosen");
         }
-        let exit = report(done, self.change.json, ui)?;
-        Ok(exit.max(unread))
+        let exit = report_results(outcomes, self.change.json, ui)?;
+        Ok(exit.max(worst_unread))
     }
 
     /// Restores what earlier runs of the command left that were killed: of all archives among
@@ -234,38 +242,38 @@ impl Args {
     /// its archive.
     fn finish_interrupted(
         &self,
-        places: &Places,
+        places: &SessionStores,
         is_filtered: bool,
         ui: &mut Ui,
     ) -> Result<Vec<(PathBuf, Failure)>, Failure> {
         let mut archives = Vec::new();
         if is_filtered {
-            archives = places.archived(self.all)?;
+            archives = places.find_archives(self.all)?;
         }
         for session in &self.sessions {
-            let is_missing = match named(session, ui) {
+            let is_missing = match resolve_argument(session, ui) {
                 Ok(path) => path != Path::new("-") && store::is_free(&path)?,
                 Err(_) => true,
             };
-            if is_missing && let Ok(archive) = chosen(session, places, ui) {
+            if is_missing && let Ok(archive) = find_archive(session, places, ui) {
                 archives.push(archive);
             }
         }
         Ok(restore_interrupted(archives, &self.change, places, ui))
     }
 
-    fn change_archives(&self, places: &Places, ui: &mut Ui) -> Result<Exit, Failure> {
-        let mut done = Vec::new();
+    fn change_archives(&self, places: &SessionStores, ui: &mut Ui) -> Result<Exit, Failure> {
+        let mut outcomes = Vec::new();
         for session in &self.sessions {
-            let changed = chosen(session, places, ui).and_then(|path| {
+            let changed = find_archive(session, places, ui).and_then(|path| {
                 if self.restore {
-                    restore(&path, &self.change, places)
+                    restore_archive(&path, &self.change, places)
                 } else {
-                    delete(&path, &self.change, ui)
+                    delete_archive(&path, &self.change, ui)
                 }
             });
-            done.push((session.clone(), changed));
+            outcomes.push((session.clone(), changed));
         }
-        report(done, self.change.json, ui)
+        report_results(outcomes, self.change.json, ui)
     }
 }

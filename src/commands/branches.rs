@@ -4,15 +4,17 @@ use crate::agents::row::ROW_UNITS;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, fitted, visible};
-use crate::cli::pruned::pruned_branches;
-use crate::cli::rows::entry::{row_options_of, tone_style};
-use crate::format::{age, tokens};
-use crate::load::Options;
-use crate::ops::branches::{Branch, branches};
+use crate::cli::output::{
+    Cell, Column, Exit, Failure, Styles, Table, Ui, to_visible, truncate_end,
+};
+use crate::cli::pruned::describe_pruned_branches;
+use crate::cli::rows::entry::{row_options_for, tone_style};
+use crate::format::{format_age, format_tokens};
+use crate::load::LoadOptions;
+use crate::ops::branches::{Branch, find_branches};
 use crate::ops::switch::is_mark;
-use crate::ops::tree::{Drawing, rows};
-use crate::ops::undo::undone;
+use crate::ops::tree::{TreeView, view_without_layout};
+use crate::ops::undo::find_undone;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -60,64 +62,68 @@ pub struct Args {
 
 /// The branches and what is printed about them.
 struct BranchList<'a> {
-    drawing: Drawing<'a>,
+    drawing: TreeView<'a>,
     branches: Vec<Branch>,
-    sizes: HashMap<EntryIx, f64>,
+    context_sizes: HashMap<EntryIx, f64>,
     /// The tips that are marks of a switch: the text of a mark does not describe the branch.
-    marks: Vec<EntryIx>,
+    switch_marks: Vec<EntryIx>,
     /// For each prompt of a skill, what the user typed to invoke it; the entry itself contains the
     /// text of the skill.
-    typed: HashMap<EntryIx, Text<'static>>,
+    typed_skills: HashMap<EntryIx, Text<'static>>,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = Options {
+    let options = LoadOptions {
         timestamps: args.json,
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let mut open = OpenSession::open(&args.session, options, ui)?;
-    let branches = branches(&open.session, &Tree::new(&open.session));
+    let branches = find_branches(&open.session, &Tree::new(&open.session));
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let sizes = open
         .session
         .agent()
-        .estimate_contexts(&tips, &open.reader());
-    let sizes = open.input.read(sizes)?;
-    let marks = open.input.read(marks_among(&tips, &open))?;
-    let typed = open.input.read(typed_texts(&branches, &open))?;
+        .estimate_contexts(&tips, &open.entry_reader());
+    let sizes = open.input.map_read_error(sizes)?;
+    let marks = open.input.map_read_error(find_switch_marks(&tips, &open))?;
+    let typed = open
+        .input
+        .map_read_error(read_typed_skills(&branches, &open))?;
 
     // Only these rows are shown.
-    let mut shown = Vec::new();
+    let mut shown_entries = Vec::new();
     for branch in &branches {
-        shown.push(branch.request.unwrap_or(branch.tip));
+        shown_entries.push(branch.request.unwrap_or(branch.tip));
     }
-    shown.sort_unstable();
-    shown.dedup();
-    let options = Options {
+    shown_entries.sort_unstable();
+    shown_entries.dedup();
+    let options = LoadOptions {
         timestamps: args.json,
-        ..row_options_of(args.json, ui)
+        ..row_options_for(args.json, ui)
     };
-    open.add_rows(&shown, options)?;
+    open.add_rows(&shown_entries, options)?;
 
     let session = &open.session;
-    let mut drawing = rows(session, session.leaf);
-    drawing.undone = open.input.read(undone(session, &open.reader()))?;
+    let mut drawing = view_without_layout(session, session.leaf);
+    drawing.undone = open
+        .input
+        .map_read_error(find_undone(session, &open.entry_reader()))?;
     let list = BranchList {
         drawing,
         branches,
-        sizes,
-        marks,
-        typed,
+        context_sizes: sizes,
+        switch_marks: marks,
+        typed_skills: typed,
     };
     if args.json {
         for branch in &list.branches {
-            ui.print_json(&list.json(branch))?;
+            ui.print_json(&list.branch_json(branch))?;
         }
     } else {
-        list.print(ui)?;
+        list.print_table(ui)?;
     }
-    if let Some(pruned) = pruned_branches(&open) {
-        ui.status(&format!(
+    if let Some(pruned) = describe_pruned_branches(&open) {
+        ui.print_status(&format!(
             "{pruned} pruned; `pisess prune --restore` restores them"
         ));
     }
@@ -125,8 +131,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the tips that are marks of a switch.
-fn marks_among(tips: &[EntryIx], open: &OpenSession) -> io::Result<Vec<EntryIx>> {
-    let reader = open.reader();
+fn find_switch_marks(tips: &[EntryIx], open: &OpenSession) -> io::Result<Vec<EntryIx>> {
+    let reader = open.entry_reader();
     let mut marks = Vec::new();
     for &tip in tips {
         if is_mark(&reader, tip)? {
@@ -137,72 +143,72 @@ fn marks_among(tips: &[EntryIx], open: &OpenSession) -> io::Result<Vec<EntryIx>>
 }
 
 /// Returns what the user typed to invoke the skills among the last user messages of branches.
-fn typed_texts(
+fn read_typed_skills(
     branches: &[Branch],
     open: &OpenSession,
 ) -> io::Result<HashMap<EntryIx, Text<'static>>> {
     let session = &open.session;
-    let reader = open.reader();
-    let mut typed = HashMap::default();
+    let reader = open.entry_reader();
+    let mut typed_by_entry = HashMap::default();
     for branch in branches {
         if let Some(request) = branch.request
-            && session.entry(request).flags.has(Flags::SKILL_PROMPT)
+            && session.entry(request).flags.contains(Flags::SKILL_PROMPT)
         {
             let text = session.agent().draft_text(&reader, request)?;
-            typed.insert(request, on_one_line(&text));
+            typed_by_entry.insert(request, join_lines(&text));
         }
     }
-    Ok(typed)
+    Ok(typed_by_entry)
 }
 
 impl BranchList<'_> {
-    fn size(&self, branch: &Branch) -> Option<f64> {
-        self.sizes
+    fn context_tokens(&self, branch: &Branch) -> Option<f64> {
+        self.context_sizes
             .get(&branch.tip)
             .copied()
             .filter(|size| size.is_finite())
     }
 
-    fn label(&self, branch: &Branch) -> Option<Text<'_>> {
-        branch.labelled.and_then(|ix| self.drawing.label(ix))
+    fn branch_label(&self, branch: &Branch) -> Option<Text<'_>> {
+        branch.labelled_entry.and_then(|ix| self.drawing.label(ix))
     }
 
     /// Returns the entry that represents the branch: the last user message; if there is none, its
     /// tip, unless that is a mark.
-    fn question(&self, branch: &Branch) -> Position {
+    fn representative_entry(&self, branch: &Branch) -> Position {
         match branch.request {
-            None if self.marks.contains(&branch.tip) => None,
+            None if self.switch_marks.contains(&branch.tip) => None,
             request => request.or(Some(branch.tip)),
         }
     }
 
-    fn json(&self, branch: &Branch) -> Vec<u8> {
+    fn branch_json(&self, branch: &Branch) -> Vec<u8> {
         let session = self.drawing.session;
-        let end = branch.end(session);
+        let last_entry = branch.last_shown_entry(session);
         let id_of = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
         let question = match branch.request {
             Some(request) => Object::new()
                 .text_or_null("id", id_of(request).as_ref())
                 .text_or_null("label", self.drawing.label(request).as_ref())
-                .text("text", &self.asked(request))
+                .text("text", &self.request_text(request))
                 .finish(),
             None => b"null".to_vec(),
         };
         let branch_point = branch.branch_point.and_then(id_of);
         Object::new()
-            .text_or_null("id", id_of(end).as_ref())
-            .number("line", f64::from(session.entry(end).line.0))
+            .text_or_null("id", id_of(last_entry).as_ref())
+            .number("line", f64::from(session.entry(last_entry).line.0))
             .text_or_null("timestamp", session.timestamp(branch.tip).as_ref())
-            .text_or_null("label", self.label(branch).as_ref())
-            .number("entries", f64::from(branch.entries))
+            .text_or_null("label", self.branch_label(branch).as_ref())
+            .number("entries", f64::from(branch.entry_count))
             .text_or_null("branchPoint", branch_point.as_ref())
-            .number_or_null("tokens", self.size(branch))
+            .number_or_null("tokens", self.context_tokens(branch))
             .bool("active", branch.active)
             .json("question", &question)
             .finish()
     }
 
-    fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         let now = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
         let cell = |text: String, style: Style| vec![(text, style)];
@@ -212,51 +218,52 @@ impl BranchList<'_> {
             Column::number("age"),
             Column::number("entries"),
             Column::number("tokens"),
-            Column::text("last user message").cut(),
+            Column::text("last user message").allow_shrink(),
         ]);
         for branch in &self.branches {
-            table.row(vec![
+            table.add_row(vec![
                 cell(
                     (if branch.active { "*" } else { "" }).to_owned(),
                     styles.active,
                 ),
-                self.tip(branch, &styles),
+                self.tip_cell(branch, &styles),
                 cell(
-                    age(now, self.drawing.session.entry(branch.tip).time_ms),
+                    format_age(now, self.drawing.session.entry(branch.tip).time_ms),
                     styles.dim,
                 ),
-                cell(branch.entries.to_string(), Style::new()),
+                cell(branch.entry_count.to_string(), Style::new()),
                 cell(
-                    self.size(branch).map_or("?".to_owned(), tokens),
+                    self.context_tokens(branch)
+                        .map_or("?".to_owned(), format_tokens),
                     Style::new(),
                 ),
-                self.said(branch, &styles),
+                self.message_cell(branch, &styles),
             ]);
         }
         table.print(ui)
     }
 
     /// Returns the text of a request; for a skill, what the user typed to invoke it.
-    fn asked(&self, ix: EntryIx) -> Text<'_> {
+    fn request_text(&self, ix: EntryIx) -> Text<'_> {
         let mut asked = self
-            .typed
+            .typed_skills
             .get(&ix)
-            .map_or_else(|| self.drawing.row(ix).body, Text::borrowed);
+            .map_or_else(|| self.drawing.row(ix).body, Text::as_borrowed);
         asked.drop_high_surrogate();
         asked
     }
 
     /// Returns the id of a branch's last entry, and its label.
-    fn tip(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let end = branch.end(self.drawing.session);
+    fn tip_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
+        let last_entry = branch.last_shown_entry(self.drawing.session);
         let id = (
-            visible(&self.drawing.session.id(end).to_string_lossy()),
+            to_visible(&self.drawing.session.id(last_entry).to_string_lossy()),
             styles.dim,
         );
         let label = self
             .drawing
-            .label(end)
-            .map(|label| fitted(&bracketed(&label), LABEL, "…"));
+            .label(last_entry)
+            .map(|label| truncate_end(&bracket_label(&label), MAX_LABEL_WIDTH, "…"));
         [id].into_iter()
             .chain(label.map(|label| (format!(" {label}"), styles.label)))
             .collect()
@@ -264,30 +271,30 @@ impl BranchList<'_> {
 
     /// Returns the last user message of a branch, after its label. If another entry of the branch
     /// has one, that precedes both, with the id of the entry.
-    fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let question = self.question(branch);
-        let mut said = Cell::new();
-        let end = branch.end(self.drawing.session);
-        if self.drawing.is_undone(end) {
-            said.push(("(undone) ".to_owned(), styles.dim));
+    fn message_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
+        let question = self.representative_entry(branch);
+        let mut cell = Cell::new();
+        let last_entry = branch.last_shown_entry(self.drawing.session);
+        if self.drawing.is_undone(last_entry) {
+            cell.push(("(undone) ".to_owned(), styles.dim));
         }
-        let other = if branch.labelled == question {
+        let other_labelled = if branch.labelled_entry == question {
             None
         } else {
-            branch.labelled
+            branch.labelled_entry
         };
-        for ix in [other, question]
+        for ix in [other_labelled, question]
             .into_iter()
             .flatten()
-            .filter(|&ix| ix != end)
+            .filter(|&ix| ix != last_entry)
         {
             let Some(label) = self.drawing.label(ix) else {
                 continue;
             };
-            said.push((bracketed(&label) + " ", styles.label));
-            if Some(ix) == other {
-                said.push((
-                    visible(&format!("on {}  ", self.drawing.session.id(ix))),
+            cell.push((bracket_label(&label) + " ", styles.label));
+            if Some(ix) == other_labelled {
+                cell.push((
+                    to_visible(&format!("on {}  ", self.drawing.session.id(ix))),
                     styles.dim,
                 ));
             }
@@ -297,27 +304,30 @@ impl BranchList<'_> {
             // A user message needs no role.
             if branch.request.is_none() {
                 let colon = if row.body.is_empty() { "" } else { ": " };
-                said.push((
-                    visible(&format!("{}{colon}", row.role)),
+                cell.push((
+                    to_visible(&format!("{}{colon}", row.role)),
                     tone_style(row.tone, styles),
                 ));
             }
-            said.push((visible(&self.asked(ix).to_string_lossy()), Style::new()));
+            cell.push((
+                to_visible(&self.request_text(ix).to_string_lossy()),
+                Style::new(),
+            ));
         }
-        said
+        cell
     }
 }
 
 /// The maximum width of the label of a branch's last entry.
-const LABEL: usize = 24;
+const MAX_LABEL_WIDTH: usize = 24;
 
-fn bracketed(label: &Text) -> String {
-    visible(&format!("[{label}]"))
+fn bracket_label(label: &Text) -> String {
+    to_visible(&format!("[{label}]"))
 }
 
 /// Returns the text that a user typed to invoke a skill, on one line.
-fn on_one_line(typed: &Text) -> Text<'static> {
-    let words = typed
+fn join_lines(text: &Text) -> Text<'static> {
+    let words = text
         .to_string_lossy()
         .split_whitespace()
         .collect::<Vec<_>>()

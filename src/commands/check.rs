@@ -7,17 +7,17 @@ mod report;
 
 use crate::agents::stores::normalize_path;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::everything;
-use crate::cli::named::{FoundSessions, expanded};
+use crate::cli::locate::existing_store_roots;
+use crate::cli::named::{FoundSessions, expand_arguments};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use checkup::checked;
+use checkup::check_input;
 use cwd::CwdSources;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, Reach};
-use repair::repair;
-use report::Report;
+use repair::repair_sessions;
+use report::CheckReport;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -40,7 +40,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess check --repair -n broken.jsonl",
     ),
 ])
-.found("a warning or an error was found");
+.with_found("a warning or an error was found");
 
 /// Check session files, and optionally repair them.
 ///
@@ -91,14 +91,14 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let cwd = CwdSources {
-        given: args
+        cwd_option: args
             .cwd
             .as_ref()
-            .map(|cwd| normalize_path(&ui.folder().join(cwd))),
+            .map(|cwd| normalize_path(&ui.current_folder().join(cwd))),
         home: ui.home().map(PathBuf::from),
     };
     if args.repair {
-        return repair(
+        return repair_sessions(
             &args.sessions,
             args.recursive,
             args.backup.as_deref(),
@@ -108,47 +108,53 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         );
     }
     if args.write.output.is_some() {
-        return Err(Failure::cannot("-o requires --repair")
-            .hint("to save the findings, redirect standard output"));
+        return Err(Failure::invalid("-o requires --repair")
+            .with_hint("to save the findings, redirect standard output"));
     }
-    let mut report = Report::new(&args.write, false, ui);
+    let mut report = CheckReport::new(&args.write, false, ui);
     let sessions = if args.all {
-        &everything(ui)
+        &existing_store_roots(ui)
     } else {
         &args.sessions
     };
     let FoundSessions {
         files, failures, ..
-    } = expanded(sessions, Reach::Whole, ui);
+    } = expand_arguments(sessions, Reach::Whole, ui);
     for failure in &failures {
-        report.failure(failure, ui);
+        report.report_failure(failure, ui);
     }
     // Standard input is opened here, because the other threads do not have it.
-    let mut subjects = Vec::new();
+    let mut inputs_and_files = Vec::new();
     for file in files {
-        let opened = if file.path == Path::new("-") {
+        let stdin_input = if file.path == Path::new("-") {
             Some(Input::open(&file.path, ui))
         } else {
             None
         };
-        subjects.push((opened, file));
+        inputs_and_files.push((stdin_input, file));
     }
-    let workers = ui.processors();
-    let is_stdout = ui.stdout_is();
-    let workers_per_file = workers / workers.min(subjects.len()).max(1);
-    let work = |(opened, file): (Option<_>, FoundFile)| {
+    let workers = ui.processor_count();
+    let is_stdout = ui.stdout_predicate();
+    let workers_per_file = workers / workers.min(inputs_and_files.len()).max(1);
+    let check_file = |(opened, file): (Option<_>, FoundFile)| {
         let input = opened.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
-        let found = input.and_then(|input| Ok(checked(&input, workers_per_file, &cwd)?.findings));
-        (file, found)
+        let check_result =
+            input.and_then(|input| Ok(check_input(&input, workers_per_file, &cwd)?.findings));
+        (file, check_result)
     };
-    in_order(subjects, workers, work, |(file, found)| match found {
-        Err(failure) if failure.is_transcript() && !file.named => Ok(()),
-        Err(failure) => {
-            report.failure(&failure, ui);
-            Ok(())
-        }
-        Ok(findings) => report.session(&file.path, &findings, ui),
-    })?;
-    report.summary(sessions, ui)?;
+    in_order(
+        inputs_and_files,
+        workers,
+        check_file,
+        |(file, found)| match found {
+            Err(failure) if failure.is_transcript() && !file.named => Ok(()),
+            Err(failure) => {
+                report.report_failure(&failure, ui);
+                Ok(())
+            }
+            Ok(findings) => report.report_session(&file.path, &findings, ui),
+        },
+    )?;
+    report.print_summary(sessions, ui)?;
     Ok(report.exit)
 }

@@ -3,22 +3,22 @@
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::agents::prompt;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{HookEvent, entries, messages};
+use crate::cli::hook::{HookEvent, entries_json, messages_json};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::process::run::Shell;
-use crate::cli::summary_source::{SummaryArgs, ask, extract, stored};
+use crate::cli::process::run::ShellCommand;
+use crate::cli::summary_source::{SummaryArgs, extract_summary, resolve_summary, run_summarizer};
 use crate::cli::transaction::Decision;
-use crate::format::tokens;
-use crate::load::{Options, append, load};
+use crate::format::format_tokens;
+use crate::load::{LoadOptions, load, load_appended};
 use crate::ops::plan::Change;
-use crate::ops::summary::{Compaction, Summary, compaction, details};
+use crate::ops::summary::{Compaction, Summary, append_compaction, details};
 use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
-use crate::summary::Material;
+use crate::summary::SummaryInput;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{ReadAt, SessionFile};
@@ -47,7 +47,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
     ),
 ])
-.found("nothing to compact, the last entry is already a compaction, or a hook cancelled the operation");
+.with_found("nothing to compact, the last entry is already a compaction, or a hook cancelled the operation");
 
 /// Replace the older part of the context with a summary.
 ///
@@ -71,13 +71,13 @@ pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Number of tokens of recent conversation to keep unsummarized, such as 20000, 8k or 1.5M
-    #[arg(long, value_name = "TOKENS", default_value = "20k", value_parser = options::amount)]
+    #[arg(long, value_name = "TOKENS", default_value = "20k", value_parser = options::parse_amount)]
     pub keep_recent_tokens: u64,
     /// Keep REF and everything after it, whatever their size; `none` keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
     /// Compact only if the context exceeds TOKENS, such as 100k or 1.5M
-    #[arg(long, value_name = "TOKENS", value_parser = options::amount)]
+    #[arg(long, value_name = "TOKENS", value_parser = options::parse_amount)]
     pub if_over: Option<u64>,
     #[command(flatten)]
     pub summary: SummaryArgs,
@@ -88,48 +88,52 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = load_options();
     let open = OpenSession::open(&args.session, options, ui)?;
-    let mut step = Compact {
+    let mut compactor = Compactor {
         args: args.clone(),
         open: &open,
-        reader: open.reader(),
+        reader: open.entry_reader(),
     };
     if args.summary.prepare {
-        return step.print_preparation(ui);
+        return compactor.print_preparation(ui);
     }
-    if !step.is_over()? {
-        return open.change(&args.write, ui, |_, _| Ok(Decision::default()));
+    if !compactor.exceeds_limit()? {
+        return open.apply_change(&args.write, ui, |_, _| Ok(Decision::default()));
     }
     if args.summary.prompt {
-        return step.print_prompts(ui);
+        return compactor.print_prompts(ui);
     }
 
     let size_before = if args.write.change.json {
         None
     } else {
-        Some(step.size()?)
+        Some(compactor.context_tokens()?)
     };
     // Summarizing may take minutes, so it is done before the session is locked. If the session
     // grows in the meantime, the summarized entries are still ancestors of the new ones.
-    let hook = args.summary.hook.hook(&open.input, ui);
-    let summarized = step.summarize(hook.as_ref(), ui)?;
+    let hook = args.summary.hook.hook_command(&open.input, ui);
+    let summarized = compactor.make_compaction(hook.as_ref(), ui)?;
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
 
     let mut planned = None;
-    let exit = open.change(&args.write, ui, |now, fresh| {
-        if !is_continued(&now.session, leaf.as_ref()) {
+    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
+        if !can_still_append(&locked_open.session, leaf.as_ref()) {
             let why = "another process compacted it or moved to another branch meanwhile";
-            return Err(now.input.busy(why));
+            return Err(locked_open.input.busy_failure(why));
         }
-        let change = compaction(&now.session, &summarized, fresh);
+        let change = append_compaction(&locked_open.session, &summarized, fresh);
         let notification = hook.clone().map(|hook| {
-            let mut event = HookEvent::of(hook, event_after(args, &summarized, &change), now);
-            event.leaf = change.entries.last().map(|entry| entry.id.clone());
+            let mut event = HookEvent::from_session(
+                hook,
+                hook_event_after(args, &summarized, &change),
+                locked_open,
+            );
+            event.leaf_id = change.entries.last().map(|entry| entry.id.clone());
             event
         });
         planned = Some(change.clone());
         Ok(Decision {
             change,
-            reported: 1,
+            reported_count: 1,
             editor_text: None,
             notification,
         })
@@ -141,11 +145,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// What is loaded of a session: also what estimates and summaries need.
-fn load_options() -> Options {
-    Options {
-        messages: true,
+fn load_options() -> LoadOptions {
+    LoadOptions {
+        message_spans: true,
         file_calls: true,
-        ..Options::default()
+        ..LoadOptions::default()
     }
 }
 
@@ -161,19 +165,19 @@ fn report_sizes(
     let is_dry_run = args.write.change.dry_run;
     let size_after = if is_dry_run {
         let source = open.input.source();
-        let after = planned.and_then(|change| change.after(&open.session, source));
-        after.and_then(|after| size_after(&mut open.session, &after.over(source)))
+        let after = planned.and_then(|change| change.file_after(&open.session, source));
+        after.and_then(|after| context_tokens_after(&mut open.session, &after.with_source(source)))
     } else {
         let output = args.write.output.as_deref();
         let written = output.or(open.input.file().map(SessionFile::path));
         let file = written.and_then(|path| SessionFile::open(path).ok());
-        file.and_then(|file| size_after(&mut open.session, &file))
+        file.and_then(|file| context_tokens_after(&mut open.session, &file))
     };
     let Some(size_after) = size_after else { return };
 
-    let before = tokens(size_before);
-    let after = tokens(size_after);
-    ui.status(&if is_dry_run {
+    let before = format_tokens(size_before);
+    let after = format_tokens(size_after);
+    ui.print_status(&if is_dry_run {
         format!("the context has {before} tokens, and would have {after}")
     } else {
         format!("the context had {before} tokens, and now has {after}")
@@ -181,7 +185,7 @@ fn report_sizes(
 }
 
 /// Returns the number of tokens of a session's context, as `context --tokens` prints it.
-fn size(reader: &EntryReader) -> io::Result<f64> {
+fn estimate_context(reader: &EntryReader) -> io::Result<f64> {
     let session = reader.session();
     session
         .agent()
@@ -190,20 +194,20 @@ fn size(reader: &EntryReader) -> io::Result<f64> {
 
 /// Returns the size of the context of a session to which a compaction was added, if it can be read.
 /// What was loaded is not read again.
-fn size_after(session: &mut Session, source: &dyn ReadAt) -> Option<f64> {
+fn context_tokens_after(session: &mut Session, source: &dyn ReadAt) -> Option<f64> {
     let options = load_options();
-    let is_appended = append(session, source, &options).ok()?;
+    let is_appended = load_appended(session, source, &options).ok()?;
     if !is_appended {
         *session = load(source, &options).ok()?;
     }
-    size(&EntryReader::new(session, source)).ok()
+    estimate_context(&EntryReader::new(session, source)).ok()
 }
 
-/// Whether a compaction that was made when `leaf_before` was the leaf may still be appended: the leaf
-/// is that entry, or a descendant of it with no compaction in between.
-fn is_continued(session: &Session, leaf_before: Option<&Text>) -> bool {
-    let leaf_before = leaf_before.and_then(|leaf| session.find(leaf));
-    for ix in session.upwards(session.leaf) {
+/// Whether a compaction that was made when `leaf_before` was the leaf may still be appended: the
+/// leaf is that entry, or a descendant of it with no compaction in between.
+fn can_still_append(session: &Session, leaf_before: Option<&Text>) -> bool {
+    let leaf_before = leaf_before.and_then(|leaf| session.find_entry(leaf));
+    for ix in session.ancestors(session.leaf) {
         if Some(ix) == leaf_before {
             return true;
         }
@@ -219,51 +223,53 @@ const RESERVE_TOKENS: f64 = 16_384.0;
 
 /// Why a session cannot be cut above an entry, and what to try.
 struct CutRefusal {
-    why: &'static str,
+    reason: &'static str,
     hint: &'static str,
 }
 
 /// The agent's estimate of the size of messages.
-struct Estimate {
+struct MessageEstimate {
     /// The number of tokens of their text.
     text_tokens: f64,
     /// What the agent multiplies that number by, to be nearer to the provider's count.
     scale: f64,
 }
 
-struct Compact<'a> {
+struct Compactor<'a> {
     /// The options, of which a hook may change the instructions.
     args: Args,
     open: &'a OpenSession,
     reader: EntryReader<'a>,
 }
 
-impl Compact<'_> {
+impl Compactor<'_> {
     /// Whether the context has more tokens than `--if-over` allows.
-    fn is_over(&self) -> Result<bool, Failure> {
+    fn exceeds_limit(&self) -> Result<bool, Failure> {
         let Some(limit) = self.args.if_over else {
             return Ok(true);
         };
-        Ok(self.size()? > limit as f64)
+        Ok(self.context_tokens()? > limit as f64)
     }
 
-    fn size(&self) -> Result<f64, Failure> {
-        self.open.input.read(size(&self.reader))
+    fn context_tokens(&self) -> Result<f64, Failure> {
+        self.open
+            .input
+            .map_read_error(estimate_context(&self.reader))
     }
 
     /// Returns where the kept part starts: at the entry of `--first-kept`, nowhere with `none`, or,
     /// without the option, where the agent cuts to keep `--keep-recent-tokens`.
-    fn first_kept(&self) -> Result<FirstKept, Failure> {
+    fn resolve_first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
-            return Ok(FirstKept::Within(self.args.keep_recent_tokens));
+            return Ok(FirstKept::RecentTokens(self.args.keep_recent_tokens));
         };
         if reference == "none" {
             return Ok(FirstKept::Nothing);
         }
-        let position = self.open.resolve(reference)?;
+        let position = self.open.resolve_position(reference)?;
         self.cut_above(position).map_err(|refusal| {
-            let failure = format_args!("{reference} {}", refusal.why);
-            self.open.input.cannot(failure).hint(refusal.hint)
+            let failure = format_args!("{reference} {}", refusal.reason);
+            self.open.input.failure(failure).with_hint(refusal.hint)
         })
     }
 
@@ -275,85 +281,88 @@ impl Compact<'_> {
             Some(first_kept) if path.contains(&first_kept) => {
                 if session.is_message(first_kept, Role::ToolResult) {
                     return Err(CutRefusal {
-                        why: "is a result, whose call would not be kept",
+                        reason: "is a result, whose call would not be kept",
                         hint: "give the entry with the call, which is above it",
                     });
                 }
                 Ok(FirstKept::Entry(first_kept))
             }
             _ => Err(CutRefusal {
-                why: "is not on the path to the leaf",
+                reason: "is not on the path to the leaf",
                 hint: "list the path with `pisess path`",
             }),
         }
     }
 
     /// Returns what a compaction would summarize; `None` if there is nothing.
-    fn prepare(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
+    fn prepare_from(&self, from: FirstKept) -> Result<Option<Preparation>, Failure> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
         let agent = session.agent();
         self.open
             .input
-            .read(agent.prepare_compaction(&path, &self.reader, from))
+            .map_read_error(agent.prepare_compaction(&path, &self.reader, from))
     }
 
     /// Returns what the compaction summarizes, or fails if there is nothing.
     fn require_preparation(&self) -> Result<Preparation, Failure> {
-        match self.prepare(self.first_kept()?)? {
+        match self.prepare_from(self.resolve_first_kept()?)? {
             Some(preparation) => Ok(preparation),
-            None => Err(self.nothing_to_compact()?),
+            None => Err(self.explain_nothing_to_compact()?),
         }
     }
 
     /// Returns why there is nothing to compact: the last entry is a compaction, no message is above
     /// the cut, or all messages are within the tokens to keep. The outer failure is one of reading.
-    fn nothing_to_compact(&self) -> Result<Failure, Failure> {
+    fn explain_nothing_to_compact(&self) -> Result<Failure, Failure> {
         let session = &self.open.session;
         let input = &self.open.input;
         let is_compacted = session
             .leaf
             .is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction);
         if is_compacted {
-            let failure = input.no("the last entry is already a compaction");
-            return Ok(failure.hint("to compact in another way, undo it first with `pisess undo`"));
+            let failure = input.negative_answer("the last entry is already a compaction");
+            return Ok(
+                failure.with_hint("to compact in another way, undo it first with `pisess undo`")
+            );
         }
 
-        let Estimate { text_tokens, scale } = self.estimate_all()?;
+        let MessageEstimate { text_tokens, scale } = self.estimate_messages()?;
         let estimate = text_tokens * scale;
         let to_keep = self.args.keep_recent_tokens as f64;
         if self.args.first_kept.is_some() || estimate > to_keep {
-            let failure = input.no("nothing to compact: no message precedes the kept ones");
-            return Ok(failure.hint("choose another cut with --first-kept"));
+            let failure =
+                input.negative_answer("nothing to compact: no message precedes the kept ones");
+            return Ok(failure.with_hint("choose another cut with --first-kept"));
         }
 
         let mut why = format!(
             "nothing to compact: the messages are estimated at {} tokens",
-            tokens(estimate)
+            format_tokens(estimate)
         );
         if scale > 1.0 {
             why += &format!(
                 " ({} of text, scaled to the provider's count)",
-                tokens(text_tokens)
+                format_tokens(text_tokens)
             );
         }
-        why += &format!(", all within the {} to keep", tokens(to_keep));
-        let size = self.size()?;
+        why += &format!(", all within the {} to keep", format_tokens(to_keep));
+        let size = self.context_tokens()?;
         if size != estimate {
             why += &format!(
                 "; the context has {}, as the last reply reported",
-                tokens(size)
+                format_tokens(size)
             );
         }
         let hint = "keep less with --keep-recent-tokens, or choose the cut with --first-kept";
-        Ok(input.no(why).hint(hint))
+        Ok(input.negative_answer(why).with_hint(hint))
     }
 
     /// Returns the agent's estimate of the messages that a compaction would summarize if it kept
     /// none (`FirstKept::Nothing`). Without such messages, the estimate is 0.
-    fn estimate_all(&self) -> Result<Estimate, Failure> {
-        let Some(preparation) = self.prepare(FirstKept::Nothing)? else {
-            return Ok(Estimate {
+    fn estimate_messages(&self) -> Result<MessageEstimate, Failure> {
+        let Some(preparation) = self.prepare_from(FirstKept::Nothing)? else {
+            return Ok(MessageEstimate {
                 text_tokens: 0.0,
                 scale: 1.0,
             });
@@ -366,33 +375,38 @@ impl Compact<'_> {
             .chain(&preparation.turn_prefix_messages);
         let mut text_tokens = 0_u64;
         for message in messages {
-            let estimated = message.with(&self.reader, |json| agent.estimate_message(json));
-            text_tokens += self.open.input.read(estimated)?;
+            let estimated = message.with_json(&self.reader, |json| agent.estimate_message(json));
+            text_tokens += self.open.input.map_read_error(estimated)?;
         }
-        Ok(Estimate {
+        Ok(MessageEstimate {
             text_tokens: text_tokens as f64,
-            scale: preparation.scale,
+            scale: preparation.token_ratio,
         })
     }
 
     fn print_prompts(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let prompts = self.prompts(&self.require_preparation()?)?;
-        ui.verbatim()
+        let prompts = self.build_prompts(&self.require_preparation()?)?;
+        ui.verbatim_stdout()
             .write_all(&prompts.concat())
-            .map_err(Failure::output)?;
+            .map_err(Failure::from_stdout_error)?;
         Ok(Exit::Done)
     }
 
-    fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
-        let options = self.args.summary.prompt_of();
+    fn build_prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
+        let options = self.args.summary.prompt_instructions();
         let prompts = prompt::compaction_prompts(preparation, &options, &self.reader);
-        self.open.input.read(prompts)
+        self.open.input.map_read_error(prompts)
     }
 
     /// Returns the compaction with its summary: the one that was given, that of the hook, of the
-    /// summarizer, or the built-in one. The hook may also move the cut, and replace the instructions.
-    fn summarize(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
-        let given = self.args.summary.given(&self.open.input, ui)?;
+    /// summarizer, or the built-in one. The hook may also move the cut, and replace the
+    /// instructions.
+    fn make_compaction(
+        &mut self,
+        hook: Option<&ShellCommand>,
+        ui: &mut Ui,
+    ) -> Result<Compaction, Failure> {
+        let given = self.args.summary.read_given_summary(&self.open.input, ui)?;
         let mut preparation = self.require_preparation()?;
         let from_hook = match hook {
             Some(hook) => self.ask_hook(hook, &mut preparation, ui)?,
@@ -400,12 +414,12 @@ impl Compact<'_> {
         };
 
         let session = &self.open.session;
-        let files = details(&preparation.file_ops.lists(session));
+        let files = details(&preparation.file_ops.file_lists(session));
         let make_text = || {
             let text = self.make_summary(&preparation, ui)?;
-            Ok(preparation.file_ops.below(text, session))
+            Ok(preparation.file_ops.append_to_summary(text, session))
         };
-        let summary = stored(given, from_hook, files, make_text)?;
+        let summary = resolve_summary(given, from_hook, files, make_text)?;
 
         let path = session.path(session.leaf);
         let system_message = session.agent().system_checkpoint(&path, &self.reader);
@@ -413,33 +427,36 @@ impl Compact<'_> {
             summary,
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            system_message: self.open.input.read(system_message)?,
+            system_message: self.open.input.map_read_error(system_message)?,
         })
     }
 
     /// Returns the text of a new summary: that of the summarizer, without one the built-in one.
     fn make_summary(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
-        let Some(summarizer) = self.args.summary.summarizer(&self.open.input, ui) else {
-            return self.built_in(preparation);
+        let Some(summarizer) = self.args.summary.summarizer_command(&self.open.input, ui) else {
+            return self.summarize_without_model(preparation);
         };
         let mut answers = Vec::new();
-        for prompt in self.prompts(preparation)? {
-            answers.push(ask(&summarizer, prompt, ui)?);
+        for prompt in self.build_prompts(preparation)? {
+            answers.push(run_summarizer(&summarizer, prompt, ui)?);
         }
-        Ok(prompt::merged_summary(preparation, answers))
+        Ok(prompt::merge_summaries(preparation, answers))
     }
 
     /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed
     /// again.
     fn ask_hook(
         &mut self,
-        hook: &Shell,
+        hook: &ShellCommand,
         preparation: &mut Preparation,
         ui: &Ui,
     ) -> Result<Option<Summary>, Failure> {
-        let event = self.open.input.read(self.event(preparation))?;
-        let answer = hook.ask(event, self.open, ui)?;
-        self.args.summary.follow(&answer);
+        let event = self
+            .open
+            .input
+            .map_read_error(self.hook_event_before(preparation))?;
+        let answer = hook.ask_hook(event, self.open, ui)?;
+        self.args.summary.apply_answer(&answer);
         if let Some(id) = &answer.first_kept {
             self.move_cut(preparation, id, answer.summary.is_some(), hook)?;
         }
@@ -456,29 +473,29 @@ impl Compact<'_> {
         preparation: &mut Preparation,
         id: &Text,
         has_summary: bool,
-        hook: &Shell,
+        hook: &ShellCommand,
     ) -> Result<(), Failure> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
-        let Some(kept) = session.find(id).filter(|kept| path.contains(kept)) else {
+        let Some(first_kept) = session.find_entry(id).filter(|kept| path.contains(kept)) else {
             let why = format!("its `firstKeptEntryId` is not on the path to the leaf: {id}");
-            return Err(hook.failed(&why));
+            return Err(hook.failure(&why));
         };
 
-        if let Some(moved) = self.prepare(FirstKept::Entry(kept))? {
+        if let Some(moved) = self.prepare_from(FirstKept::Entry(first_kept))? {
             *preparation = moved;
             return Ok(());
         }
         if !has_summary {
             let why = format!("no message precedes its `firstKeptEntryId`: {id}");
-            return Err(hook.failed(&why));
+            return Err(hook.failure(&why));
         }
-        preparation.first_kept = Some(kept);
+        preparation.first_kept = Some(first_kept);
         Ok(())
     }
 
     /// Returns the event for a hook before a compaction (`session_before_compact`).
-    fn event(&self, preparation: &Preparation) -> io::Result<Object> {
+    fn hook_event_before(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
         let settings = session.agent().build_context(&path, &self.reader)?.settings;
@@ -486,43 +503,48 @@ impl Compact<'_> {
         let event = Object::new()
             .str("type", "session_before_compact")
             .json("preparation", &self.preparation_json(preparation)?)
-            .json("branchEntries", &entries(&path, &self.reader)?)
+            .json("branchEntries", &entries_json(&path, &self.reader)?)
             .json(
                 "previousCompactions",
-                &entries(&preparation.previous_compactions, &self.reader)?,
+                &entries_json(&preparation.previous_compactions, &self.reader)?,
             )
             .str_or_null(
                 "customInstructions",
                 self.args.summary.instructions.as_deref(),
             )
             .json("model", model.map_or(b"null", |(_, model)| model));
-        Ok(with_reason(&self.args, event))
+        Ok(add_reason(&self.args, event))
     }
 
-    fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
+    fn summarize_without_model(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
         let summary = self
             .open
             .input
-            .read(preparation.whole_summary(&self.reader))?;
+            .map_read_error(preparation.summary_with_archive(&self.reader))?;
         let previous = summary
             .as_ref()
             .filter(|summary| !summary.is_empty())
             .map(Text::to_string_lossy);
-        let material = Material {
+        let material = SummaryInput {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
             previous_summary: previous.as_deref(),
             instructions: self.args.summary.instructions.as_deref(),
         };
-        extract(self.open, &material)
+        extract_summary(self.open, &material)
     }
 
     fn print_preparation(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let Some(preparation) = self.prepare(self.first_kept()?)? else {
+        let Some(preparation) = self.prepare_from(self.resolve_first_kept()?)? else {
             ui.print_json(b"null")?;
             return Ok(Exit::Found);
         };
-        ui.print_json(&self.open.input.read(self.preparation_json(&preparation))?)?;
+        ui.print_json(
+            &self
+                .open
+                .input
+                .map_read_error(self.preparation_json(&preparation))?,
+        )?;
         Ok(Exit::Done)
     }
 
@@ -540,17 +562,17 @@ impl Compact<'_> {
             .text_or_null("previousSummary", preparation.previous_summary.as_ref())
             .json(
                 "messagesToSummarize",
-                &messages(&preparation.messages_to_summarize, &self.reader)?,
+                &messages_json(&preparation.messages_to_summarize, &self.reader)?,
             )
             .json(
                 "turnPrefixMessages",
-                &messages(&preparation.turn_prefix_messages, &self.reader)?,
+                &messages_json(&preparation.turn_prefix_messages, &self.reader)?,
             )
-            .json("fileOps", &preparation.file_ops.json())
+            .json("fileOps", &preparation.file_ops.to_json())
             .json("settings", &settings)
             .json(
                 "previousCompactions",
-                &entries(&preparation.previous_compactions, &self.reader)?,
+                &entries_json(&preparation.previous_compactions, &self.reader)?,
             )
             .str_or_null(
                 "customInstructions",
@@ -561,7 +583,7 @@ impl Compact<'_> {
 }
 
 /// Returns the event for a hook after the compaction is written (`session_compact`).
-fn event_after(args: &Args, summarized: &Compaction, change: &Change) -> Object {
+fn hook_event_after(args: &Args, summarized: &Compaction, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
         .json(
@@ -570,11 +592,11 @@ fn event_after(args: &Args, summarized: &Compaction, change: &Change) -> Object 
         )
         .bool("fromExtension", summarized.summary.from_hook)
         .bool("fromHook", summarized.summary.from_hook);
-    with_reason(args, event)
+    add_reason(args, event)
 }
 
 /// Adds the reason for the compaction, by pi's name for it.
-fn with_reason(args: &Args, event: Object) -> Object {
+fn add_reason(args: &Args, event: Object) -> Object {
     let reason = if args.if_over.is_some() {
         "threshold"
     } else {

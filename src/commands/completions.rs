@@ -10,8 +10,8 @@ mod matching;
 mod words;
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::output::{Exit, Failure, Ui, visible};
-use candidates::candidates;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use candidates::find_candidates;
 use clap::ValueEnum;
 use clap_complete::engine::CompletionCandidate;
 use std::ffi::OsString;
@@ -40,7 +40,7 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The shell: bash, zsh, fish, powershell or elvish
     #[arg(hide_possible_values = true)]
-    pub shell: Shell,
+    pub shell: CompletionShell,
     /// Print the candidates for the word at this index instead of the script.
     #[arg(long, hide = true)]
     pub at: Option<usize>,
@@ -63,7 +63,7 @@ pub struct Args {
 
 /// A supported shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Shell {
+pub enum CompletionShell {
     /// GNU bash.
     Bash,
     /// zsh.
@@ -77,32 +77,32 @@ pub enum Shell {
     Elvish,
 }
 
-impl Shell {
+impl CompletionShell {
     pub fn script(self) -> &'static str {
         match self {
-            Shell::Bash => include_str!("../../completions/pisess.bash"),
-            Shell::Zsh => include_str!("../../completions/_pisess"),
-            Shell::Fish => include_str!("../../completions/pisess.fish"),
-            Shell::Pwsh => include_str!("../../completions/_pisess.ps1"),
-            Shell::Elvish => include_str!("../../completions/pisess.elv"),
+            CompletionShell::Bash => include_str!("../../completions/pisess.bash"),
+            CompletionShell::Zsh => include_str!("../../completions/_pisess"),
+            CompletionShell::Fish => include_str!("../../completions/pisess.fish"),
+            CompletionShell::Pwsh => include_str!("../../completions/_pisess.ps1"),
+            CompletionShell::Elvish => include_str!("../../completions/pisess.elv"),
         }
     }
 
     /// Returns a candidate on one line, in the form that the script of the shell reads.
-    fn line(self, candidate: &CompletionCandidate) -> String {
+    fn format_candidate(self, candidate: &CompletionCandidate) -> String {
         let value = candidate.get_value().to_string_lossy();
         let help = candidate.get_help().map(ToString::to_string);
         let first_line = help.as_deref().and_then(|help| help.lines().next());
-        let help = visible(first_line.unwrap_or_default());
+        let help = to_visible(first_line.unwrap_or_default());
         match self {
-            Shell::Zsh => {
+            CompletionShell::Zsh => {
                 let word = value.replace('\\', "\\\\").replace(':', "\\:");
                 if help.is_empty() {
                     return word;
                 }
                 format!("{word}:{}", help.replace('\\', "\\\\"))
             }
-            Shell::Bash => value.into_owned(),
+            CompletionShell::Bash => value.into_owned(),
             _ if help.is_empty() => value.into_owned(),
             _ => format!("{value}\t{help}"),
         }
@@ -112,21 +112,21 @@ impl Shell {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let lines: String = match (&args.line, args.at) {
         (Some(line), _) => {
-            let line = words::split(line);
+            let line = words::split_line(line);
             let words: Vec<_> = line.words.iter().map(OsString::from).collect();
-            let found = candidates(super::command(), &words, ui);
-            let inserted = found
-                .iter()
-                .filter_map(|found| line.insert(&found.get_value().to_string_lossy(), &args.word));
-            inserted.map(|word| format!("{word}\n")).collect()
+            let found_candidates = find_candidates(super::build_cli(), &words, ui);
+            let insertions = found_candidates.iter().filter_map(|found| {
+                line.text_to_insert(&found.get_value().to_string_lossy(), &args.word)
+            });
+            insertions.map(|word| format!("{word}\n")).collect()
         }
         (None, Some(at)) => {
             let mut words = args.words.clone();
             // Some shells omit an empty last word.
             words.resize(at + 1, OsString::new());
-            candidates(super::command(), &words, ui)
+            find_candidates(super::build_cli(), &words, ui)
                 .iter()
-                .map(|found| format!("{}\n", args.shell.line(found)))
+                .map(|found| format!("{}\n", args.shell.format_candidate(found)))
                 .collect()
         }
         (None, None) => args.shell.script().to_owned(),

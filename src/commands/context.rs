@@ -1,19 +1,19 @@
 //! `pisess context`: prints the context of a model.
 
-use crate::agents::request::{self, Api, LeftOut, Model, Request};
-use crate::cli::given::model;
+use crate::agents::request::{self, Api, Model, Request, SkippedResults};
+use crate::cli::given::parse_model;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{self, HookArgs};
-use crate::cli::open::{OpenSession, explained};
-use crate::cli::options::positive_amount;
+use crate::cli::open::{OpenSession, failure_with_hint};
+use crate::cli::options::parse_positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::transaction::output_or_input;
-use crate::format::counted;
-use crate::load::Options;
+use crate::cli::transaction::copy_failure;
+use crate::format::format_count;
+use crate::load::LoadOptions;
 use crate::ops::append::check_message;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
 use clap::ValueEnum;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, write_valid};
@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess context --as openai --model local/small session.jsonl",
     ),
 ])
-.found("a request would contain no message, or a hook cancelled the operation");
+.with_found("a request would contain no message, or a hook cancelled the operation");
 
 /// Print what the model would see at an entry.
 ///
@@ -78,10 +78,10 @@ pub struct Args {
     pub form: ContextFormat,
     /// Use this model (in the request; default: that of the last reply if it used the same API,
     /// else anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview)
-    #[arg(long, value_name = "PROVIDER/ID", value_parser = model)]
+    #[arg(long, value_name = "PROVIDER/ID", value_parser = parse_model)]
     pub model: Option<(String, String)>,
     /// The maximum length of the reply to a request, in tokens, such as 2000 or 8k
-    #[arg(long, value_name = "TOKENS", value_parser = positive_amount)]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_positive_amount)]
     pub max_tokens: Option<u64>,
     /// Print the size of the context in tokens, as the agent estimates it
     #[arg(long)]
@@ -127,73 +127,73 @@ impl ContextFormat {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let request = args.request()?;
-    let options = Options {
-        messages: true,
-        ..Options::default()
+    let request = args.build_request()?;
+    let options = LoadOptions {
+        message_spans: true,
+        ..LoadOptions::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let path = open.session.path(open.resolve(&args.at)?);
+    let path = open.session.path(open.resolve_position(&args.at)?);
     let session = &open.session;
-    let reader = open.reader();
-    let unreadable = |error: io::Error| output_or_input(&open.input, error);
+    let reader = open.entry_reader();
+    let read_failure = |error: io::Error| copy_failure(&open.input, error);
     if args.tokens {
         let tokens = session
             .agent()
             .estimate_context(&path, &reader)
-            .map_err(unreadable)?;
-        ui.print(&format!("{}\n", js::number(tokens)))?;
+            .map_err(read_failure)?;
+        ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
         return Ok(Exit::Done);
     }
     let mut context = session
         .agent()
         .build_context(&path, &reader)
-        .map_err(unreadable)?;
-    if let Some(hook) = args.hook.hook(&open.input, ui) {
-        let event = event(&context, &path, &reader).map_err(unreadable)?;
-        if let Some(json) = hook.ask(event, &open, ui)?.messages {
-            let messages = Raw::checked(&json);
+        .map_err(read_failure)?;
+    if let Some(hook) = args.hook.hook_command(&open.input, ui) {
+        let event = hook_event(&context, &path, &reader).map_err(read_failure)?;
+        if let Some(hook_messages) = hook.ask_hook(event, &open, ui)?.messages {
+            let messages = Raw::from_checked(&hook_messages);
             for (at, message) in messages.items().enumerate() {
                 check_message(session.dialect, message).map_err(|refused| {
                     let failed = |what: &_| {
-                        hook.failed(&format!("message {} of its `messages`: {what}", at + 1))
+                        hook.failure(&format!("message {} of its `messages`: {what}", at + 1))
                     };
-                    explained(&refused, failed)
+                    failure_with_hint(&refused, failed)
                 })?;
             }
-            context.messages = answered(&context.messages, messages);
+            context.messages = messages_of_hook(&context.messages, messages);
         }
     }
     if let Some(request) = request {
-        return body(&context, &request, &open, ui);
+        return print_request(&context, &request, &open, ui);
     }
     match args.form {
-        ContextFormat::Messages => messages(&context, &open, ui),
-        ContextFormat::Llm => for_model(&context, &reader, &mut ui.verbatim()),
-        _ => transcript(&context, &reader, &mut ui.verbatim()),
+        ContextFormat::Messages => print_messages(&context, &open, ui),
+        ContextFormat::Llm => print_for_model(&context, &reader, &mut ui.verbatim_stdout()),
+        _ => print_transcript(&context, &reader, &mut ui.verbatim_stdout()),
     }
-    .map_err(unreadable)?;
+    .map_err(read_failure)?;
     Ok(Exit::Done)
 }
 
 impl Args {
     /// Returns the request to print, if one is asked for.
-    fn request(&self) -> Result<Option<Request>, Failure> {
+    fn build_request(&self) -> Result<Option<Request>, Failure> {
         let text = |text: &String| Text::from(text.clone());
         let model = self.model.as_ref().map(|(provider, id)| Model {
             provider: text(provider),
             id: text(id),
         });
         let Some(api) = self.form.api() else {
-            let given = [
+            let request_options = [
                 ("--model", model.is_some()),
                 ("--max-tokens", self.max_tokens.is_some()),
             ];
-            return match given.into_iter().find(|(_, is_given)| *is_given) {
-                Some((option, _)) => {
-                    Err(Failure::usage(format!("{option} applies only to requests"))
-                        .hint("add --as anthropic, openai, openai-responses or google"))
-                }
+            return match request_options.into_iter().find(|(_, is_given)| *is_given) {
+                Some((option, _)) => Err(Failure::usage_error(format!(
+                    "{option} applies only to requests"
+                ))
+                .with_hint("add --as anthropic, openai, openai-responses or google")),
                 None => Ok(None),
             };
         };
@@ -206,18 +206,18 @@ impl Args {
 }
 
 /// Prints the context as the body of a request to an API. Fails if there is no message to send.
-fn body(
+fn print_request(
     context: &Context,
     request: &Request,
     open: &OpenSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let unreadable = |error| output_or_input(&open.input, error);
-    let mut out = ui.verbatim();
-    let written =
-        request::write(&context.messages, request, &open.reader(), &mut out).map_err(unreadable)?;
+    let unreadable = |error| copy_failure(&open.input, error);
+    let mut out = ui.verbatim_stdout();
+    let written = request::write_body(&context.messages, request, &open.entry_reader(), &mut out)
+        .map_err(unreadable)?;
     let Some(written) = written else {
-        return Err(Failure::no("the context has no message to send"));
+        return Err(Failure::negative("the context has no message to send"));
     };
     out.write_all(b"\n")
         .and_then(|()| out.flush())
@@ -228,20 +228,20 @@ fn body(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );
     }
-    note_left_out(written.left_out, ui);
+    warn_of_left_out(written.skipped_results, ui);
     Ok(Exit::Done)
 }
 
 /// Notes the tool results that are not in a request, because the API would refuse them.
-fn note_left_out(left_out: LeftOut, ui: &mut Ui) {
+fn warn_of_left_out(left_out: SkippedResults, ui: &mut Ui) {
     if left_out.separated > 0 {
-        let results = counted(left_out.separated, "tool result is", "tool results are");
+        let results = format_count(left_out.separated, "tool result is", "tool results are");
         let why = "because a message is between the call and its result";
         let hint = "(hint: pisess check --repair)";
         ui.warn(&format!("{results} left out, {why} {hint}"));
     }
     if left_out.stray > 0 {
-        let results = counted(left_out.stray, "tool result is", "tool results are");
+        let results = format_count(left_out.stray, "tool result is", "tool results are");
         let why = "because the call is not in the context or has another result";
         ui.warn(&format!("{results} left out, {why}"));
     }
@@ -249,38 +249,38 @@ fn note_left_out(left_out: LeftOut, ui: &mut Ui) {
 
 /// Returns the event for a hook: the agents' `context` event, with the entries that the context is
 /// built from, as the hook may need data that only they contain.
-fn event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Result<Object> {
+fn hook_event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Result<Object> {
     let event = Object::new().str("type", "context");
-    let with_messages = event.json("messages", &hook::messages(&context.messages, reader)?);
-    Ok(with_messages.json("branchEntries", &hook::entries(path, reader)?))
+    let with_messages = event.json("messages", &hook::messages_json(&context.messages, reader)?);
+    Ok(with_messages.json("branchEntries", &hook::entries_json(path, reader)?))
 }
 
 /// Returns the messages of a hook, in place of the agent's. A hook does not say from which entries
 /// they are: each is taken to be from that of the message at its place, or of the last one.
-fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
-    let mut answered = Vec::new();
+fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextMessage> {
+    let mut messages_from_hook = Vec::new();
     for (at, json) in messages.items().enumerate() {
-        let replaced = before.get(at).or(before.last());
-        answered.push(Message {
-            entry: replaced.map_or(EntryIx::new(0), |message| message.entry),
-            body: Body::built(json.bytes().to_vec()),
+        let original = originals.get(at).or(originals.last());
+        messages_from_hook.push(ContextMessage {
+            entry: original.map_or(EntryIx::new(0), |message| message.entry),
+            body: Body::from_json(json.bytes().to_vec()),
         });
     }
-    answered
+    messages_from_hook
 }
 
-fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
-    ui.verbatim().write_all(b"{\"messages\":[")?;
-    if !sent(&context.messages, open, ui)? {
-        let reader = open.reader();
+fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
+    ui.verbatim_stdout().write_all(b"{\"messages\":[")?;
+    if !try_send_messages(&context.messages, open, ui)? {
+        let reader = open.entry_reader();
         let is_utf8 = open.session.is_utf8();
-        let mut out = ui.verbatim();
+        let mut out = ui.verbatim_stdout();
         for (at, message) in context.messages.iter().enumerate() {
             out.write_all(if at == 0 { b"" } else { b"," })?;
-            message.with(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
+            message.with_json(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
         }
     }
-    let mut out = ui.verbatim();
+    let mut out = ui.verbatim_stdout();
     out.write_all(b"]")?;
     for (name, value) in &context.settings {
         write!(out, ",\"{name}\":")?;
@@ -292,12 +292,16 @@ fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()
 /// Prints messages separated by commas; several threads read. Returns `false`, and prints nothing,
 /// if a stored message cannot be printed as it is in the file, or if standard output is neither a
 /// file nor a pipe.
-fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<bool> {
+fn try_send_messages(
+    messages: &[ContextMessage],
+    open: &OpenSession,
+    ui: &mut Ui,
+) -> io::Result<bool> {
     let session = &open.session;
     if !session.is_utf8()
         || messages
             .iter()
-            .any(|message| piece(session, message).is_none())
+            .any(|message| message_piece(session, message).is_none())
     {
         return Ok(false);
     }
@@ -305,36 +309,40 @@ fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<boo
     // list of all of them.
     let list = messages
         .iter()
-        .filter_map(|message| piece(session, message));
-    ui.send_pieces(open.input.source(), list)
+        .filter_map(|message| message_piece(session, message));
+    ui.try_print_pieces(open.input.source(), list)
 }
 
 /// Returns the bytes of a message; `None` if they are not stored as such.
-fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
+fn message_piece<'m>(session: &Session, message: &'m ContextMessage) -> Option<Piece<'m>> {
     match &message.body {
         Body::Built(json) => Some(Piece::Built(json)),
-        Body::Stored if session.is_migrated(message.entry) => None,
+        Body::Stored if session.needs_migration(message.entry) => None,
         Body::Stored => session
             .message_span(message.entry)
             .map(|span| Piece::Stored(span.range())),
     }
 }
 
-fn for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+fn print_for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let session = reader.session();
     out.write_all(b"[")?;
-    let mut first = true;
+    let mut is_first = true;
     session
         .agent()
         .convert_for_model(&context.messages, reader, &mut |json| {
-            out.write_all(if first { b"" } else { b"," })?;
-            first = false;
+            out.write_all(if is_first { b"" } else { b"," })?;
+            is_first = false;
             write_valid(out, json, session.is_utf8())
         })?;
     out.write_all(b"]\n")
 }
 
-fn transcript(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+fn print_transcript(
+    context: &Context,
+    reader: &EntryReader,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     reader
         .session()
         .agent()

@@ -4,18 +4,18 @@ mod hunks;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Glyphs, Rows, Ui, visible};
-use crate::cli::rows::entry::{Look, row_options};
-use crate::format::counted;
-use crate::load::Options;
-use crate::ops::diff::context::compare;
-use crate::ops::diff::{Difference, Side, paths, sessions};
-use crate::ops::tree::rows;
+use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, to_visible};
+use crate::cli::rows::entry::{EntryPainter, row_options};
+use crate::format::format_count;
+use crate::load::LoadOptions;
+use crate::ops::diff::context::compare_contexts;
+use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions};
+use crate::ops::tree::view_without_layout;
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
 use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
-use pisess_json::write::{Object, texts};
+use pisess_json::write::{Object, text_array};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -36,7 +36,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess fork session.jsonl -o fork.jsonl && pisess diff --context session.jsonl fork.jsonl",
     ),
 ])
-.found("the paths differ");
+.with_found("the paths differ");
 
 /// Compare two paths of a session, or two sessions.
 ///
@@ -77,47 +77,47 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = if args.context {
-        Options {
-            messages: true,
-            ..Options::default()
+        LoadOptions {
+            message_spans: true,
+            ..LoadOptions::default()
         }
     } else if args.stat || args.json {
-        Options::default()
+        LoadOptions::default()
     } else {
         row_options(ui)
     };
     let stdin = Path::new("-");
     if args.session == stdin && args.other == stdin && args.to.is_none() {
-        let failure = Failure::usage("both sessions are standard input");
-        return Err(failure.hint("give one of them as a path"));
+        let failure = Failure::usage_error("both sessions are standard input");
+        return Err(failure.with_hint("give one of them as a path"));
     }
 
     let open = OpenSession::open(&args.session, options.clone(), ui)?;
     if let Some(to) = &args.to {
-        let end = |reference: &str| -> Result<End, Failure> {
-            Ok(End {
+        let parse_end = |reference: &str| -> Result<PathEnd, Failure> {
+            Ok(PathEnd {
                 open: &open,
-                name: format!("{} {}", open.input.name, visible(reference)),
-                place: open.resolve(reference)?,
+                name: format!("{} {}", open.input.name, to_visible(reference)),
+                entry: open.resolve_position(reference)?,
             })
         };
-        let ends = [end(&args.other.to_string_lossy())?, end(to)?];
-        return print(args, &ends, ui);
+        let ends = [parse_end(&args.other.to_string_lossy())?, parse_end(to)?];
+        return print_diff(args, &ends, ui);
     }
-    let other = other(args, options, ui)?;
-    let ends = [&open, &other].map(|open| End {
+    let other = open_other(args, options, ui)?;
+    let ends = [&open, &other].map(|open| PathEnd {
         open,
         name: open.input.name.clone(),
-        place: open.session.leaf,
+        entry: open.session.leaf,
     });
-    print(args, &ends, ui)
+    print_diff(args, &ends, ui)
 }
 
-fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
+fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open = OpenSession::open(&args.other, options, ui);
     open.map_err(|failure| {
-        if failure.is_missing || !args.other.to_string_lossy().contains(['.', '/']) {
-            failure.hint(
+        if failure.is_missing_file || !args.other.to_string_lossy().contains(['.', '/']) {
+            failure.with_hint(
                 "two arguments name two sessions; to compare two entries, give SESSION REF REF",
             )
         } else {
@@ -126,24 +126,27 @@ fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Fail
     })
 }
 
-struct End<'a> {
+struct PathEnd<'a> {
     open: &'a OpenSession,
     name: String,
-    place: Position,
+    entry: Position,
 }
 
-fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
-    let readers = ends.each_ref().map(|end| end.open.reader());
-    let [left, right] = [0, 1].map(|at| {
-        let session = &ends[at].open.session;
-        Side {
+fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Failure> {
+    let readers = ends.each_ref().map(|end| end.open.entry_reader());
+    let [left, right] = [0, 1].map(|side| {
+        let session = &ends[side].open.session;
+        ComparedPath {
             session,
-            path: session.path(ends[at].place),
-            reader: &readers[at],
+            path: session.path(ends[side].entry),
+            reader: &readers[side],
         }
     });
     if args.context {
-        let hunks = ends[0].open.input.read(compare(&left, &right))?;
+        let hunks = ends[0]
+            .open
+            .input
+            .map_read_error(compare_contexts(&left, &right))?;
         if args.stat {
             ui.print(&line_stat(&hunks))?
         } else {
@@ -157,14 +160,17 @@ fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let is_one_session = args.to.is_some();
     let difference = if is_one_session {
-        paths(&left.path, &right.path)
+        compare_paths(&left.path, &right.path)
     } else {
-        ends[0].open.input.read(sessions(&left, &right))?
+        ends[0]
+            .open
+            .input
+            .map_read_error(compare_sessions(&left, &right))?
     };
     if args.json {
-        ui.print_json(&json(ends, &difference))?;
+        ui.print_json(&difference_json(ends, &difference))?;
     } else if args.stat {
-        ui.print(&stat(&difference))?;
+        ui.print(&entry_stat(&difference))?;
     } else {
         print_entries(ends, &difference, ui)?;
     }
@@ -175,10 +181,10 @@ fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-fn json([left, right]: &[End; 2], difference: &Difference) -> Vec<u8> {
-    let ids = |end: &End, entries: &[EntryIx]| {
+fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec<u8> {
+    let ids = |end: &PathEnd, entries: &[EntryIx]| {
         let session = &end.open.session;
-        texts(&entries.iter().map(|&ix| session.id(ix)).collect::<Vec<_>>())
+        text_array(&entries.iter().map(|&ix| session.id(ix)).collect::<Vec<_>>())
     };
     let changed: Vec<_> = difference.changed.iter().map(|&(left, _)| left).collect();
     let ancestor = difference.ancestor.map(|ix| left.open.session.id(ix));
@@ -192,7 +198,7 @@ fn json([left, right]: &[End; 2], difference: &Difference) -> Vec<u8> {
 
 /// Prints a row for each entry that differs, after the last common entry.
 fn print_entries(
-    [left, right]: &[End; 2],
+    [left, right]: &[PathEnd; 2],
     difference: &Difference,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
@@ -210,7 +216,7 @@ fn print_entries(
     right.print_rows("+ ", styles.added, &difference.only_right, ui)
 }
 
-impl End<'_> {
+impl PathEnd<'_> {
     fn print_rows(
         &self,
         sign: &str,
@@ -219,39 +225,41 @@ impl End<'_> {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let session = &self.open.session;
-        let drawing = rows(session, self.place);
-        let edits = self.open.edits(self.place)?;
-        let look = Look {
+        let drawing = view_without_layout(session, self.entry);
+        let edits = self.open.find_edits(self.entry)?;
+        let look = EntryPainter {
             drawing: &drawing,
             edits: &edits,
             styles: ui.styles,
             glyphs: Glyphs::UNICODE,
         };
-        let mut rows = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, None);
+        let mut rows = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, None);
         for &ix in entries {
-            rows.begin();
-            rows.put(sign, style);
+            rows.begin_row();
+            rows.push_part(sign, style);
             rows.push_text(&session.id(ix));
             rows.push_str("  ");
-            rows.put_part(style);
-            look.put(&mut rows, ix, sign == "  ");
-            rows.end();
-            ui.stdout().write_all(&rows.text).map_err(Failure::output)?;
+            rows.finish_part(style);
+            look.draw_entry(&mut rows, ix, sign == "  ");
+            rows.end_row();
+            ui.stdout()
+                .write_all(&rows.text)
+                .map_err(Failure::from_stdout_error)?;
             rows.text.clear();
         }
         Ok(())
     }
 }
 
-fn stat(difference: &Difference) -> String {
-    let entries = |count: usize| counted(count, "entry", "entries");
+fn entry_stat(difference: &Difference) -> String {
+    let entries = |count: usize| format_count(count, "entry", "entries");
     let changed = match difference.changed.len() {
         0 => String::new(),
         count => format!(", {} (~)", entries(count)),
     };
     format!(
         "{} in common, {} (-), {} (+){changed}\n",
-        entries(difference.common),
+        entries(difference.common_count),
         entries(difference.only_left.len()),
         entries(difference.only_right.len()),
     )

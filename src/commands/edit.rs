@@ -5,8 +5,8 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::load::Options;
-use crate::ops::edit::{Wanted, edit};
+use crate::load::LoadOptions;
+use crate::ops::edit::{EditAction, edit_entries};
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess edit session.jsonl '@^{user}' --restore",
     ),
 ])
-.of_conversation();
+.with_conversation_refs();
 
 /// Change what the model sees of an entry, not the entry itself.
 ///
@@ -65,36 +65,40 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let text = match args.replace.as_deref() {
         Some("-") => Some(read_text(Path::new("-"), &open.input, ui)?),
         text => text.map(str::to_owned),
     };
     if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(
-            Failure::cannot("--replace: the text is empty").hint("omit the entry with --omit")
-        );
+        return Err(Failure::invalid("--replace: the text is empty")
+            .with_hint("omit the entry with --omit"));
     }
     if text.is_some() && args.targets.len() > 1 {
-        return Err(Failure::cannot("--replace: one text for several entries")
-            .hint("replace them one by one, or omit the others"));
+        return Err(Failure::invalid("--replace: one text for several entries")
+            .with_hint("replace them one by one, or omit the others"));
     }
     let replacement = text.map(Text::from);
-    let wanted = match &replacement {
-        Some(text) => Wanted::Replace(text),
-        None if args.omit => Wanted::Omit,
-        None => Wanted::Undo,
+    let change_kind = match &replacement {
+        Some(text) => EditAction::Replace(text),
+        None if args.omit => EditAction::Omit,
+        None => EditAction::Undo,
     };
-    open.change(&args.write, ui, |now, fresh| {
-        if !now.session.agent().constants().follows_edits {
-            let failure = now.input.cannot("oh-my-pi does not support edits");
-            return Err(failure.hint(
+    open.apply_change(&args.write, ui, |locked_open, fresh| {
+        if !locked_open
+            .session
+            .agent()
+            .constants()
+            .applies_context_edits
+        {
+            let failure = locked_open.input.failure("oh-my-pi does not support edits");
+            return Err(failure.with_hint(
                 "append the changed message on a branch instead: `pisess append --at REF^`",
             ));
         }
-        let targets = now.entries(&args.targets)?;
-        let change =
-            edit(&now.reader(), &targets, wanted, fresh).map_err(|refusal| now.refused(refusal))?;
+        let targets = locked_open.find_entries(&args.targets)?;
+        let change = edit_entries(&locked_open.entry_reader(), &targets, change_kind, fresh)
+            .map_err(|refusal| locked_open.refusal_failure(refusal))?;
         Ok(change.into())
     })
 }

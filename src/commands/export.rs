@@ -1,27 +1,29 @@
 //! `pisess export`: writes a session as a page or a document.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::named::expanded;
+use crate::cli::named::expand_arguments;
 use crate::cli::open::{Input, OpenSession};
-use crate::cli::options::positive_amount;
-use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::pruned::requests;
-use crate::cli::redaction::{RedactionArgs, Removed, counted, refuse_any, summarize};
+use crate::cli::options::parse_positive_amount;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::pruned::requests_with_pruned;
+use crate::cli::redaction::{
+    RedactionArgs, RemovedSecrets, add_counts, refuse_leftovers, report_redaction,
+};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
-use crate::export::atif::{SubAgent, has_steps, trajectory};
+use crate::export::atif::{SubAgent, has_steps, write_trajectory};
 use crate::export::cuts::Cuts;
-use crate::export::fit::fit;
-use crate::export::markdown::document;
-use crate::export::page::page;
+use crate::export::fit::fit_to_size;
+use crate::export::markdown::write_document;
+use crate::export::page::write_page;
 use crate::export::source::Contents;
-use crate::export::static_html::static_page;
-use crate::export::verify::{Rendition, left_over};
-use crate::load::Options;
+use crate::export::static_html::write_static_page;
+use crate::export::verify::{Rendition, find_leaked_values};
+use crate::load::LoadOptions;
 use crate::ops::plan::copy_all;
 use crate::ops::tree::Filter;
 use crate::session::RequestScope;
-use crate::session::reference::LEAF;
+use crate::session::reference::LEAF_REFERENCE;
 use foldhash::HashSet;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Fill, Reach, ReadAt, StoreError};
@@ -96,8 +98,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// its results name are embedded.
 ///
 /// Of a directory, each session in it is exported, at any depth, to a file named after it, in the
-/// directory given with -o or the current one. An export that is there already is kept if it has the
-/// same content, so that the same command completes a run that was interrupted.
+/// directory given with -o or the current one. An export that is there already is kept if it has
+/// the same content, so that the same command completes a run that was interrupted.
 ///
 /// With --redact, the session is redacted first, as by `pisess redact`. The export is then read
 /// again, decompressed, and searched for every secret that was found. If one is left, the export is
@@ -133,7 +135,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     pub max_lines: Option<usize>,
     /// Leave out as much as necessary to write at most SIZE bytes, such as 65536 or 10M
-    #[arg(long, value_name = "SIZE", value_parser = positive_amount)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_positive_amount)]
     pub max_size: Option<u64>,
     /// Add the exported entries to the page, as a session that the reader can save
     #[arg(long)]
@@ -155,7 +157,7 @@ pub struct Args {
 
 impl Args {
     /// Returns the format that was asked for, or that of the output's extension.
-    fn format(&self) -> Result<Rendition, Failure> {
+    fn resolve_format(&self) -> Result<Rendition, Failure> {
         match self.format {
             Some(Rendition::Page) => return Ok(self.page_format()),
             Some(format) => return Ok(format),
@@ -168,11 +170,11 @@ impl Args {
         match extension.to_ascii_lowercase().as_str() {
             "html" | "htm" => Ok(self.page_format()),
             "md" | "markdown" => Ok(Rendition::Markdown),
-            lowercase => Err(Failure::usage(format_args!(
+            lowercase => Err(Failure::usage_error(format_args!(
                 "no format has the extension .{}",
-                visible(lowercase)
+                to_visible(lowercase)
             ))
-            .hint("give the format: --as html, --as markdown or --as atif")),
+            .with_hint("give the format: --as html, --as markdown or --as atif")),
         }
     }
 
@@ -187,10 +189,10 @@ impl Args {
     fn cuts(&self) -> Cuts {
         Cuts {
             filter: self.filter,
-            tools: self.no_tools || self.filter == Some(Filter::NoTools),
-            thinking: self.no_thinking,
-            lines: self.max_lines,
-            last: None,
+            omits_tools: self.no_tools || self.filter == Some(Filter::NoTools),
+            omits_thinking: self.no_thinking,
+            max_lines: self.max_lines,
+            last_entries: None,
         }
     }
 
@@ -198,20 +200,20 @@ impl Args {
     fn require_consistent(&self, format: Rendition) -> Result<(), Failure> {
         let leaves_out = self.cuts() != Cuts::default() || self.max_size.is_some();
         if format == Rendition::Trajectory && leaves_out {
-            return Err(
-                Failure::usage("a trajectory is complete: nothing can be left out of it")
-                    .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size"),
-            );
+            return Err(Failure::usage_error(
+                "a trajectory is complete: nothing can be left out of it",
+            )
+            .with_hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size"));
         }
         if self.attach && format != Rendition::Page {
             return Err(
-                Failure::usage("--attach applies only to a page with scripts")
-                    .hint("omit --static, and give an output that ends in .html"),
+                Failure::usage_error("--attach applies only to a page with scripts")
+                    .with_hint("omit --static, and give an output that ends in .html"),
             );
         }
         if self.attach && leaves_out {
-            return Err(Failure::usage("with --attach, the page contains every entry whole")
-                .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
+            return Err(Failure::usage_error("with --attach, the page contains every entry whole")
+                .with_hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
         }
         if self.is_static && format != Rendition::StaticPage {
             let cause = if self.format.is_some() {
@@ -219,21 +221,21 @@ impl Args {
             } else {
                 "give an output that ends in .html"
             };
-            return Err(Failure::usage("--static applies only to HTML")
-                .hint(format!("omit --static or {cause}")));
+            return Err(Failure::usage_error("--static applies only to HTML")
+                .with_hint(format!("omit --static or {cause}")));
         }
         if !self.redact && self.redaction != RedactionArgs::default() {
-            return Err(Failure::usage(
+            return Err(Failure::usage_error(
                 "--env-file, --secret-file, --paths and --keep-images need --redact",
             )
-            .hint("add --redact, or omit them"));
+            .with_hint("add --redact, or omit them"));
         }
         Ok(())
     }
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let format = args.format()?;
+    let format = args.resolve_format()?;
     args.require_consistent(format)?;
     if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
         return export_all(args, format, ui);
@@ -245,22 +247,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// them.
 fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.at.is_some() {
-        return Err(
-            Failure::usage("REF is an entry of one session").hint("omit REF, or give a session")
-        );
+        return Err(Failure::usage_error("REF is an entry of one session")
+            .with_hint("omit REF, or give a session"));
     }
     let output = args.output.as_deref();
-    if output.is_some_and(|output| !ui.absolute(output).is_dir()) {
-        return Err(
-            Failure::usage("the sessions of a directory are exported to a directory")
-                .hint("give an existing directory with -o"),
-        );
+    if output.is_some_and(|output| !ui.resolve_path(output).is_dir()) {
+        return Err(Failure::usage_error(
+            "the sessions of a directory are exported to a directory",
+        )
+        .with_hint("give an existing directory with -o"));
     }
 
-    let found = expanded(std::slice::from_ref(&args.session), Reach::Whole, ui);
-    let mut worst = Exit::Done;
+    let found = expand_arguments(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let mut worst_exit = Exit::Done;
     for failure in &found.failures {
-        worst = worst.max(ui.report(failure));
+        worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
     let mut names = HashSet::default();
@@ -272,7 +273,7 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
         let exported = if is_first_of_name {
             export_session(args, &file.path, format, ui)
         } else {
-            Err(same_file_name(&file.path))
+            Err(same_file_name_failure(&file.path))
         };
         let Err(failure) = exported else { continue };
         if failure.is_transcript() {
@@ -280,22 +281,22 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
         }
         if failure.exit() == Exit::Found {
             // A session without messages is ordinary in a store.
-            ui.warn(&failure.line());
+            ui.warn(&failure.to_line());
         } else {
-            worst = worst.max(ui.report(&failure));
+            worst_exit = worst_exit.max(ui.report_failure(&failure));
         }
     }
-    Ok(worst)
+    Ok(worst_exit)
 }
 
 /// Returns the failure for a session whose export would overwrite that of another.
-fn same_file_name(session: &Path) -> Failure {
-    let name = visible(&session.to_string_lossy());
-    Failure::cannot(format_args!(
+fn same_file_name_failure(session: &Path) -> Failure {
+    let name = to_visible(&session.to_string_lossy());
+    Failure::invalid(format_args!(
         "{name}: another session has the same file name"
     ))
-    .path(&name)
-    .hint("export it with another -o")
+    .with_path(&name)
+    .with_hint("export it with another -o")
 }
 
 /// Exports a session: the one that the user gave, or one below the directory that was given.
@@ -306,15 +307,16 @@ fn export_session(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut input = Input::open(path, ui)?;
-    let mut removed = None;
+    let mut removed_parts = None;
     if args.redact {
-        let (redacted, removed_from_session) = Removed::taken_from(input, &args.redaction, ui)?;
+        let (redacted, removed_from_session) =
+            RemovedSecrets::remove_from(input, &args.redaction, ui)?;
         input = redacted;
-        removed = Some(removed_from_session);
+        removed_parts = Some(removed_from_session);
     }
 
-    let open = OpenSession::of(input, load_options(ui), ui)?;
-    let end = open.resolve(args.at.as_deref().unwrap_or(LEAF))?;
+    let open = OpenSession::from_input(input, load_options(ui), ui)?;
+    let end = open.resolve_position(args.at.as_deref().unwrap_or(LEAF_REFERENCE))?;
     let is_trajectory = format == Rendition::Trajectory;
     let path_only = args.at.is_some() || is_trajectory;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
@@ -323,60 +325,60 @@ fn export_session(
     } else {
         RequestScope::AllBranches
     };
-    contents.requests = requests(&open, scope);
+    contents.requests = requests_with_pruned(&open, scope);
     let shown = contents.entries.iter().copied();
     contents.rendered = args.renderers.render(&open, shown, ui)?;
     if is_trajectory && !has_steps(&contents) {
         return Err(open
             .input
-            .no("the path has no message")
-            .hint("name an entry further down"));
+            .negative_answer("the path has no message")
+            .with_hint("name an entry further down"));
     }
     let agents = if is_trajectory {
-        sub_agents(&open.input, args, removed.as_mut(), ui)?
+        open_sub_agents(&open.input, args, removed_parts.as_mut(), ui)?
     } else {
         Vec::new()
     };
 
-    contents.cut(args.cuts());
+    contents.apply_cuts(args.cuts());
     let is_of_directory = path != args.session;
     // The hint is to give REF, which the sessions of a directory do not take.
     if format != Rendition::Page
         && !is_of_directory
-        && let Some(others) = contents.others()
+        && let Some(others) = contents.describe_other_branches()
     {
         ui.warn(&format!(
             "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
         ));
     }
 
-    let export = Export {
+    let export = Exporter {
         args,
         format,
         session: &open.input,
-        is_of_directory,
-        removed: removed.as_ref(),
+        is_from_directory: is_of_directory,
+        removed: removed_parts.as_ref(),
         agents: &agents,
-        workers: ui.processors(),
+        workers: ui.processor_count(),
     };
     if let Some(max_size) = args.max_size {
-        export.fit(&mut contents, max_size, ui)?;
+        export.fit_to_size(&mut contents, max_size, ui)?;
     }
     let output = output_path(args, format, &open.input, ui);
     if output == Path::new("-") {
-        export.print(&contents, ui)?;
+        export.print_to_stdout(&contents, ui)?;
         return Ok(Exit::Done);
     }
-    if let Some(committed) = export.create(&contents, &output, ui)? {
-        ui.warn_of(&committed);
+    if let Some(committed) = export.create_file(&contents, &output, ui)? {
+        ui.report_commit_warnings(&committed);
     }
-    export.report(&contents, &output, ui)?;
+    export.print_path(&contents, &output, ui)?;
     Ok(Exit::Done)
 }
 
 /// What is loaded of a session: rows, and the usage that pages and trajectories show.
-fn load_options(ui: &Ui) -> Options {
-    Options {
+fn load_options(ui: &Ui) -> LoadOptions {
+    LoadOptions {
         usage: true,
         ..row_options(ui)
     }
@@ -384,13 +386,13 @@ fn load_options(ui: &Ui) -> Options {
 
 /// Opens the sessions of sub-agents, which are in the directory named like the session. One that
 /// cannot be read is left out with a note.
-fn sub_agents(
-    session: &Input,
+fn open_sub_agents(
+    input: &Input,
     args: &Args,
-    mut removed: Option<&mut Removed>,
+    mut removed: Option<&mut RemovedSecrets>,
     ui: &mut Ui,
 ) -> Result<Vec<OpenSession>, Failure> {
-    let Some(file) = session.file() else {
+    let Some(file) = input.file() else {
         return Ok(Vec::new());
     };
     let folder = file.path().with_extension("");
@@ -404,84 +406,85 @@ fn sub_agents(
             Ok(input) => input,
             Err(failure) if failure.is_transcript() => continue,
             Err(failure) => {
-                ui.warn(&failure.line());
+                ui.warn(&failure.to_line());
                 continue;
             }
         };
         if let Some(removed) = removed.as_deref_mut() {
-            let (redacted, of_agent) = Removed::taken_from(input, &args.redaction, ui)?;
-            summarize(&of_agent.report, &redacted, true, ui);
-            removed.add(of_agent);
+            let (redacted, agent_removed) =
+                RemovedSecrets::remove_from(input, &args.redaction, ui)?;
+            report_redaction(&agent_removed.report, &redacted, true, ui);
+            removed.merge(agent_removed);
             input = redacted;
         }
-        agents.push(OpenSession::of(input, load_options(ui), ui)?);
+        agents.push(OpenSession::from_input(input, load_options(ui), ui)?);
     }
     Ok(agents)
 }
 
 /// Opens a file, and fails if its first line is not the header of a session.
 fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
-    let input = Input::open_path(path, ui.stdout_is())?;
-    input.header()?;
+    let input = Input::open_path(path, ui.stdout_predicate())?;
+    input.read_header()?;
     Ok(input)
 }
 
-struct Export<'a> {
+struct Exporter<'a> {
     args: &'a Args,
     format: Rendition,
     session: &'a Input,
     /// Whether it is one of those of a directory.
-    is_of_directory: bool,
+    is_from_directory: bool,
     /// What was removed from it.
-    removed: Option<&'a Removed>,
+    removed: Option<&'a RemovedSecrets>,
     /// The sessions of sub-agents, for a trajectory.
     agents: &'a [OpenSession],
     workers: usize,
 }
 
-impl Export<'_> {
+impl Exporter<'_> {
     /// Leaves out as little as possible so that at most `max_size` bytes are written.
-    fn fit(&self, contents: &mut Contents, max_size: u64, ui: &Ui) -> Result<(), Failure> {
-        let _waiting = ui.spinner("fitting");
-        let fits = fit(contents, max_size, &|contents, out| {
-            self.write(contents, out)
+    fn fit_to_size(&self, contents: &mut Contents, max_size: u64, ui: &Ui) -> Result<(), Failure> {
+        let _waiting = ui.start_spinner("fitting");
+        let fits = fit_to_size(contents, max_size, &|contents, out| {
+            self.write_contents(contents, out)
         });
-        if self.session.read(fits)? {
+        if self.session.map_read_error(fits)? {
             return Ok(());
         }
         let problem = format_args!("{max_size} bytes are too few even for the first request");
         Err(self
             .session
-            .cannot(problem)
-            .hint("give a larger --max-size"))
+            .failure(problem)
+            .with_hint("give a larger --max-size"))
     }
 
     /// Writes the export to a new file, which appears only if no secret is left in it. Returns
     /// `None` if it is there already.
-    fn create(
+    fn create_file(
         &self,
         contents: &Contents,
         path: &Path,
         ui: &mut Ui,
     ) -> Result<Option<Committed>, Failure> {
         let session = self.session;
-        let path = ui.absolute(path);
+        let path = ui.resolve_path(path);
         let force = self.args.force;
-        let _waiting = ui.spinner("exporting");
-        let mut write = |out: &mut dyn io::Write| self.write(contents, out);
+        let _waiting = ui.start_spinner("exporting");
+        let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
         let Some(removed) = self.removed else {
             let committed = store::create(&path, session.file(), force, &mut write);
             return self.accept_complete(&path, committed, &mut write);
         };
 
-        let mut left = BTreeSet::new();
+        let mut left_secrets = BTreeSet::new();
         let mut check = |written: &dyn ReadAt| {
-            left = left_over(self.format, written, &removed.secrets)?;
-            refuse_any(!left.is_empty())
+            left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
+            refuse_leftovers(!left_secrets.is_empty())
         };
         let committed = store::create_checked(&path, session.file(), force, &mut write, &mut check);
-        removed.none_in(&left, session)?;
-        summarize(&removed.report, session, true, ui);
+        removed.refuse_left_in_export(&left_secrets, session)?;
+        report_redaction(&removed.report, session, true, ui);
         // An earlier run kept its export only if no secret was left in it.
         self.accept_complete(&path, committed, &mut write)
     }
@@ -499,38 +502,43 @@ impl Export<'_> {
             Err(error) => error,
         };
         let exists = error.kind() == Some(io::ErrorKind::AlreadyExists);
-        if self.is_of_directory && exists && store::has_content(path, write)? {
+        if self.is_from_directory && exists && store::has_content(path, write)? {
             return Ok(None);
         }
         Err(error.into())
     }
 
     /// Writes the export to standard output, but only if no secret is left in it.
-    fn print(&self, contents: &Contents, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_to_stdout(&self, contents: &Contents, ui: &mut Ui) -> Result<(), Failure> {
         let session = self.session;
         let Some(removed) = self.removed else {
-            return self.write(contents, ui.stdout()).map_err(Failure::output);
+            return self
+                .write_contents(contents, ui.stdout())
+                .map_err(Failure::from_stdout_error);
         };
-        let written = store::spool_written(&mut |out| self.write(contents, out))?;
-        let left = session.read(left_over(self.format, &written, &removed.secrets))?;
-        removed.none_in(&left, session)?;
-        copy_all(&written, ui.stdout()).map_err(Failure::output)?;
+        let written = store::spool_written(&mut |out| self.write_contents(contents, out))?;
+        let left_secrets =
+            session.map_read_error(find_leaked_values(self.format, &written, &removed.secrets))?;
+        removed.refuse_left_in_export(&left_secrets, session)?;
+        copy_all(&written, ui.stdout()).map_err(Failure::from_stdout_error)?;
         ui.flush()?;
-        summarize(&removed.report, session, true, ui);
+        report_redaction(&removed.report, session, true, ui);
         Ok(())
     }
 
     /// Prints the path of the new file.
-    fn report(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_path(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
         let path = path.to_string_lossy();
-        ui.print_after(&path, |ui| {
+        ui.print_after_write(&path, |ui| {
             if !self.args.json {
                 return ui.print_path(&path);
             }
             let row = Object::new()
                 .str("path", &path)
                 .number("entries", contents.entries.len() as f64)
-                .with(self.removed, |row, removed| counted(row, &removed.report));
+                .with(self.removed, |row, removed| {
+                    add_counts(row, &removed.report)
+                });
             ui.print_json(&row.finish())
         })
     }
@@ -554,31 +562,31 @@ impl Export<'_> {
             }
             agents.push(SubAgent {
                 id,
-                path: path_of(input),
+                path: path_text(input),
                 contents,
             });
         }
         agents
     }
 
-    fn write(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write_contents(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(WRITE_BUFFER, out);
         match self.format {
-            Rendition::Markdown => document(contents, self.workers, &mut out)?,
+            Rendition::Markdown => write_document(contents, self.workers, &mut out)?,
             Rendition::Trajectory => {
-                let path = path_of(self.session);
+                let path = path_text(self.session);
                 let agents = self.sub_agent_contents();
-                trajectory(contents, &path, &agents, self.workers, &mut out)?
+                write_trajectory(contents, &path, &agents, self.workers, &mut out)?
             }
-            Rendition::StaticPage => static_page(contents, self.workers, &mut out)?,
-            Rendition::Page => page(contents, self.workers, self.args.attach, &mut out)?,
+            Rendition::StaticPage => write_static_page(contents, self.workers, &mut out)?,
+            Rendition::Page => write_page(contents, self.workers, self.args.attach, &mut out)?,
         }
         io::Write::flush(&mut out)
     }
 }
 
 /// Returns the path of a session; an empty text for a stream.
-fn path_of(input: &Input) -> String {
+fn path_text(input: &Input) -> String {
     match input.file() {
         Some(file) => file.path().to_string_lossy().into_owned(),
         None => String::new(),
@@ -599,7 +607,7 @@ fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBu
         None => PathBuf::from("-"),
     };
     match &args.output {
-        Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
+        Some(folder) if ui.resolve_path(folder).is_dir() => folder.join(name),
         Some(output) => output.clone(),
         None => name,
     }

@@ -1,19 +1,19 @@
 //! `pisess fork`: copies a path of a session into a new session.
 
 use crate::agents::stores::{Disk, normalize_path};
-use crate::cli::follow::folder_of;
+use crate::cli::follow::parent_folder;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookArgs, HookEvent};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{folder_of_agent, stores_seen_from, stores_seen_from_recorded};
+use crate::cli::locate::{agent_folder, stores_for_named_project, stores_for_recorded_project};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::process::run::Shell;
+use crate::cli::process::run::ShellCommand;
 use crate::cli::transaction::Creation;
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::IdSource;
-use crate::ops::convert::convert;
+use crate::ops::convert::convert_session;
 use crate::ops::fork::{Ancestors, ForkOptions, fork, fork_all, fork_subtree};
 use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
@@ -59,7 +59,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
     ),
 ])
-.found("a hook cancelled the operation");
+.with_found("a hook cancelled the operation");
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
@@ -112,13 +112,13 @@ pub struct Args {
 
 impl Args {
     /// Returns the directory given by `--cwd`, as an absolute path.
-    fn cwd(&self, ui: &Ui) -> Option<PathBuf> {
+    fn absolute_cwd(&self, ui: &Ui) -> Option<PathBuf> {
         self.cwd
             .as_ref()
-            .map(|cwd| normalize_path(&ui.folder().join(cwd)))
+            .map(|cwd| normalize_path(&ui.current_folder().join(cwd)))
     }
 
-    fn ancestors(&self) -> Ancestors {
+    fn ancestor_choice(&self) -> Ancestors {
         if self.alone {
             Ancestors::LeftOut
         } else {
@@ -128,54 +128,59 @@ impl Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let chosen = if args.branches {
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let chosen_entry = if args.branches {
         open.session.leaf
     } else {
-        open.resolve(&args.at)?
+        open.resolve_position(&args.at)?
     };
     // With --before, the copy ends above this message, whose text is edited again.
     let edited_message = if args.before {
-        Some(user_message(args, &open, chosen)?)
+        Some(require_user_message(args, &open, chosen_entry)?)
     } else {
         None
     };
-    let hook = args.hook.hook(&open.input, ui);
+    let hook = args.hook.hook_command(&open.input, ui);
     if let Some(hook) = &hook {
-        let event = open.input.read(event(args, &open, chosen))?;
-        hook.ask(event, &open, ui)?;
+        let event = open
+            .input
+            .map_read_error(hook_event(args, &open, chosen_entry))?;
+        hook.ask_hook(event, &open, ui)?;
     }
 
-    let mut end = chosen;
+    let mut end = chosen_entry;
     let mut editor_text = None;
     if let Some(message) = edited_message {
         end = open.session.entry(message).parent;
-        let text = open.session.agent().draft_text(&open.reader(), message);
-        editor_text = Some(open.input.read(text)?);
+        let text = open
+            .session
+            .agent()
+            .draft_text(&open.entry_reader(), message);
+        editor_text = Some(open.input.map_read_error(text)?);
     }
     let mut ids = Ids::new(ui)?;
     let cwd = args
-        .cwd(ui)
+        .absolute_cwd(ui)
         .map(|cwd| Text::from(cwd.to_string_lossy().into_owned()));
     let source = open
         .input
         .file()
         .map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
     let options = ForkOptions {
-        session_id: ids.session_id(ui)?,
+        session_id: ids.new_session_id(ui)?,
         source,
         cwd,
     };
-    let new = ids.issue(ui, |fresh| {
+    let new = ids.with_id_source(ui, |fresh| {
         open.input
-            .read(new_session(args, &open, end, &options, fresh))
+            .map_read_error(new_session(args, &open, end, &options, fresh))
     })?;
     let folder = project_folder(args, &open, ui);
-    let path = path(args, &open, folder.as_deref(), &new);
-    let notification = hook.map(|hook| notification(hook, &open, &new, &options));
-    open.create(
+    let path = new_file_path(args, &open, folder.as_deref(), &new);
+    let notification = hook.map(|hook| fork_notification(hook, &open, &new, &options));
+    open.create_session(
         Creation {
-            new,
+            new_session: new,
             path,
             folder,
             editor_text,
@@ -187,13 +192,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the entry of `--before`, which must be a user message.
-fn user_message(args: &Args, open: &OpenSession, chosen: Position) -> Result<EntryIx, Failure> {
-    match chosen {
+fn require_user_message(
+    args: &Args,
+    open: &OpenSession,
+    chosen_entry: Position,
+) -> Result<EntryIx, Failure> {
+    match chosen_entry {
         Some(ix) if open.session.is_message(ix, Role::User) => Ok(ix),
         _ => {
             let what = format_args!("{} is not a user message", args.at);
-            let failure = open.input.cannot(what);
-            Err(failure.hint(format!("the nearest one is {}^{{user}}", args.at)))
+            let failure = open.input.failure(what);
+            Err(failure.with_hint(format!("the nearest one is {}^{{user}}", args.at)))
         }
     }
 }
@@ -208,29 +217,32 @@ fn new_session(
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = &open.session;
-    let reader = open.reader();
+    let reader = open.entry_reader();
     let new = if args.branches {
         fork_all(session, options, fresh)
     } else if args.subtree {
-        fork_subtree(&reader, end, args.ancestors(), options, fresh)?
+        fork_subtree(&reader, end, args.ancestor_choice(), options, fresh)?
     } else {
         fork(&reader, end, options, fresh)?
     };
     match args.agent {
-        Some(agent) if agent != session.dialect => convert(&reader, new, options, fresh),
+        Some(agent) if agent != session.dialect => convert_session(&reader, new, options, fresh),
         _ => Ok(new),
     }
 }
 
 /// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself.
-fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object> {
-    let entry = match chosen {
-        Some(ix) => open.reader().line(ix)?.trim_ascii().to_vec(),
+fn hook_event(args: &Args, open: &OpenSession, chosen_entry: Position) -> io::Result<Object> {
+    let entry = match chosen_entry {
+        Some(ix) => open.entry_reader().read_line(ix)?.trim_ascii().to_vec(),
         None => b"null".to_vec(),
     };
     Ok(Object::new()
         .str("type", "session_before_fork")
-        .text_or_null("entryId", chosen.map(|ix| open.session.id(ix)).as_ref())
+        .text_or_null(
+            "entryId",
+            chosen_entry.map(|ix| open.session.id(ix)).as_ref(),
+        )
         .str("position", if args.before { "before" } else { "at" })
         .bool("all", args.branches)
         .bool("subtree", args.subtree)
@@ -239,8 +251,8 @@ fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object
 }
 
 /// Returns the notification for the hook after the new session is written (`session_branch`).
-fn notification(
-    hook: Shell,
+fn fork_notification(
+    hook: ShellCommand,
     open: &OpenSession,
     new: &NewSession,
     options: &ForkOptions,
@@ -248,19 +260,28 @@ fn notification(
     let event = Object::new()
         .str("type", "session_branch")
         .text_or_null("previousSessionFile", options.source.as_ref());
-    let old = HookEvent::of(hook, event, open);
-    let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
+    let source_event = HookEvent::from_session(hook, event, open);
+    let cwd = options
+        .cwd
+        .clone()
+        .map(Text::into_owned)
+        .or(source_event.cwd);
     HookEvent {
-        id: Text::from(new.id.clone()),
+        session_id: Text::from(new.id.clone()),
         cwd,
-        leaf: new.leaf.clone(),
-        ..old
+        leaf_id: new.leaf.clone(),
+        ..source_event
     }
 }
 
 /// Returns the path of the new file: the one that is given, else one in `folder` or beside the
 /// session. A session read from standard input is forked to standard output.
-fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession) -> PathBuf {
+fn new_file_path(
+    args: &Args,
+    open: &OpenSession,
+    folder: Option<&Path>,
+    new: &NewSession,
+) -> PathBuf {
     if let Some(output) = &args.write.output {
         return output.clone();
     }
@@ -269,7 +290,7 @@ fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession
         return folder.join(name);
     }
     match open.input.file() {
-        Some(file) => folder_of(file.path()).join(name),
+        Some(file) => parent_folder(file.path()).join(name),
         None => PathBuf::from("-"),
     }
 }
@@ -278,20 +299,20 @@ fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession
 /// if the fork is for neither, or if another place is given. The directory may be missing.
 fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let is_elsewhere = args.cwd.is_some() || args.agent.is_some();
-    let is_placed = args.write.output.is_some() || args.dir.is_some();
-    if !is_elsewhere || is_placed {
+    let has_given_path = args.write.output.is_some() || args.dir.is_some();
+    if !is_elsewhere || has_given_path {
         return None;
     }
 
     let file = open.input.file()?;
-    let stores = if let Some(cwd) = args.cwd(ui) {
-        stores_seen_from(&cwd, ui)
+    let stores = if let Some(cwd) = args.absolute_cwd(ui) {
+        stores_for_named_project(&cwd, ui)
     } else if let Some(cwd) = &open.session.header.cwd {
-        stores_seen_from_recorded(Path::new(&cwd.to_string()), ui)
+        stores_for_recorded_project(Path::new(&cwd.to_string()), ui)
     } else {
-        stores_seen_from(ui.folder(), ui)
+        stores_for_named_project(ui.current_folder(), ui)
     };
-    let folder = folder_of_agent(&stores, args.agent.unwrap_or(open.session.dialect))?;
-    let is_own = folder == OnDisk.real(folder_of(file.path()));
-    (!is_own).then_some(folder)
+    let folder = agent_folder(&stores, args.agent.unwrap_or(open.session.dialect))?;
+    let is_source_folder = folder == OnDisk.real(parent_folder(file.path()));
+    (!is_source_folder).then_some(folder)
 }

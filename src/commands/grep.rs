@@ -4,20 +4,20 @@ mod hits;
 mod searcher;
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::Places;
+use crate::cli::locate::SessionStores;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
-use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
-use crate::load::Options;
-use crate::ops::grep::{Pattern, PatternOptions, Query, roles};
-use crate::session::fields::Scope;
+use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
+use crate::load::LoadOptions;
+use crate::ops::grep::{Pattern, PatternOptions, Query, searchable_roles};
+use crate::session::fields::FieldScope;
 use crate::session::period::Period;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use foldhash::HashMap;
-use hits::Painter;
+use hits::MatchPainter;
 use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 use searcher::Searcher;
@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess grep --all --since 3w 'left 23 h ago'",
     ),
 ])
-.found("no entry matches");
+.with_found("no entry matches");
 
 /// Search the text of sessions.
 ///
@@ -131,7 +131,7 @@ pub struct Args {
     pub count: bool,
     /// Search only entries with this role or type, such as user or compaction; may be given several
     /// times (toolCall: only the names and arguments of tool calls)
-    #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(roles()), hide_possible_values = true)]
+    #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(searchable_roles()), hide_possible_values = true)]
     pub role: Vec<String>,
     /// Search only entries on the path to the leaf
     #[arg(long)]
@@ -168,46 +168,49 @@ pub enum SortKey {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
-    let period = args.period.read(ui)?;
-    let query = query(&mut args, period, ui)?;
-    let mut sessions = args.sessions.find(period, ui)?;
+    let period = args.period.parse_period(ui)?;
+    let query = take_query(&mut args, period, ui)?;
+    let mut sessions = args.sessions.find_sessions(period, ui)?;
     let default_order = if ui.stdout_is_terminal() {
         SortKey::Time
     } else {
         SortKey::Path
     };
     if args.sort.unwrap_or(default_order) == SortKey::Time {
-        sessions.newest_first();
+        sessions.sort_newest_first();
     }
     let scope = sessions.scope.take();
     if args.follow && scope.is_none() {
-        return Err(
-            Failure::usage("standard input cannot be followed").hint("give the path of a session")
-        );
+        return Err(Failure::usage_error("standard input cannot be followed")
+            .with_hint("give the path of a session"));
     }
     if args.follow {
-        ui.unpage();
+        ui.disable_pager();
     }
 
     let mut searcher = Searcher {
         query,
-        painter: painter(&args, &sessions, ui),
-        most: args.max_count.unwrap_or(u64::MAX),
-        with_pruned: args.pruned,
+        painter: new_painter(&args, &sessions, ui),
+        max_matches: args.max_count.unwrap_or(u64::MAX),
+        searches_pruned: args.pruned,
         follows: args.follow,
         // Several sessions are searched at the same time.
-        workers: if sessions.is_one { ui.processors() } else { 1 },
+        workers: if sessions.is_single {
+            ui.processor_count()
+        } else {
+            1
+        },
     };
     let buffers = Pool::new(PageBuffer::default);
     // With --follow, what is known of each session, to continue there.
     let mut states = HashMap::default();
     // The session whose rows were printed last.
     let mut last_printed = None;
-    let exit = sessions.read(
+    let exit = sessions.read_all(
         ui,
-        |path, input| buffers.with(|buffer| searcher.search(path, input, buffer)),
+        |path, input| buffers.with(|buffer| searcher.search_session(path, input, buffer)),
         |ui, path, (matches, state)| {
-            searcher.print(&matches, &mut last_printed, ui)?;
+            searcher.print_matches(&matches, &mut last_printed, ui)?;
             if args.follow {
                 states.insert(path.to_owned(), state);
             }
@@ -219,7 +222,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         && let Some(scope) = scope
     {
         // It ends only after as many matches as requested.
-        searcher.follow(&Places::of(ui), &scope, states, last_printed, ui)?;
+        searcher.follow_sessions(&SessionStores::locate(ui), &scope, states, last_printed, ui)?;
         return Ok(exit);
     }
     if last_printed.is_none() {
@@ -230,9 +233,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Returns the query of the options. The pattern and the roles are taken out of `args`; with -e,
 /// the first argument becomes a path.
-fn query(args: &mut Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
+fn take_query(args: &mut Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
     let prints_rows = !args.count && !args.only.is_set();
-    let size = match ui.width() {
+    let snippet_size = match ui.row_width() {
         Some(width) if !args.json => SnippetSize {
             before: width,
             after: width,
@@ -240,23 +243,23 @@ fn query(args: &mut Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         _ => SnippetSize::default(),
     };
     let scope = if args.raw {
-        Scope::Everything
+        FieldScope::Everything
     } else {
-        Scope::Said
+        FieldScope::Meaningful
     };
     Ok(Query {
-        pattern: pattern(args)?,
+        pattern: take_pattern(args)?,
         scope,
         roles: std::mem::take(&mut args.role),
         period,
         inverted: args.invert_match,
-        active: args.active,
-        snippets: prints_rows.then_some(size),
+        only_active: args.active,
+        snippets: prints_rows.then_some(snippet_size),
     })
 }
 
 /// Returns the pattern; with -e, the first argument is a path instead.
-fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
+fn take_pattern(args: &mut Args) -> Result<Pattern, Failure> {
     let mut patterns = std::mem::take(&mut args.regexp);
     if patterns.is_empty() {
         patterns.extend(args.pattern.take());
@@ -270,28 +273,29 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
         words: args.word_regexp,
     };
     Pattern::new(&patterns, options).map_err(|error| {
-        Failure::usage(format_args!("the pattern: {error}")).hint("-F takes it as literal text")
+        Failure::usage_error(format_args!("the pattern: {error}"))
+            .with_hint("-F takes it as literal text")
     })
 }
 
-fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
+fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
     let is_for_people = !args.count && !args.only.is_set() && !args.json && ui.stdout_is_terminal();
-    let on_both_sides = args.around.unwrap_or(0);
-    Painter {
-        counts: args.count,
-        only: args.only,
+    let default_context = args.around.unwrap_or(0);
+    MatchPainter {
+        prints_counts: args.count,
+        path_output: args.only,
         json: args.json,
-        is_of_one: sessions.is_one,
-        headings: is_for_people && !sessions.is_one,
-        by_id: args.sessions.paths.is_empty(),
-        paths: !sessions.is_one && !is_for_people,
-        most_above: args.before_context.unwrap_or(on_both_sides),
-        most_below: args.after_context.unwrap_or(on_both_sides),
-        options: Options {
+        is_single_session: sessions.is_single,
+        prints_headings: is_for_people && !sessions.is_single,
+        names_by_id: args.sessions.paths.is_empty(),
+        prefixes_path: !sessions.is_single && !is_for_people,
+        max_above: args.before_context.unwrap_or(default_context),
+        max_below: args.after_context.unwrap_or(default_context),
+        options: LoadOptions {
             timestamps: args.json,
             ..row_options(ui)
         },
-        width: ui.width().unwrap_or(usize::MAX),
+        width: ui.row_width().unwrap_or(usize::MAX),
         styles: ui.styles,
     }
 }

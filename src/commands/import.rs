@@ -3,19 +3,19 @@
 mod destinations;
 mod run;
 
-use crate::cli::foreign::{found, survey};
+use crate::cli::foreign::{find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::format::counted;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::format::format_count;
 use crate::import::Survey;
 use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
-use destinations::{Destination, destinations};
+use destinations::{Destination, find_destinations};
 use foldhash::HashSet;
 use pisess_json::write::Object;
 use pisess_store::FoundFile;
-use run::{Done, Importer};
+use run::{ImportResult, Importer};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -67,10 +67,10 @@ pub struct Args {
 /// Runs the command. All is written before anything is printed, so that a closed pipe does not end
 /// the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let (files, failures) = found(&args.sources, ui);
-    let mut worst = Exit::Done;
+    let (files, failures) = find_arguments(&args.sources, ui);
+    let mut worst_exit = Exit::Done;
     for failure in &failures {
-        worst = worst.max(ui.report(failure));
+        worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
     let (mut sources, mut outcomes) = survey_files(files, ui);
@@ -78,21 +78,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if output.is_some_and(|output| !output.is_dir()) {
         sources = require_one_session(sources)?;
     }
-    let importer = Importer::new(args.agent, &args.write.change, ui.stdout_is());
-    let destinations = destinations(sources, importer.agent, output, ui)?;
+    let importer = Importer::new(args.agent, &args.write.change, ui.stdout_predicate());
+    let destinations = find_destinations(sources, importer.agent, output, ui)?;
 
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         if let Some(destination) = destinations.first() {
-            return stream(&importer, destination, args, ui);
+            return print_session(&importer, destination, args, ui);
         }
         return match outcomes.pop() {
-            Some(outcome) => outcome.done.map(|_| worst),
-            None => Ok(worst),
+            Some(outcome) => outcome.result.map(|_| worst_exit),
+            None => Ok(worst_exit),
         };
     }
 
     outcomes.extend(import_all(&importer, destinations, ui));
-    Ok(worst.max(report(outcomes, args, ui)?))
+    Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?))
 }
 
 /// Returns the sources for an output that is one file. Sub-agents are left out if a session is
@@ -103,8 +103,8 @@ fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure>
     }
     if sources.len() > 1 {
         return Err(
-            Failure::usage("-o names one file, and there are several sources")
-                .hint("give an existing directory with -o"),
+            Failure::usage_error("-o names one file, and there are several sources")
+                .with_hint("give an existing directory with -o"),
         );
     }
     Ok(sources)
@@ -112,56 +112,61 @@ fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure>
 
 /// Imports the sources, on all processors. Several files may contain parts of one session: all but
 /// the first of them are imported afterwards, one after another, since they grow the same file.
-fn import_all(importer: &Importer, destinations: Vec<Destination>, ui: &mut Ui) -> Vec<Outcome> {
+fn import_all(
+    importer: &Importer,
+    destinations: Vec<Destination>,
+    ui: &mut Ui,
+) -> Vec<ImportOutcome> {
     let mut seen = HashSet::default();
-    let mut firsts = Vec::new();
-    let mut repeats = Vec::new();
+    let mut first_sources = Vec::new();
+    let mut repeated_sources = Vec::new();
     for destination in destinations {
         let source = &destination.source;
         let is_first = seen.insert((source.origin.name(), source.id.clone()));
         if is_first {
-            firsts.push(destination);
+            first_sources.push(destination);
         } else {
-            repeats.push(destination);
+            repeated_sources.push(destination);
         }
     }
 
     let mut outcomes = Vec::new();
-    let import = |destination| Outcome::of_import(importer, destination);
-    ui.parallel(firsts, import, |_, outcome| outcomes.push(outcome));
-    for destination in repeats {
-        outcomes.push(Outcome::of_import(importer, destination));
+    let import = |destination| ImportOutcome::import_source(importer, destination);
+    ui.map_in_parallel(first_sources, import, |_, outcome| outcomes.push(outcome));
+    for destination in repeated_sources {
+        outcomes.push(ImportOutcome::import_source(importer, destination));
     }
     outcomes
 }
 
 /// What became of a file.
-struct Outcome {
+struct ImportOutcome {
     path: PathBuf,
     /// What it contains, if it can be imported.
     source: Option<Survey>,
-    done: Result<Done, Failure>,
+    result: Result<ImportResult, Failure>,
 }
 
 /// Surveys the files, on all processors. Returns those that can be imported, and an outcome for
 /// each of the others that the user named.
-fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome>) {
+fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<ImportOutcome>) {
     let mut surveyed = Vec::new();
     let work = |file: FoundFile| {
-        let result = survey(&file.path);
+        let result = survey_file(&file.path);
         (file, result)
     };
-    ui.parallel(files, work, |_, file_and_result| {
+    ui.map_in_parallel(files, work, |_, file_and_result| {
         surveyed.push(file_and_result)
     });
 
     let mut sources = Vec::new();
     let mut failures = Vec::new();
     for (file, result) in surveyed {
-        let name = visible(&file.path.to_string_lossy());
-        let refused = |what: &str| Failure::cannot(format_args!("{name}: {what}")).path(&name);
+        let name = to_visible(&file.path.to_string_lossy());
+        let refused =
+            |what: &str| Failure::invalid(format_args!("{name}: {what}")).with_path(&name);
         let failure = match result {
-            Ok(Some(source)) if source.messages > 0 => {
+            Ok(Some(source)) if source.message_count > 0 => {
                 sources.push(source);
                 continue;
             }
@@ -171,26 +176,26 @@ fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<Outcome
             Ok(None) => refused("not a session of Claude Code or Codex"),
             Err(failure) => failure,
         };
-        failures.push(Outcome {
+        failures.push(ImportOutcome {
             path: file.path,
             source: None,
-            done: Err(failure),
+            result: Err(failure),
         });
     }
     (sources, failures)
 }
 
 /// Writes the session of a source to standard output.
-fn stream(
+fn print_session(
     importer: &Importer,
     destination: &Destination,
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     if args.write.change.json {
-        return Err(Failure::carries_session());
+        return Err(Failure::stdout_carries_session());
     }
-    importer.print(destination, &mut *ui.verbatim())?;
+    importer.write_to_stream(destination, &mut *ui.verbatim_stdout())?;
     ui.flush()?;
     warn_if_torn(&destination.source, ui);
     Ok(Exit::Done)
@@ -207,57 +212,61 @@ fn warn_if_torn(source: &Survey, ui: &mut Ui) {
 }
 
 /// Prints what became of the sources; returns how the command ends.
-fn report(outcomes: Vec<Outcome>, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let counts = Counts::of(&outcomes);
-    let written = counts.created + counts.grown;
-    let mut worst = Exit::Done;
-    let mut print = |ui: &mut Ui| print_outcomes(&outcomes, &counts, args, &mut worst, ui);
+fn report_outcomes(
+    outcomes: Vec<ImportOutcome>,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let counts = ImportCounts::from_outcomes(&outcomes);
+    let written = counts.created + counts.appended;
+    let mut worst_exit = Exit::Done;
+    let mut print = |ui: &mut Ui| print_outcomes(&outcomes, &counts, args, &mut worst_exit, ui);
     let printed = if written == 0 || args.write.change.dry_run {
         print(ui)
     } else {
-        ui.print_after(&counted(written, "session", "sessions"), print)
+        ui.print_after_write(&format_count(written, "session", "sessions"), print)
     };
-    worst.printed(printed)
+    worst_exit.or_print_failure(printed)
 }
 
 /// The number of sources by what became of them.
-struct Counts {
-    all: usize,
+struct ImportCounts {
+    total: usize,
     created: usize,
-    grown: usize,
+    appended: usize,
     unchanged: usize,
 }
 
-impl Counts {
-    fn of(outcomes: &[Outcome]) -> Counts {
-        let mut counts = Counts {
-            all: outcomes.len(),
+impl ImportCounts {
+    fn from_outcomes(outcomes: &[ImportOutcome]) -> ImportCounts {
+        let mut counts = ImportCounts {
+            total: outcomes.len(),
             created: 0,
-            grown: 0,
+            appended: 0,
             unchanged: 0,
         };
         for done in outcomes
             .iter()
-            .filter_map(|outcome| outcome.done.as_ref().ok())
+            .filter_map(|outcome| outcome.result.as_ref().ok())
         {
             match done.action {
                 Action::Create => counts.created += 1,
-                Action::Append | Action::Rewrite => counts.grown += 1,
+                Action::Append | Action::Rewrite => counts.appended += 1,
                 Action::Nothing => counts.unchanged += 1,
             }
         }
         counts
     }
 
-    fn failed(&self) -> usize {
-        self.all - self.created - self.grown - self.unchanged
+    fn failed_count(&self) -> usize {
+        self.total - self.created - self.appended - self.unchanged
     }
 }
 
 /// Prints a line for each source, and their number. Sets `worst` to the gravest of the failures.
 fn print_outcomes(
-    outcomes: &[Outcome],
-    counts: &Counts,
+    outcomes: &[ImportOutcome],
+    counts: &ImportCounts,
     args: &Args,
     worst: &mut Exit,
     ui: &mut Ui,
@@ -266,49 +275,51 @@ fn print_outcomes(
         if let Some(source) = &outcome.source {
             warn_if_torn(source, ui);
         }
-        match &outcome.done {
+        match &outcome.result {
             Ok(done) => {
                 if let Some(committed) = &done.committed {
-                    ui.warn_of(committed);
+                    ui.report_commit_warnings(committed);
                 }
             }
-            Err(failure) => *worst = (*worst).max(ui.report(failure)),
+            Err(failure) => *worst = (*worst).max(ui.report_failure(failure)),
         }
-        outcome.print(args, ui)?;
+        outcome.print_line(args, ui)?;
     }
 
     if args.write.change.json {
         return Ok(());
     }
-    if counts.all > 1 {
-        ui.status(&format!(
+    if counts.total > 1 {
+        ui.print_status(&format!(
             "{} created, {} appended to, {} unchanged, {} failed",
-            counted(counts.created, "session", "sessions"),
-            counts.grown,
+            format_count(counts.created, "session", "sessions"),
+            counts.appended,
             counts.unchanged,
-            counts.failed()
+            counts.failed_count()
         ));
     } else if counts.unchanged == 1 {
-        ui.status("nothing to do");
+        ui.print_status("nothing to do");
     }
     Ok(())
 }
 
-impl Outcome {
-    fn of_import(importer: &Importer, destination: Destination) -> Outcome {
-        let done = importer.import(&destination);
-        Outcome {
+impl ImportOutcome {
+    fn import_source(importer: &Importer, destination: Destination) -> ImportOutcome {
+        let done = importer.import_source(&destination);
+        ImportOutcome {
             path: destination.source.path.clone(),
             source: Some(destination.source),
-            done,
+            result: done,
         }
     }
 
-    fn print(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_line(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
         if args.write.change.json {
-            return ui.print_json(&self.json(args.write.change.dry_run));
+            return ui.print_json(&self.outcome_json(args.write.change.dry_run));
         }
-        let Ok(done) = &self.done else { return Ok(()) };
+        let Ok(done) = &self.result else {
+            return Ok(());
+        };
         if done.action == Action::Nothing {
             return Ok(());
         }
@@ -318,18 +329,18 @@ impl Outcome {
         }
         ui.print(&format!(
             "{} -> {} ({}, {})\n",
-            visible(&self.path.to_string_lossy()),
-            visible(&to),
+            to_visible(&self.path.to_string_lossy()),
+            to_visible(&to),
             done.action.name(),
-            counted(done.entries, "entry", "entries")
+            format_count(done.entries, "entry", "entries")
         ))
     }
 
-    fn json(&self, is_dry_run: bool) -> Vec<u8> {
+    fn outcome_json(&self, is_dry_run: bool) -> Vec<u8> {
         let source = self.source.as_ref();
-        let done = self.done.as_ref().ok();
+        let done = self.result.as_ref().ok();
         let to = done.map(|done| done.to.to_string_lossy());
-        let error = self.done.as_ref().err().map(Failure::line);
+        let error = self.result.as_ref().err().map(Failure::to_line);
         Object::new()
             .str("path", &self.path.to_string_lossy())
             .str_or_null("from", source.map(|source| source.origin.name()))

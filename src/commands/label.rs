@@ -1,18 +1,18 @@
 //! `pisess label`: sets, clears and lists labels.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::{OpenSession, label_name};
+use crate::cli::open::{OpenSession, parse_label};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, visible};
-use crate::cli::rows::entry::{row_options_of, said};
-use crate::load::Options;
+use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, to_visible};
+use crate::cli::rows::entry::{row_cell, row_options_for};
+use crate::load::LoadOptions;
 use crate::ops::label::{label, move_label};
-use crate::ops::tree::{Drawing, rows};
+use crate::ops::tree::{TreeView, view_without_layout};
 use crate::session::Session;
 use crate::session::collected::LabelChange;
 use crate::session::entry::Entry;
 use crate::session::labels::Labels;
-use crate::session::reference::{LEAF, Position};
+use crate::session::reference::{LEAF_REFERENCE, Position};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::Object;
@@ -37,7 +37,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess label --clear session.jsonl label:done",
     ),
 ])
-.of_conversation();
+.with_conversation_refs();
 
 /// Set, clear or list labels.
 ///
@@ -83,27 +83,29 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.name.is_none() && !args.clear {
-        return list(args, ui);
+        return list_labels(args, ui);
     }
-    let name = args.name.as_deref().map(label_name).transpose()?;
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    open.change(&args.write, ui, |now, fresh| {
-        let target = now.entry(args.target.as_deref().unwrap_or(LEAF))?;
-        now.refer(target, "have a label")?;
+    let name = args.name.as_deref().map(parse_label).transpose()?;
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    open.apply_change(&args.write, ui, |locked_open, fresh| {
+        let target = locked_open.find_entry(args.target.as_deref().unwrap_or(LEAF_REFERENCE))?;
+        locked_open.check_referable(target, "have a label")?;
         let change = match &name {
-            Some(name) if args.moves => move_label(&now.session, target, name, fresh),
-            name => label(&now.session, target, name.as_ref(), fresh),
+            Some(name) if args.moves => move_label(&locked_open.session, target, name, fresh),
+            name => label(&locked_open.session, target, name.as_ref(), fresh),
         };
-        Ok(change.map_err(|refusal| now.refused(refusal))?.into())
+        Ok(change
+            .map_err(|refusal| locked_open.refusal_failure(refusal))?
+            .into())
     })
 }
 
 /// Lists the labels in effect: all of them, or that of one entry.
-fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let only = match args.target.as_deref() {
-        Some(reference) => Some(open.resolve_entry(reference).map_err(|failure| {
-            failure.hint(format!(
+fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let only_entry = match args.target.as_deref() {
+        Some(reference) => Some(open.resolve_in_conversation(reference).map_err(|failure| {
+            failure.with_hint(format!(
                 "to set a label, give REF, too: `@ {reference}` labels the last entry"
             ))
         })?),
@@ -111,47 +113,48 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
 
     // Only the labelled rows are shown.
-    let mut targets: Vec<_> = meant_changes(&open.session, only)
+    let mut targets: Vec<_> = changes_of(&open.session, only_entry)
         .iter()
-        .filter_map(|change| labelled(&open.session, change))
+        .filter_map(|change| labelled_entry(&open.session, change))
         .collect();
     targets.sort_unstable();
     targets.dedup();
-    open.add_rows(&targets, row_options_of(args.write.change.json, ui))?;
+    open.add_rows(&targets, row_options_for(args.write.change.json, ui))?;
 
     let session = &open.session;
-    let changes = meant_changes(session, only);
-    let drawing = rows(session, session.leaf);
+    let changes = changes_of(session, only_entry);
+    let drawing = view_without_layout(session, session.leaf);
     if args.write.change.json {
         for change in &changes {
-            ui.print_json(&json(&drawing, change))?;
+            ui.print_json(&label_json(&drawing, change))?;
         }
     } else {
-        print(&drawing, &changes, ui)?;
+        print_labels(&drawing, &changes, ui)?;
     }
     Ok(Exit::Done)
 }
 
 /// Returns the labels in effect; if an entry is given, only its label.
-fn meant_changes(session: &Session, only: Option<Position>) -> Vec<LabelChange> {
-    let is_meant = |change: &&LabelChange| {
-        only.is_none_or(|only| only.is_some() && only == labelled(session, change))
+fn changes_of(session: &Session, only: Option<Position>) -> Vec<LabelChange> {
+    let is_of_entry = |change: &&LabelChange| {
+        only.is_none_or(|only| only.is_some() && only == labelled_entry(session, change))
     };
     Labels::new(session)
         .changes()
-        .filter(is_meant)
+        .filter(is_of_entry)
         .copied()
         .collect()
 }
 
 /// Returns the labelled entry; `None` if it is not in the file.
-fn labelled(session: &Session, change: &LabelChange) -> Position {
-    session.find(&session.text(change.target))
+fn labelled_entry(session: &Session, change: &LabelChange) -> Position {
+    session.find_entry(&session.text(change.target))
 }
 
-fn json(drawing: &Drawing, change: &LabelChange) -> Vec<u8> {
+fn label_json(drawing: &TreeView, change: &LabelChange) -> Vec<u8> {
     let session = drawing.session;
-    let text = labelled(session, change).map_or_else(Text::default, |target| drawing.text(target));
+    let text = labelled_entry(session, change)
+        .map_or_else(Text::default, |target| drawing.row_text(target));
     Object::new()
         .text("id", &session.text(change.target))
         .text("label", &session.text(change.name))
@@ -160,22 +163,22 @@ fn json(drawing: &Drawing, change: &LabelChange) -> Vec<u8> {
         .finish()
 }
 
-fn print(drawing: &Drawing, changes: &[LabelChange], ui: &mut Ui) -> Result<(), Failure> {
+fn print_labels(drawing: &TreeView, changes: &[LabelChange], ui: &mut Ui) -> Result<(), Failure> {
     let session = drawing.session;
     let clock = Clock::new(ui);
     let styles = ui.styles;
-    let shown = |slice| visible(&session.text(slice).to_string_lossy());
+    let shown = |slice| to_visible(&session.text(slice).to_string_lossy());
     let whole = Column::text("");
-    let cut = Column::text("").cut();
+    let cut = Column::text("").allow_shrink();
     let mut table = Table::new([cut, whole, whole, cut]);
     for change in changes {
         let time_ms = parse_js_date(session.text(change.timestamp).as_bytes());
-        let time = clock.text(time_ms.unwrap_or(Entry::NO_TIME));
-        let target_row = match labelled(session, change) {
-            Some(target) => said(&drawing.row(target), &styles),
+        let time = clock.format_time(time_ms.unwrap_or(Entry::NO_TIME));
+        let target_row = match labelled_entry(session, change) {
+            Some(target) => row_cell(&drawing.row(target), &styles),
             None => Vec::new(),
         };
-        table.row(vec![
+        table.add_row(vec![
             vec![(shown(change.name), styles.label)],
             vec![(shown(change.target), styles.dim)],
             vec![(time, styles.dim)],

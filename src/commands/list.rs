@@ -4,22 +4,23 @@ mod repository;
 mod rows;
 
 use crate::agents::stores::is_cwd;
-use crate::cli::foreign::{converted, foreign, found};
+use crate::cli::foreign::{convert_file, find_arguments, find_foreign_sessions};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::Places;
-use crate::cli::named::{FoundSessions, sessions};
+use crate::cli::locate::SessionStores;
+use crate::cli::named::{FoundSessions, find_sessions};
 use crate::cli::open::{Input, refuse_stdout};
-use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
-use crate::cli::pruned::{pruned_from, pruned_of, split, warn_uncounted};
-use crate::cli::sessions::{NONE_HERE, PathsArgs, SessionsArgs, warn_of_torn};
-use crate::format::{ID, id_end};
+use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
+use crate::cli::sessions::{NO_SESSIONS_HERE, PathsArgs, SessionsArgs, warn_torn};
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::import::Origin;
-use crate::load::{LoadError, Options, WrongFile};
+use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
-    FamilyFile, ListRow, Listed, Order, Reading, count_own_entries, distinct_titles, families,
-    first_message, group, read, rows, sort,
+    FamilyFile, ListRow, ListedSession, Order, ReadSession, build_rows, count_own_entries,
+    distinct_titles, first_message, group_by_repository, read_session, sort_by_start,
+    sort_sessions,
 };
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -27,7 +28,7 @@ use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
-use pisess_json::write::{Object, texts};
+use pisess_json::write::{Object, text_array};
 use pisess_store::{self as store, FoundFile, Glance, ReadAt};
 use repository::repository_of;
 use std::fs::File;
@@ -122,27 +123,27 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let period = args.period.read(ui)?;
-    let places = Places::of(ui);
+    let period = args.period.parse_period(ui)?;
+    let places = SessionStores::locate(ui);
     let mut repositories = HashMap::default();
-    let mut list = Vec::from_iter(piped(args, period, ui)?);
-    let (mut files, mut failed) = args.files(period, &places, ui)?;
-    if args.repo && args.is_here() {
-        retain_repository(&mut files, &mut repositories, &places, ui)?;
+    let mut list = Vec::from_iter(read_stdin_session(args, period, ui)?);
+    let (mut files, mut failed) = args.find_files(period, &places, ui)?;
+    if args.repo && args.lists_cwd() {
+        retain_same_repository(&mut files, &mut repositories, &places, ui)?;
     }
     let has_files = !files.is_empty();
-    if !has_files && args.is_here() {
+    if !has_files && args.lists_cwd() {
         ui.warn(if args.repo {
             NONE_IN_REPOSITORY
         } else {
-            NONE_HERE
+            NO_SESSIONS_HERE
         });
     }
-    failed |= add_read(&mut list, files, args, period, ui);
-    if args.source.is_some() && args.is_here() {
+    failed |= read_sessions(&mut list, files, args, period, ui);
+    if args.source.is_some() && args.lists_cwd() {
         list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), places.here()));
     }
-    if list.is_empty() && has_files && !args.is_here() && !failed && !args.period.is_given() {
+    if list.is_empty() && has_files && !args.lists_cwd() && !failed && !args.period.is_given() {
         ui.warn(NO_SESSIONS);
     }
     let has_sessions = !list.is_empty();
@@ -155,76 +156,78 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .filter(|session| session.is_torn)
         .map(|session| session.path.clone())
         .collect();
-    warn_of_torn(&torn, ui);
+    warn_torn(&torn, ui);
 
-    sort(&mut list, args.sort);
-    let mut rows = limited(rows(&list, args.forks), args.limit);
+    sort_sessions(&mut list, args.sort);
+    let mut rows = limit_rows(build_rows(&list, args.forks), args.limit);
     if args.repo {
-        group(&mut list, &mut rows, |session| {
-            repository_of(&places.absolute(&session.cwd), &mut repositories)
+        group_by_repository(&mut list, &mut rows, |session| {
+            repository_of(&places.resolve_folder(&session.cwd), &mut repositories)
         });
     }
-    let last = places.newest().next();
+    let last = places.newest_sessions().next();
     if args.only.is_set() {
         let mut paths = Vec::new();
         for row in &rows {
-            let path = &list[row.at].path;
-            args.only.push(path, Style::new(), &mut paths);
+            let path = &list[row.index].path;
+            args.only.push_path(path, Style::new(), &mut paths);
         }
-        ui.stdout().write_all(&paths).map_err(Failure::output)?;
+        ui.stdout()
+            .write_all(&paths)
+            .map_err(Failure::from_stdout_error)?;
     } else if args.json {
         for row in &rows {
-            let session = &list[row.at];
+            let session = &list[row.index];
             let is_last = last.as_ref() == Some(&session.path);
-            ui.print_json(&json(session, row, is_last, args))?;
+            ui.print_json(&session_json(session, row, is_last, args))?;
         }
     } else {
         warn_of_last(&list, &rows, last.as_deref(), args, ui);
         let distinct = distinct_titles(&list, &rows, read_first_message);
         rows::print(&list, &rows, &distinct, last.as_deref(), args.sort, ui)?;
     }
-    Ok(if failed { Exit::Cannot } else { Exit::Done })
+    Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
 impl Args {
     /// Whether the sessions of the current directory are listed.
-    fn is_here(&self) -> bool {
+    fn lists_cwd(&self) -> bool {
         self.sessions.paths.is_empty() && !self.sessions.all
     }
 
     /// Returns the files to read, and whether a path was reported because nothing can be read
     /// there.
-    fn files(
+    fn find_files(
         &self,
         period: Period,
-        places: &Places,
+        places: &SessionStores,
         ui: &mut Ui,
     ) -> Result<(Vec<FoundFile>, bool), Failure> {
         let SessionsArgs {
             paths, archived, ..
         } = &self.sessions;
-        let all = self.sessions.all || self.repo && self.is_here();
+        let all = self.sessions.all || self.repo && self.lists_cwd();
         let (mut files, failures) = match self.source {
-            Some(source) if paths.is_empty() => (foreign(source, ui), Vec::new()),
-            Some(_) => found(paths, ui),
+            Some(source) if paths.is_empty() => (find_foreign_sessions(source, ui), Vec::new()),
+            Some(_) => find_arguments(paths, ui),
             None => {
                 let FoundSessions {
                     mut files,
                     failures,
                     ..
-                } = sessions(places, paths, all, ui);
+                } = find_sessions(places, paths, all, ui);
                 files.retain(|file| file.path != Path::new("-"));
                 (files, failures)
             }
         };
         for failure in &failures {
-            ui.report(failure);
+            ui.report_failure(failure);
         }
         if *archived {
-            files.extend(places.archived_files(all)?);
+            files.extend(places.find_archive_files(all)?);
         } else if self.period.is_given() && paths.is_empty() && self.source.is_none() && !self.repo
         {
-            places.warn_of_archived(all, period, ui);
+            places.warn_archives_skipped(all, period, ui);
         }
         Ok((files, !failures.is_empty()))
     }
@@ -232,46 +235,48 @@ impl Args {
 
 /// Reads the files on all processors, and adds their sessions to the list. Returns whether one that
 /// was named cannot be listed.
-fn add_read(
-    list: &mut Vec<Listed>,
+fn read_sessions(
+    list: &mut Vec<ListedSession>,
     files: Vec<FoundFile>,
     args: &Args,
     period: Period,
     ui: &mut Ui,
 ) -> bool {
-    let agents = SubAgents::among(&files);
+    let agents = SubAgents::from_files(&files);
     // A shared entry belongs to the session that was started first.
     let files = if args.forks {
-        families(files)
+        sort_by_start(files)
     } else {
-        let alone = |file| FamilyFile {
+        let unrelated = |file| FamilyFile {
             file,
             is_related: false,
         };
-        files.into_iter().map(alone).collect()
+        files.into_iter().map(unrelated).collect()
     };
-    let workers_per_file = ui.processors() / ui.processors().min(files.len()).max(1);
-    let stdout_is = ui.stdout_is();
+    let workers_per_file = ui.processor_count() / ui.processor_count().min(files.len()).max(1);
+    let is_stdout = ui.stdout_predicate();
     let origin = args.source;
     let read = |FamilyFile { file, is_related }: FamilyFile| {
-        let options = options(workers_per_file, is_related, period);
+        let options = load_options(workers_per_file, is_related, period);
         let reading = match origin {
-            Some(origin) => imported(&file, origin, &options).map(|reading| Some((reading?, None))),
-            None => one(&file, &options, &agents, stdout_is),
+            Some(origin) => {
+                read_foreign_file(&file, origin, &options).map(|reading| Some((reading?, None)))
+            }
+            None => read_session_file(&file, &options, &agents, is_stdout),
         };
         (file, reading)
     };
 
     let mut seen = HashSet::default();
     let mut damages = Vec::new();
-    let mut unread = Vec::new();
-    ui.parallel(files, read, |_, (file, reading)| match reading {
+    let mut failures = Vec::new();
+    ui.map_in_parallel(files, read, |_, (file, reading)| match reading {
         Ok(None) => {}
         Ok(Some((reading, damage))) => {
             list.push(count_own_entries(&mut seen, reading));
             damages.extend(damage);
         }
-        Err(failure) => unread.push((file.named, failure)),
+        Err(failure) => failures.push((file.named, failure)),
     });
 
     // A line on standard error ends the progress bar.
@@ -279,12 +284,12 @@ fn add_read(
         warn_uncounted(damage, ui);
     }
     let mut is_named_unread = false;
-    for (is_named, failure) in &unread {
+    for (is_named, failure) in &failures {
         if *is_named {
-            ui.report(failure);
+            ui.report_failure(failure);
             is_named_unread = true;
         } else {
-            ui.warn(&failure.line());
+            ui.warn(&failure.to_line());
         }
     }
     is_named_unread
@@ -292,7 +297,13 @@ fn add_read(
 
 /// Reports that --limit leaves out the session that `last` refers to: its file changed last, but
 /// its last message is older than those listed.
-fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &Args, ui: &mut Ui) {
+fn warn_of_last(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    last: Option<&Path>,
+    args: &Args,
+    ui: &mut Ui,
+) {
     if args.limit.is_none() || args.sort != Order::Modified {
         return;
     }
@@ -302,31 +313,31 @@ fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &A
     else {
         return;
     };
-    let is_listed = rows.iter().any(|row| list[row.at].path == session.path);
+    let is_listed = rows.iter().any(|row| list[row.index].path == session.path);
     if !is_listed {
         let id = session.id.to_string_lossy();
         ui.warn(&format!(
             "`last` is {}, which --limit leaves out: its file changed last",
-            id_end(&id, ID)
+            id_suffix(&id, ID_SUFFIX_LEN)
         ));
     }
 }
 
-fn retain_repository(
+fn retain_same_repository(
     files: &mut Vec<FoundFile>,
     repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
-    places: &Places,
+    places: &SessionStores,
     ui: &Ui,
 ) -> Result<(), Failure> {
-    let here = repository_of(ui.folder(), repositories).ok_or_else(|| {
-        let failure = Failure::cannot("--repo: the current directory is not in a git repository");
-        failure.hint("--all includes all projects")
+    let own_repository = repository_of(ui.current_folder(), repositories).ok_or_else(|| {
+        let failure = Failure::invalid("--repo: the current directory is not in a git repository");
+        failure.with_hint("--all includes all projects")
     })?;
     // The session that started a sub-agent decides.
-    let cwd = |file: &FoundFile| places.cwd(file.owner.as_deref().unwrap_or(&file.path));
+    let cwd = |file: &FoundFile| places.recorded_cwd(file.owner.as_deref().unwrap_or(&file.path));
     files.retain(|file| {
         let repository = cwd(file).and_then(|cwd| repository_of(&cwd, repositories));
-        repository.as_ref() == Some(&here)
+        repository.as_ref() == Some(&own_repository)
     });
     Ok(())
 }
@@ -338,14 +349,18 @@ const NONE_IN_REPOSITORY: &str =
 
 /// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are
 /// listed.
-fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
+fn read_stdin_session(
+    args: &Args,
+    period: Period,
+    ui: &mut Ui,
+) -> Result<Option<ListedSession>, Failure> {
     let path = Path::new("-");
-    let is_given = args.sessions.paths.iter().any(|given| given == path);
-    if !is_given || args.source.is_some() {
+    let reads_stdin = args.sessions.paths.iter().any(|given| given == path);
+    if !reads_stdin || args.source.is_some() {
         return Ok(None);
     }
     let input = Input::open(path, ui)?;
-    let options = options(ui.processors(), false, period);
+    let options = load_options(ui.processor_count(), false, period);
     let now = Ids::new(ui)?.now_ms(ui);
     let reading = read_once(path, input.source(), now, &options, &input.name)?;
     Ok(Some(reading.listed))
@@ -356,30 +371,31 @@ fn read_once(
     path: &Path,
     source: &dyn ReadAt,
     modified: i64,
-    options: &Options,
+    options: &LoadOptions,
     name: &str,
-) -> Result<Reading, Failure> {
-    let reading = read(path, source, modified, &SubAgents::default(), None, options);
-    let mut reading = reading.map_err(|error| Failure::load(name, error))?;
+) -> Result<ReadSession, Failure> {
+    let reading = read_session(path, source, modified, &SubAgents::default(), None, options);
+    let mut reading = reading.map_err(|error| Failure::from_load_error(name, error))?;
     let listed = &mut reading.listed;
-    let whole = first_message(listed, source).map_err(|error| Failure::reading(name, error))?;
-    if let Some(question) = listed.question.as_mut() {
-        question.text = whole;
+    let whole_message =
+        first_message(listed, source).map_err(|error| Failure::from_read_error(name, error))?;
+    if let Some(question) = listed.first_question.as_mut() {
+        question.text = whole_message;
         question.is_whole = true;
     }
     Ok(reading)
 }
 
 /// Returns the first `limit` sessions of the top level, with all that is nested below them.
-fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
+fn limit_rows(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
     let mut top_level = 0;
-    for (at, row) in rows.iter().enumerate() {
-        if row.ancestors > 0 {
+    for (index, row) in rows.iter().enumerate() {
+        if row.depth > 0 {
             continue;
         }
         if top_level == limit {
-            rows.truncate(at);
+            rows.truncate(index);
             break;
         }
         top_level += 1;
@@ -387,24 +403,24 @@ fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     rows
 }
 
-fn options(workers: usize, keys: bool, period: Period) -> Options {
-    Options {
+fn load_options(workers: usize, with_keys: bool, period: Period) -> LoadOptions {
+    LoadOptions {
         workers,
-        keys,
+        entry_keys: with_keys,
         list_stats: Some(period),
         usage: true,
-        ..Options::default()
+        ..LoadOptions::default()
     }
 }
 
 /// Reads one file. Returns also why what was pruned from it could not be read, and `None` if it is
 /// not a session and was not named on the command line.
-fn one(
+fn read_session_file(
     file: &FoundFile,
-    options: &Options,
+    options: &LoadOptions,
     agents: &SubAgents,
     stdout_is: &dyn Fn(&File) -> bool,
-) -> Result<Option<(Reading, Option<Failure>)>, Failure> {
+) -> Result<Option<(ReadSession, Option<Failure>)>, Failure> {
     let input;
     let glance;
     let source: &dyn ReadAt;
@@ -415,17 +431,17 @@ fn one(
         input = Input::open_path(&file.path, stdout_is)?;
         source = input.source();
         modified = store::modified_ms(&file.path).unwrap_or_default();
-        pruned = pruned_of(&input);
+        pruned = load_pruned(&input);
     } else {
         glance = Glance::open(&file.path)?;
         refuse_stdout(&file.path, stdout_is(glance.handle()))?;
         source = &glance;
         modified = glance.modified_ms();
-        pruned = pruned_from(&file.path, &glance);
+        pruned = load_pruned_beside(&file.path, &glance);
     }
-    let (pruned, damage) = split(pruned);
+    let (pruned, damage) = split_result(pruned);
 
-    match read(
+    match read_session(
         &file.path,
         source,
         modified,
@@ -442,25 +458,28 @@ fn one(
         {
             Ok(None)
         }
-        Err(error) => Err(Failure::load(&visible(&file.path.to_string_lossy()), error)),
+        Err(error) => Err(Failure::from_load_error(
+            &to_visible(&file.path.to_string_lossy()),
+            error,
+        )),
     }
 }
 
 /// Reads a session of another agent, as it would be imported. Returns `None` if it is none, or has
 /// no messages.
-fn imported(
+fn read_foreign_file(
     file: &FoundFile,
     origin: Origin,
-    options: &Options,
-) -> Result<Option<Reading>, Failure> {
-    let Some((survey, copy)) = converted(&file.path)? else {
+    options: &LoadOptions,
+) -> Result<Option<ReadSession>, Failure> {
+    let Some((survey, copy)) = convert_file(&file.path)? else {
         return Ok(None);
     };
-    if survey.origin != origin || survey.messages == 0 {
+    if survey.origin != origin || survey.message_count == 0 {
         return Ok(None);
     }
     let modified = store::modified_ms(&file.path).unwrap_or_default();
-    let name = visible(&file.path.to_string_lossy());
+    let name = to_visible(&file.path.to_string_lossy());
     let mut reading = read_once(&file.path, &copy, modified, options, &name)?;
     reading.listed.id = Text::from(survey.id);
     reading.listed.owner.clone_from(&file.owner);
@@ -468,12 +487,12 @@ fn imported(
 }
 
 /// Returns all of the first message, unless the file has changed meanwhile.
-fn read_first_message(session: &Listed) -> Option<Text<'static>> {
+fn read_first_message(session: &ListedSession) -> Option<Text<'static>> {
     let input = Input::open_path(&session.path, &|_| false).ok()?;
     first_message(session, input.source()).ok()
 }
 
-fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> {
+fn session_json(session: &ListedSession, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let agent = args
         .source
@@ -481,9 +500,9 @@ fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> 
     let repository = args.repo.then(|| session.repository.as_deref().map(path));
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let question = read_first_message(session);
-    let kept = || {
+    let first_message_start = || {
         session
-            .question
+            .first_question
             .as_ref()
             .map(|question| question.text.clone())
             .unwrap_or_default()
@@ -496,22 +515,25 @@ fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> 
         .text_or_null("name", session.name.as_ref())
         .text("cwd", &session.cwd)
         .text_or_null("parentSessionPath", session.parent.as_ref())
-        .str_or_null("created", session.created.map(iso_string).as_deref())
-        .str("modified", &iso_string(session.modified))
-        .number("messageCount", f64::from(session.messages))
-        .number("entryCount", f64::from(session.entries))
-        .number("branchCount", f64::from(session.branches))
-        .text("firstMessage", &question.unwrap_or_else(kept))
-        .json("models", &texts(session.models.iter()))
+        .str_or_null("created", session.created_ms.map(iso_string).as_deref())
+        .str("modified", &iso_string(session.modified_ms))
+        .number("messageCount", f64::from(session.message_count))
+        .number("entryCount", f64::from(session.entry_count))
+        .number("branchCount", f64::from(session.branch_count))
+        .text(
+            "firstMessage",
+            &question.unwrap_or_else(first_message_start),
+        )
+        .json("models", &text_array(session.models.iter()))
         .json("tokens", &session.usage.tokens_json())
         .number("cost", session.usage.cost)
-        .number("unpriced", session.usage.unpriced as f64)
-        .number_or_null("contextTokens", session.context)
-        .json("labels", &texts(session.labels.iter()))
+        .number("unpriced", session.usage.unpriced_count as f64)
+        .number_or_null("contextTokens", session.context_tokens)
+        .json("labels", &text_array(session.labels.iter()))
         .with(session.owner.as_deref(), |object, owner| {
             object.str("owner", &path(owner))
         })
-        .number("depth", row.ancestors as f64)
+        .number("depth", row.depth as f64)
         .bool("last", is_last)
         .with(repository, |object, repository| {
             object.str_or_null("repository", repository.as_deref())

@@ -1,13 +1,13 @@
 //! `pisess merge`: appends a summary of another branch at the leaf.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{Move, MoveArgs, moved};
+use crate::cli::navigation::{MoveArgs, PlannedMove, session_tree_event};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::transaction::Decision;
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::navigate::{Navigation, navigate};
-use crate::ops::summary::{branch_summary, brought_back};
+use crate::ops::summary::{append_branch_summary, find_branch_summary};
 use crate::session::reference::Position;
 use std::io;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new("Print what would be summarized, as JSON", "pisess merge --prepare session.jsonl 5c07d14b"),
 ])
-.found("nothing to merge and no summary given, or a hook cancelled the operation");
+.with_found("nothing to merge and no summary given, or a hook cancelled the operation");
 
 /// Append a summary of another branch at the leaf.
 ///
@@ -43,8 +43,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let from = open.resolve(&args.from)?;
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let from = open.resolve_position(&args.from)?;
     // The summary goes under the leaf even if that is a user message.
     let leaf = open.session.leaf;
     let navigation = Navigation {
@@ -52,23 +52,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         edits_target: false,
         ..navigate(&open.session, from, leaf)
     };
-    let step = Move::summarized(&open, navigation, &args.options);
-    let is_asked = args.options.summary.prepare || args.options.summary.is_given();
-    if !is_asked && !step.leaves_something() {
+    let step = PlannedMove::with_summary(&open, navigation, &args.options);
+    let has_summary_option = args.options.summary.prepare || args.options.summary.has_given_text();
+    if !has_summary_option && !step.abandons_content() {
         let failure = open
             .input
-            .no(format_args!("{} has no entries to summarize", args.from));
+            .negative_answer(format_args!("{} has no entries to summarize", args.from));
         return Err(
-            failure.hint("give an entry of another branch, or a summary with --summary TEXT")
+            failure.with_hint("give an entry of another branch, or a summary with --summary TEXT")
         );
     }
-    if let Some(exit) = step.shown(ui)? {
+    if let Some(exit) = step.print_preview(ui)? {
         return Ok(exit);
     }
-    if !args.options.summary.is_given()
-        && let Some(summary) = open.input.read(already(&step))?
+    if !args.options.summary.has_given_text()
+        && let Some(summary) = open.input.map_read_error(find_previous_merge(&step))?
     {
-        let exit = step.stay(summary, ui)?;
+        let exit = step.label_existing_summary(summary, ui)?;
         ui.warn(&format!(
             "{}: {} was already merged, in {}",
             open.input.name,
@@ -77,57 +77,68 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
         return Ok(exit);
     }
-    bring_back(from, step, ui)
+    append_summary(from, step, ui)
 }
 
 /// Appends the summary under the leaf. If another process has appended entries under the same leaf
 /// in the meantime, the summary follows them.
-fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failure> {
-    let leaf = step.landing()?;
-    let hook = step.hook(ui);
-    let summary = step.ready(hook.as_ref(), ui)?;
-    let label = step.name()?;
+fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
+    let leaf = step.new_leaf_id()?;
+    let hook = step.hook_command(ui);
+    let summary = step.prepare_summary(hook.as_ref(), ui)?;
+    let label = step.parse_label()?;
     let branch_tip = from.map(|ix| step.open.session.id(ix).into_owned());
-    step.open.change(&step.options.write, ui, |now, fresh| {
-        // The session may have been read again, so its entries are found by their ids.
-        let session = &now.session;
-        let leaf_before = leaf.as_ref().and_then(|id| session.find(id));
-        if let Some(leaf_before) = leaf_before
-            && !session.path(session.leaf).contains(&leaf_before)
-        {
-            return Err(now
-                .input
-                .busy("another process moved to another branch meanwhile"));
-        }
+    step.open
+        .apply_change(&step.options.write, ui, |locked_open, fresh| {
+            // The session may have been read again, so its entries are found by their ids.
+            let session = &locked_open.session;
+            let leaf_before = leaf.as_ref().and_then(|id| session.find_entry(id));
+            if let Some(leaf_before) = leaf_before
+                && !session.path(session.leaf).contains(&leaf_before)
+            {
+                return Err(locked_open
+                    .input
+                    .busy_failure("another process moved to another branch meanwhile"));
+            }
 
-        now.label_is_free(None, label.as_ref())?;
-        let branch_tip = branch_tip.as_ref().and_then(|id| session.find(id));
-        let change = branch_summary(
-            session,
-            branch_tip,
-            session.leaf,
-            &summary,
-            label.as_ref(),
-            fresh,
-        );
-        let old_leaf = session.leaf.map(|leaf| session.id(leaf));
-        let notification = hook
-            .clone()
-            .map(|hook| moved(hook, now, &change, old_leaf.as_ref(), Some(&summary)));
-        Ok(Decision {
-            change,
-            reported: 1,
-            editor_text: None,
-            notification,
+            locked_open.check_label_is_free(None, label.as_ref())?;
+            let branch_tip = branch_tip.as_ref().and_then(|id| session.find_entry(id));
+            let change = append_branch_summary(
+                session,
+                branch_tip,
+                session.leaf,
+                &summary,
+                label.as_ref(),
+                fresh,
+            );
+            let old_leaf = session.leaf.map(|leaf| session.id(leaf));
+            let notification = hook.clone().map(|hook| {
+                session_tree_event(
+                    hook,
+                    locked_open,
+                    &change,
+                    old_leaf.as_ref(),
+                    Some(&summary),
+                )
+            });
+            Ok(Decision {
+                change,
+                reported_count: 1,
+                editor_text: None,
+                notification,
+            })
         })
-    })
 }
 
 /// Returns the summary by which the branch was merged before.
-fn already(step: &Move) -> io::Result<Position> {
+fn find_previous_merge(step: &PlannedMove) -> io::Result<Position> {
     let session = &step.open.session;
     let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else {
         return Ok(None);
     };
-    brought_back(&step.open.reader(), &from, step.navigation.common_ancestor)
+    find_branch_summary(
+        &step.open.entry_reader(),
+        &from,
+        step.navigation.common_ancestor,
+    )
 }

@@ -1,15 +1,16 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::everything;
+use crate::cli::locate::existing_store_roots;
 use crate::cli::named::{
-    FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change,
+    FoundSessions, NEEDS_RECURSION, expand_arguments, is_found_by_name, is_in_subfolder,
+    reach_of_change,
 };
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
 use crate::cli::status::Status;
-use crate::load::{Options, load};
+use crate::load::{LoadOptions, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
 use pisess_json::write::Object;
@@ -35,7 +36,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess migrate - < old.jsonl > new.jsonl",
     ),
 ])
-.found("with --check: some files need migration");
+.with_found("with --check: some files need migration");
 
 /// Migrate old session files to version 3.
 ///
@@ -78,21 +79,21 @@ pub struct Args {
 }
 
 /// What became of a file.
-struct Outcome {
+struct MigrationOutcome {
     path: PathBuf,
-    found: Result<Found, Failure>,
+    old_file: Result<OldFile, Failure>,
     status: Status,
     committed: Option<Committed>,
 }
 
 /// What a file contained before it was migrated.
-struct Found {
+struct OldFile {
     version: &'static str,
     entries: usize,
 }
 
 impl Args {
-    fn writes(&self) -> bool {
+    fn writes_files(&self) -> bool {
         !self.check && !self.write.change.dry_run
     }
 }
@@ -102,7 +103,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let [session] = &args.sessions[..]
         && (session == Path::new("-") || has_output)
     {
-        return convert(session, args, ui);
+        return migrate_elsewhere(session, args, ui);
     }
     let has_stdin = args
         .sessions
@@ -110,29 +111,30 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .any(|session| session == Path::new("-"));
     if has_stdin {
         return Err(
-            Failure::cannot("standard input cannot be combined with paths").hint("give - alone"),
+            Failure::invalid("standard input cannot be combined with paths")
+                .with_hint("give - alone"),
         );
     }
     if has_output {
-        return Err(Failure::cannot("-o takes only one session")
-            .hint("without -o, each file is migrated in place"));
+        return Err(Failure::invalid("-o takes only one session")
+            .with_hint("without -o, each file is migrated in place"));
     }
-    if args.all && args.writes() {
-        return Err(Failure::usage("--all requires --check or -n")
-            .hint("to migrate the sessions in a directory, give it with -r"));
+    if args.all && args.writes_files() {
+        return Err(Failure::usage_error("--all requires --check or -n")
+            .with_hint("to migrate the sessions in a directory, give it with -r"));
     }
     migrate_in_place(args, ui)
 }
 
 /// Migrates the files that are given, and those in the directories that are given.
 fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let reach = if args.writes() {
+    let reach = if args.writes_files() {
         reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
     } else {
         Reach::Visible
     };
     let sessions = if args.all {
-        &everything(ui)
+        &existing_store_roots(ui)
     } else {
         &args.sessions
     };
@@ -140,7 +142,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         files,
         mut failures,
         ..
-    } = expanded(sessions, reach, ui);
+    } = expand_arguments(sessions, reach, ui);
     // Nothing was found for the only argument: the command fails, and prints no table.
     if sessions.len() == 1
         && files.is_empty()
@@ -153,7 +155,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     // An argument that was not found, or a directory that could not be searched.
     for failure in failures {
         let path = PathBuf::from(failure.path.clone().unwrap_or_default());
-        outcomes.push(Outcome::failed(&path, failure));
+        outcomes.push(MigrationOutcome::from_failure(&path, failure));
     }
     let batch = Batch::default();
     outcomes.extend(migrate_all(files, args, &batch, ui));
@@ -161,11 +163,11 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.warn(&warning.to_string());
     }
 
-    let exit = report(&outcomes, args, ui)?;
-    if !args.writes() && !args.recursive {
-        let needs_recursion = outcomes
-            .iter()
-            .any(|outcome| outcome.status == Status::Outdated && is_below(sessions, &outcome.path));
+    let exit = report_outcomes(&outcomes, args, ui)?;
+    if !args.writes_files() && !args.recursive {
+        let needs_recursion = outcomes.iter().any(|outcome| {
+            outcome.status == Status::Outdated && is_in_subfolder(sessions, &outcome.path)
+        });
         if needs_recursion {
             ui.warn(NEEDS_RECURSION);
         }
@@ -174,26 +176,28 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Migrates one session to standard output or to another file.
-fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if session.is_dir() {
-        let name = visible(&session.to_string_lossy());
-        return Err(Failure::cannot(format_args!(
+fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    if path.is_dir() {
+        let name = to_visible(&path.to_string_lossy());
+        return Err(Failure::invalid(format_args!(
             "-o takes only one session, and {name} is a directory"
         ))
-        .hint("without -o, the files in it are migrated in place; --backup keeps the old ones"));
+        .with_hint(
+            "without -o, the files in it are migrated in place; --backup keeps the old ones",
+        ));
     }
     if args.backup.is_some() {
         return Err(
-            Failure::cannot("--backup has no effect: the session itself is not changed")
-                .hint("--backup applies to a migration in place"),
+            Failure::invalid("--backup has no effect: the session itself is not changed")
+                .with_hint("--backup applies to a migration in place"),
         );
     }
-    let open = OpenSession::open(session, Options::default(), ui)?;
+    let open = OpenSession::open(path, LoadOptions::default(), ui)?;
     let loaded = &open.session;
     let source = open.input.source();
-    if !args.writes() {
-        let outcome = Outcome::new(session, loaded, status_before(loaded));
-        return report(&[outcome], args, ui);
+    if !args.writes_files() {
+        let outcome = MigrationOutcome::new(path, loaded, status_without_migration(loaded));
+        return report_outcomes(&[outcome], args, ui);
     }
 
     // A version 3 file is copied byte for byte.
@@ -202,38 +206,48 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         _ => Change::default().write(loaded, source, out),
     };
     let output = args.write.output.as_deref().unwrap_or(Path::new("-"));
-    open.write_elsewhere(output, args.write.change.force, &mut fill, ui)?;
+    open.write_output(output, args.write.change.force, &mut fill, ui)?;
     Ok(Exit::Done)
 }
 
 /// Migrates many files on all processors; returns the outcomes in the order of the files. Of a
 /// directory, files that are not sessions are left out.
-fn migrate_all(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &mut Ui) -> Vec<Outcome> {
+fn migrate_all(
+    files: Vec<FoundFile>,
+    args: &Args,
+    batch: &Batch,
+    ui: &mut Ui,
+) -> Vec<MigrationOutcome> {
     // The processors that remain if there are fewer files than processors read ranges of a file.
-    let workers_per_file = ui.processors() / ui.processors().min(files.len()).max(1);
-    let options = Options {
+    let workers_per_file = ui.processor_count() / ui.processor_count().min(files.len()).max(1);
+    let options = LoadOptions {
         workers: workers_per_file,
-        ..Options::default()
+        ..LoadOptions::default()
     };
-    let work = |file: FoundFile| match migrate(&file.path, args, batch, &options) {
+    let work = |file: FoundFile| match migrate_with_retries(&file.path, args, batch, &options) {
         Ok(outcome) => Some(outcome),
         Err(failure) if failure.is_transcript() && !file.named => None,
-        Err(failure) => Some(Outcome::failed(&file.path, failure)),
+        Err(failure) => Some(MigrationOutcome::from_failure(&file.path, failure)),
     };
     let mut outcomes = Vec::new();
-    ui.parallel(files, work, |_, outcome| outcomes.extend(outcome));
+    ui.map_in_parallel(files, work, |_, outcome| outcomes.extend(outcome));
     outcomes
 }
 
 /// Migrates one file. If another process changes or replaces it in the meantime, as another
 /// migration does, the file is opened again, until the wait is over.
-fn migrate(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
+fn migrate_with_retries(
+    path: &Path,
+    args: &Args,
+    batch: &Batch,
+    options: &LoadOptions,
+) -> Result<MigrationOutcome, Failure> {
     let start = Instant::now();
     loop {
         let result = try_migrate(path, args, batch, options);
         let may_retry = start.elapsed() < args.write.change.wait;
         match result {
-            Err(failure) if failure.is_change && may_retry => {}
+            Err(failure) if failure.is_concurrent_change && may_retry => {}
             result => return result,
         }
     }
@@ -244,31 +258,35 @@ fn try_migrate(
     path: &Path,
     args: &Args,
     batch: &Batch,
-    options: &Options,
-) -> Result<Outcome, Failure> {
+    options: &LoadOptions,
+) -> Result<MigrationOutcome, Failure> {
     let file = SessionFile::open(path)?;
     let session = load(&file, options)
-        .map_err(|error| Failure::load(&visible(&path.to_string_lossy()), error))?;
-    if session.format == Format::V3 || !args.writes() {
-        return Ok(Outcome::new(path, &session, status_before(&session)));
+        .map_err(|error| Failure::from_load_error(&to_visible(&path.to_string_lossy()), error))?;
+    if session.format == Format::V3 || !args.writes_files() {
+        return Ok(MigrationOutcome::new(
+            path,
+            &session,
+            status_without_migration(&session),
+        ));
     }
 
     let backup = args
         .backup
         .as_ref()
         .map(|suffix| store::with_suffix(path, suffix));
-    let locked = store::lock(&file, &args.write.change.options(session.dialect))?;
+    let locked = store::lock(&file, &args.write.change.write_options(session.dialect))?;
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
     let committed = batch
         .rewrite(locked, backup.as_deref(), &mut fill)?
         .done()?;
-    Ok(Outcome {
+    Ok(MigrationOutcome {
         committed: Some(committed),
-        ..Outcome::new(path, &session, Status::Migrated)
+        ..MigrationOutcome::new(path, &session, Status::Migrated)
     })
 }
 
-fn status_before(session: &Session) -> Status {
+fn status_without_migration(session: &Session) -> Status {
     if session.format == Format::V3 {
         Status::Current
     } else {
@@ -276,17 +294,17 @@ fn status_before(session: &Session) -> Status {
     }
 }
 
-impl Outcome {
-    fn new(path: &Path, session: &Session, status: Status) -> Outcome {
+impl MigrationOutcome {
+    fn new(path: &Path, session: &Session, status: Status) -> MigrationOutcome {
         let version = match session.format {
             Format::V1 => "v1",
             Format::Draft => "draft",
             Format::V2 => "v2",
             Format::V3 => "v3",
         };
-        Outcome {
+        MigrationOutcome {
             path: path.to_owned(),
-            found: Ok(Found {
+            old_file: Ok(OldFile {
                 version,
                 entries: session.entries.len(),
             }),
@@ -295,33 +313,33 @@ impl Outcome {
         }
     }
 
-    fn failed(path: &Path, failure: Failure) -> Outcome {
-        Outcome {
+    fn from_failure(path: &Path, failure: Failure) -> MigrationOutcome {
+        MigrationOutcome {
             path: path.to_owned(),
-            found: Err(failure),
+            old_file: Err(failure),
             status: Status::Failed,
             committed: None,
         }
     }
 
     /// Returns the version that the file had; `None` if it could not be read.
-    fn version(&self) -> Option<&'static str> {
-        match &self.found {
+    fn old_version(&self) -> Option<&'static str> {
+        match &self.old_file {
             Ok(found) => Some(found.version),
             Err(_) => None,
         }
     }
 
-    fn json(&self) -> Vec<u8> {
-        let found = self.found.as_ref().ok();
+    fn outcome_json(&self) -> Vec<u8> {
+        let found = self.old_file.as_ref().ok();
         Object::new()
             .str("path", &self.path.to_string_lossy())
-            .str_or_null("from", self.version())
+            .str_or_null("from", self.old_version())
             .str_or_null("to", found.map(|_| "v3"))
             .number_or_null("entries", found.map(|found| found.entries as f64))
-            .json("status", &self.status.json())
-            .with(self.found.as_ref().err(), |row, failure| {
-                row.str("error", &failure.line())
+            .json("status", &self.status.to_json())
+            .with(self.old_file.as_ref().err(), |row, failure| {
+                row.str("error", &failure.to_line())
             })
             .finish()
     }
@@ -329,67 +347,71 @@ impl Outcome {
 
 /// Prints the outcomes; returns the worst exit code among them. A failure here does not undo a
 /// migration (rule 7 of the store).
-fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+fn report_outcomes(
+    outcomes: &[MigrationOutcome],
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     let mut migrated = Vec::new();
     let mut failed = 0;
     for outcome in outcomes {
         if let Some(committed) = &outcome.committed {
-            ui.warn_of(committed);
+            ui.report_commit_warnings(committed);
         }
         if outcome.status == Status::Migrated {
             migrated.push(outcome.path.to_string_lossy());
-            if is_by_name(&args.sessions, &outcome.path) {
-                ui.status(&format!("changed {}", outcome.path.to_string_lossy()));
+            if is_found_by_name(&args.sessions, &outcome.path) {
+                ui.print_status(&format!("changed {}", outcome.path.to_string_lossy()));
             }
         }
         if args.check && outcome.status == Status::Outdated {
             exit = exit.max(Exit::Found);
         }
-        if let Err(failure) = &outcome.found {
+        if let Err(failure) = &outcome.old_file {
             exit = exit.max(failure.exit());
             failed += 1;
-            ui.error(&failure.line());
+            ui.print_error(&failure.to_line());
         }
     }
 
-    if outcomes.len() > 1 && failed > 0 && args.writes() {
-        ui.status(&format!("{} migrated, {failed} failed", migrated.len()));
+    if outcomes.len() > 1 && failed > 0 && args.writes_files() {
+        ui.print_status(&format!("{} migrated, {failed} failed", migrated.len()));
     }
     if migrated.is_empty() {
-        print(outcomes, args, ui)?
+        print_outcomes(outcomes, args, ui)?
     } else {
-        ui.print_after(&migrated.join(" "), |ui| print(outcomes, args, ui))?
+        ui.print_after_write(&migrated.join(" "), |ui| print_outcomes(outcomes, args, ui))?
     }
     Ok(exit)
 }
 
 /// Prints one outcome on a line; of several, those that are or need to be migrated, and a table.
-fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.json {
         for outcome in outcomes {
-            ui.print_json(&outcome.json())?;
+            ui.print_json(&outcome.outcome_json())?;
         }
         return Ok(());
     }
     if let [outcome] = outcomes {
         // A failure was reported already.
-        if outcome.found.is_err() {
+        if outcome.old_file.is_err() {
             return Ok(());
         }
-        return ui.print(&one_line(outcome));
+        return ui.print(&outcome_line(outcome));
     }
     for outcome in outcomes {
         if matches!(outcome.status, Status::Migrated | Status::Outdated) {
-            ui.print(&one_line(outcome))?;
+            ui.print(&outcome_line(outcome))?;
         }
     }
-    table(outcomes, args).print(ui)
+    outcome_table(outcomes, args).print(ui)
 }
 
-fn one_line(outcome: &Outcome) -> String {
-    let path = visible(&outcome.path.to_string_lossy());
-    let (from, entries) = match &outcome.found {
+fn outcome_line(outcome: &MigrationOutcome) -> String {
+    let path = to_visible(&outcome.path.to_string_lossy());
+    let (from, entries) = match &outcome.old_file {
         Ok(found) => (found.version, found.entries),
         Err(_) => ("?", 0),
     };
@@ -402,23 +424,23 @@ fn one_line(outcome: &Outcome) -> String {
 
 /// Returns a table of the results, with a row for each version found, and one for the files that
 /// could not be read.
-fn table(outcomes: &[Outcome], args: &Args) -> Table {
-    let migrated = if args.writes() {
+fn outcome_table(outcomes: &[MigrationOutcome], args: &Args) -> Table {
+    let migrated_title = if args.writes_files() {
         "migrated"
     } else {
         "to migrate"
     };
-    let numbers = ["files", "entries", migrated, "current", "failed"].map(Column::number);
+    let numbers = ["files", "entries", migrated_title, "current", "failed"].map(Column::number);
     let mut table = Table::new([&[Column::text("from")], &numbers[..]].concat());
     for version in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
-        let mut counts = Counts::default();
+        let mut counts = VersionCounts::default();
         for outcome in outcomes {
-            if outcome.version() == version {
-                counts.add(outcome);
+            if outcome.old_version() == version {
+                counts.add_outcome(outcome);
             }
         }
         if counts.files > 0 {
-            table.texts([
+            table.add_text_row([
                 version.unwrap_or("-").to_owned(),
                 counts.files.to_string(),
                 counts.entries.to_string(),
@@ -433,7 +455,7 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
 
 /// A row of the table.
 #[derive(Default)]
-struct Counts {
+struct VersionCounts {
     files: usize,
     entries: usize,
     /// The files that are migrated, or need to be.
@@ -442,10 +464,10 @@ struct Counts {
     failed: usize,
 }
 
-impl Counts {
-    fn add(&mut self, outcome: &Outcome) {
+impl VersionCounts {
+    fn add_outcome(&mut self, outcome: &MigrationOutcome) {
         self.files += 1;
-        if let Ok(found) = &outcome.found {
+        if let Ok(found) = &outcome.old_file {
             self.entries += found.entries;
         }
         match outcome.status {

@@ -113,30 +113,30 @@ const COMMANDS: &[Command] = commands! {
 
 /// Returns the arguments of a command, which clap has validated.
 fn read_args<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
-    A::from_arg_matches(matches).map_err(Failure::usage)
+    A::from_arg_matches(matches).map_err(Failure::usage_error)
 }
 
 /// Returns the names and guides of all commands, in the order of `--help`.
-pub fn guides() -> impl Iterator<Item = (&'static str, Guide)> {
+pub fn command_guides() -> impl Iterator<Item = (&'static str, Guide)> {
     COMMANDS.iter().map(|command| (command.name, command.guide))
 }
 
 /// Returns what each command is for, and its name, in the order of `--help`.
-pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn command_groups() -> impl Iterator<Item = (&'static str, &'static str)> {
     COMMANDS.iter().map(|command| (command.group, command.name))
 }
 
 /// Returns the whole command line with all help, for man pages and completions.
-pub fn command() -> clap::Command {
+pub fn build_cli() -> clap::Command {
     let mut cli = Cli::command();
     for command in COMMANDS {
-        let defined = command.define();
-        let help = command.guide.help(&defined);
+        let defined = command.define_subcommand();
+        let help = command.guide.command_help(&defined);
         cli = cli.subcommand(defined.after_long_help(help));
     }
     cli.subcommand(define_help())
         .after_help(guide::short_help())
-        .after_long_help(guide::help())
+        .after_long_help(guide::general_help())
         .allow_external_subcommands(true)
         .external_subcommand_value_parser(value_parser!(OsString))
 }
@@ -144,7 +144,7 @@ pub fn command() -> clap::Command {
 /// Defines `pisess help`. The one of clap prints only the help of commands, but topics and
 /// external programs have a help, too.
 fn define_help() -> clap::Command {
-    let topics: Vec<_> = guide::topics().collect();
+    let topics: Vec<_> = guide::topic_names().collect();
     let name = Arg::new("NAME")
         .value_name("COMMAND|TOPIC")
         .help("The command or topic")
@@ -163,7 +163,7 @@ impl Command {
         matches!(self.group, "look" | "find")
     }
 
-    fn define(&self) -> clap::Command {
+    fn define_subcommand(&self) -> clap::Command {
         (self.augment)(clap::Command::new(self.name))
     }
 
@@ -178,16 +178,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let mut ui = Ui::new(world, wants_json(&args));
     let result = match parse(&args) {
         Ok(matches) => {
-            dispatch(&matches, &mut ui).map_err(|failure| hints::with_session_first(failure, &args))
+            dispatch(&matches, &mut ui).map_err(|failure| hints::hint_session_first(failure, &args))
         }
         Err(error) => handle_clap_error(&error, &args, &mut ui),
     };
     let code = match result {
         Ok(code) => code,
-        Err(failure) => ui.report(&failure).code(),
+        Err(failure) => ui.report_failure(&failure).code(),
     };
-    ui.close();
-    ui.exit(code)
+    ui.wait_for_pager();
+    ui.adjust_exit_code(code)
 }
 
 /// Whether errors are printed as JSON. Determined before the command line is parsed, because
@@ -203,14 +203,14 @@ fn wants_json(args: &[OsString]) -> bool {
 /// for messages and help.
 fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
     // An argument of another command may be the name of a command, too: then this parse fails.
-    let named = args.iter().skip(1).find_map(|arg| Command::find(arg));
-    if let Some(named) = named {
-        let cli = Cli::command().subcommand(named.define());
+    let named_command = args.iter().skip(1).find_map(|arg| Command::find(arg));
+    if let Some(named) = named_command {
+        let cli = Cli::command().subcommand(named.define_subcommand());
         if let Ok(matches) = cli.try_get_matches_from(args) {
             return Ok(matches);
         }
     }
-    command().try_get_matches_from(args)
+    build_cli().try_get_matches_from(args)
 }
 
 /// Runs the command, the external program or the help that the command line names, and returns the
@@ -219,29 +219,34 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     let cli: Cli = read_args(matches)?;
     ui.configure(cli.color, cli.quiet);
 
-    let Some((name, args)) = matches.subcommand() else {
+    let Some((name, command_args)) = matches.subcommand() else {
         if !cli.list {
-            return Err(Failure::usage("no command given").hint(external::LOOK));
+            return Err(Failure::usage_error("no command given").with_hint(external::HELP_HINT));
         }
-        let exit = external::list(command(), ui)?;
+        let exit = external::list_commands(build_cli(), ui)?;
         return flush_output(exit, ui);
     };
     if cli.list {
-        return Err(Failure::usage("--list takes no command").hint(external::LOOK));
+        return Err(Failure::usage_error("--list takes no command").with_hint(external::HELP_HINT));
     }
     if name == "help" {
-        return print_help(args.get_one::<String>("NAME"), cli.no_pager, ui);
+        return print_help(command_args.get_one::<String>("NAME"), cli.no_pager, ui);
     }
-    let Some(named) = Command::find(name.as_ref()) else {
+    let Some(named_command) = Command::find(name.as_ref()) else {
         // clap keeps the arguments of an external program under an empty name.
-        let args: Vec<OsString> = args.get_many("").into_iter().flatten().cloned().collect();
-        return external::run(name, &args, command(), ui);
+        let args: Vec<OsString> = command_args
+            .get_many("")
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+        return external::run_external(name, &args, build_cli(), ui);
     };
 
-    if named.is_paged() && !cli.no_pager {
-        ui.page();
+    if named_command.is_paged() && !cli.no_pager {
+        ui.enable_pager();
     }
-    let exit = (named.run)(args, ui)?;
+    let exit = (named_command.run)(command_args, ui)?;
     flush_output(exit, ui)
 }
 
@@ -250,7 +255,7 @@ fn flush_output(exit: Exit, ui: &mut Ui) -> Result<u8, Failure> {
     match ui.flush() {
         Ok(()) => Ok(exit.code()),
         // A closed pipe does not hide a failure that was reported.
-        Err(failure) if failure.is_silent() && exit > Exit::Found => Ok(exit.code()),
+        Err(failure) if failure.is_closed_stdout() && exit > Exit::Found => Ok(exit.code()),
         Err(failure) => Err(failure),
     }
 }
@@ -261,9 +266,9 @@ fn flush_output(exit: Exit, ui: &mut Ui) -> Result<u8, Failure> {
 /// command line is run: clap then prints the help of a command, an external program prints its own,
 /// and an unknown name is refused with the usual hints.
 fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, Failure> {
-    if let Some(text) = name.and_then(|name| guide::topic(name)) {
+    if let Some(text) = name.and_then(|name| guide::topic_text(name)) {
         if !no_pager {
-            ui.page();
+            ui.enable_pager();
         }
         ui.print(&text)?;
         ui.flush()?;
@@ -289,7 +294,7 @@ fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, 
 fn handle_clap_error(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     // The help that `-h` prints is short.
     if !args.iter().any(|arg| arg == "--no-pager" || arg == "-h") {
-        ui.page();
+        ui.enable_pager();
     }
     let text = error.render();
     match error.kind() {
@@ -304,10 +309,10 @@ fn handle_clap_error(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Res
             Ok(Exit::Done.code())
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            ui.print_aside(&text.to_string());
-            Ok(Exit::Cannot.code())
+            ui.print_to_stderr(&text.to_string());
+            Ok(Exit::Failed.code())
         }
-        _ => Err(hints::usage(error, args, &command())),
+        _ => Err(hints::usage_failure(error, args, &build_cli())),
     }
 }
 

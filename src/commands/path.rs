@@ -2,10 +2,10 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::rows::entry::{print_rows, print_stored, row_options};
-use crate::load::Options;
-use crate::ops::tree::rows;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::rows::entry::{print_entry_lines, print_rows, row_options};
+use crate::load::LoadOptions;
+use crate::ops::tree::view_without_layout;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -41,23 +41,28 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = if args.json || args.ids {
-        Options::default()
+        LoadOptions::default()
     } else {
         row_options(ui)
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let end = open.resolve(&args.to)?;
+    let end = open.resolve_position(&args.to)?;
     let path = open.session.path(end);
     if args.json {
-        print_stored(&open, &path, ui)?;
+        print_entry_lines(&open, &path, ui)?;
     } else if args.ids {
         for &ix in &path {
-            let id = visible(&open.session.id(ix).to_string_lossy());
+            let id = to_visible(&open.session.id(ix).to_string_lossy());
             ui.print(&(id + "\n"))?;
         }
     } else {
         // Rows have the same text as in the tree, which shows a tool result as its call.
-        print_rows(&rows(&open.session, end), &open.edits(end)?, &path, ui)?;
+        print_rows(
+            &view_without_layout(&open.session, end),
+            &open.find_edits(end)?,
+            &path,
+            ui,
+        )?;
     }
     Ok(Exit::Done)
 }

@@ -4,9 +4,9 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::load::Options;
-use crate::ops::ids;
-use crate::ops::pick::{copy_onto, needed};
+use crate::load::LoadOptions;
+use crate::ops::list_ids;
+use crate::ops::pick::{complete_selection, copy_onto};
 use foldhash::HashSet;
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
     ),
 ])
-.of_conversation();
+.with_conversation_refs();
 
 /// Append copies of entries under the leaf, or under another entry.
 ///
@@ -48,27 +48,28 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let mut along = String::new();
-    let exit = open.change(&args.write, ui, |now, fresh| {
-        let at = now.resolve(&args.at)?;
-        now.new_parent(at)?;
-        let chosen = now.entries(&args.entries)?;
-        let picked = needed(&now.reader(), &chosen).map_err(|refusal| now.refused(refusal))?;
-        let chosen: HashSet<_> = chosen.into_iter().collect();
-        let unchosen: Vec<_> = picked
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let mut also_copied = String::new();
+    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
+        let parent = locked_open.resolve_position(&args.at)?;
+        locked_open.new_parent_id(parent)?;
+        let chosen_entries = locked_open.find_entries(&args.entries)?;
+        let needed_entries = complete_selection(&locked_open.entry_reader(), &chosen_entries)
+            .map_err(|refusal| locked_open.refusal_failure(refusal))?;
+        let chosen: HashSet<_> = chosen_entries.into_iter().collect();
+        let unchosen_entries: Vec<_> = needed_entries
             .iter()
             .copied()
             .filter(|ix| !chosen.contains(ix))
             .collect();
-        along = ids(&now.session, &unchosen);
-        let change =
-            copy_onto(&now.reader(), &picked, at, fresh).map_err(|refusal| now.refused(refusal))?;
+        also_copied = list_ids(&locked_open.session, &unchosen_entries);
+        let change = copy_onto(&locked_open.entry_reader(), &needed_entries, parent, fresh)
+            .map_err(|refusal| locked_open.refusal_failure(refusal))?;
         Ok(change.into())
     })?;
-    if !along.is_empty() {
+    if !also_copied.is_empty() {
         ui.warn(&format!(
-            "also copied {along}: a tool call and its results are always copied together"
+            "also copied {also_copied}: a tool call and its results are always copied together"
         ));
     }
     Ok(exit)

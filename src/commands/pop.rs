@@ -1,10 +1,10 @@
 //! `pisess pop`: undoes the last user message, leaving a summary of what followed.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{Move, MoveArgs};
+use crate::cli::navigation::{MoveArgs, PlannedMove};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::navigate::{last_request, navigate};
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
 ])
-.found("no user message precedes the leaf, or a hook cancelled the operation");
+.with_found("no user message precedes the leaf, or a hook cancelled the operation");
 
 /// Undo the last user message, leaving a summary of what followed.
 ///
@@ -45,18 +45,18 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let target = match &args.to {
-        Some(reference) => open.resolve(reference)?,
+        Some(reference) => open.resolve_position(reference)?,
         None => Some(
             last_request(&open.session, open.session.leaf).ok_or_else(|| {
                 let failure = open
                     .input
-                    .no("there is no user message on the path to the leaf");
-                failure.hint("give the entry to go back to")
+                    .negative_answer("there is no user message on the path to the leaf");
+                failure.with_hint("give the entry to go back to")
             })?,
         ),
     };
     let navigation = navigate(&open.session, open.session.leaf, target);
-    Move::summarized(&open, navigation, &args.options).go(ui)
+    PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
 }

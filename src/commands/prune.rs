@@ -7,13 +7,13 @@ mod restore;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::options::{WriteArgs, amount};
+use crate::cli::options::{WriteArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::pruned::own_path;
+use crate::cli::pruned::session_own_path;
 use crate::cli::rows::entry::row_options;
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::prune::{ValueKind, pruned_file};
-use job::{Job, Task};
+use job::{PruneJob, Task};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -73,7 +73,7 @@ pub struct Args {
     /// The session: a path or a name (see `pisess --help`)
     pub session: PathBuf,
     /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M
-    #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = amount)]
+    #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = parse_amount)]
     pub over: u64,
     /// Prune only images; may be combined with --results and --details
     #[arg(long)]
@@ -99,11 +99,11 @@ pub struct Args {
 
 impl Args {
     /// Returns the kinds given by options; all kinds if there are none.
-    fn kinds(&self) -> Vec<ValueKind> {
-        let named = [self.images, self.results, self.details];
-        let kinds = ValueKind::PAYLOADS.into_iter().zip(named);
+    fn payload_kinds(&self) -> Vec<ValueKind> {
+        let given_kinds = [self.images, self.results, self.details];
+        let kinds = ValueKind::PAYLOADS.into_iter().zip(given_kinds);
         kinds
-            .filter(|(_, is_named)| *is_named || !named.contains(&true))
+            .filter(|(_, is_named)| *is_named || !given_kinds.contains(&true))
             .map(|(kind, _)| kind)
             .collect()
     }
@@ -112,29 +112,29 @@ impl Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
         let why = "-o -: the payloads go to a file beside the result, so it must be a file";
-        return Err(Failure::usage(why).hint("give a path with -o"));
+        return Err(Failure::usage_error(why).with_hint("give a path with -o"));
     }
 
     let is_dry_run = args.write.change.dry_run;
     // A plan has the rows of entries.
     let has_rows = is_dry_run && (args.branch.is_some() || args.compacted);
-    let options = Options {
-        messages: true,
+    let options = LoadOptions {
+        message_spans: true,
         message_tokens: is_dry_run,
         usage: args.branch.is_some(),
         rows: if has_rows { row_options(ui).rows } else { None },
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let place = if let Some(output) = &args.write.output {
+    let target = if let Some(output) = &args.write.output {
         output.clone()
     } else if let Some(file) = open.input.file() {
-        own_path(file)
+        session_own_path(file)
     } else if is_dry_run && !args.restore {
         PathBuf::from("-")
     } else {
-        let failure = open.input.cannot("a stream cannot be pruned");
-        return Err(failure.hint("give the path of a file"));
+        let failure = open.input.failure("a stream cannot be pruned");
+        return Err(failure.with_hint("give the path of a file"));
     };
 
     let task = if args.restore {
@@ -146,20 +146,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         Task::Payloads {
             over: args.over,
-            kinds: args.kinds(),
+            kinds: args.payload_kinds(),
         }
     };
-    let job = Job {
+    let job = PruneJob {
         task,
         write: &args.write,
         open: &open,
-        pruned: pruned_file(&place),
-        place,
+        side_file: pruned_file(&target),
+        target,
     };
     if args.restore {
         job.restore(ui)
     } else if is_dry_run {
-        job.plan(ui)
+        job.print_plan(ui)
     } else {
         job.prune(ui)
     }

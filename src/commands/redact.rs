@@ -1,19 +1,20 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::everything;
-use crate::cli::named::{FoundSessions, expanded};
+use crate::cli::locate::existing_store_roots;
+use crate::cli::named::{FoundSessions, expand_arguments};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{
-    self, RedactionArgs, first_few, none_left, place, redacted, refuse_any, summarize,
+    self, RedactionArgs, describe_place, join_first_few, redact_to_copy, refuse_left_over,
+    refuse_leftovers, report_redaction,
 };
-use crate::format::counted;
+use crate::format::format_count;
 use crate::ops::plan::copy_all;
-use crate::ops::redact::{Found, Report, left_over, redact};
+use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
-use crate::redact::values::Value;
+use crate::redact::values::SecretValue;
 use pisess_json::write::{Object, array};
 use pisess_store::{self as store, Reach, ReadAt};
 use std::cell::RefCell;
@@ -39,7 +40,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess redact --check sessions",
     ),
 ])
-.found("--check found a secret");
+.with_found("--check found a secret");
 
 /// Write a copy of a session without its secrets.
 ///
@@ -54,8 +55,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
 /// The name to which a value is assigned decides whether it is a secret: the ids of documents and
-/// positions in lists (doc_token, page_token) are kept. Example keys of documentation are kept, too,
-/// and counted.
+/// positions in lists (doc_token, page_token) are kept. Example keys of documentation are kept,
+/// too, and counted.
 ///
 /// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL.
 /// A password or the value of a variable that has fewer than 8 characters, or only letters, is
@@ -92,30 +93,30 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.check || args.write.change.dry_run {
-        return report(args, ui);
+        return report_secrets(args, ui);
     }
     if args.all {
-        return Err(Failure::usage("--all requires --check or -n")
-            .hint("redact one session at a time, with -o"));
+        return Err(Failure::usage_error("--all requires --check or -n")
+            .with_hint("redact one session at a time, with -o"));
     }
     let Some(output) = &args.write.output else {
-        return Err(
-            Failure::usage("redact requires -o: it never changes the session itself")
-                .hint("give the path of the copy with -o, or --check for a report"),
-        );
+        return Err(Failure::usage_error(
+            "redact requires -o: it never changes the session itself",
+        )
+        .with_hint("give the path of the copy with -o, or --check for a report"));
     };
     let [session] = &args.sessions[..] else {
-        return Err(Failure::usage("-o takes only one session")
-            .hint("--check reports on any number of them"));
+        return Err(Failure::usage_error("-o takes only one session")
+            .with_hint("--check reports on any number of them"));
     };
-    create(args, output, &Input::open(session, ui)?, ui)
+    write_copy(args, output, &Input::open(session, ui)?, ui)
 }
 
 /// Prints what is found: in one session, a row per secret; in several, a row per kind and name. A
 /// session that cannot be read does not stop the others.
-fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sessions = if args.all {
-        &everything(ui)
+        &existing_store_roots(ui)
     } else {
         &args.sessions
     };
@@ -123,27 +124,27 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         files,
         mut failures,
         ..
-    } = expanded(sessions, Reach::Whole, ui);
+    } = expand_arguments(sessions, Reach::Whole, ui);
     let is_one = files.len() + failures.len() == 1;
     if is_one && let Some(failure) = failures.pop() {
         return Err(failure);
     }
     let mut exit = Exit::Done;
     for failure in &failures {
-        exit = exit.max(ui.report(failure));
+        exit = exit.max(ui.report_failure(failure));
     }
 
     // The given values are read once, for the first session that can be opened.
     let mut values = None;
     let mut searched = 0;
     let mut secrets = 0;
-    let mut groups = Groups::default();
+    let mut groups = SecretGroups::default();
     for file in files {
         let input = Input::open(&file.path, ui);
         if let Ok(input) = &input
             && values.is_none()
         {
-            values = Some(args.redaction.values(input, ui)?);
+            values = Some(args.redaction.read_values(input, ui)?);
         }
         let result = input.and_then(|input| {
             let values = values.clone().unwrap_or_default();
@@ -155,38 +156,38 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Err(failure) if failure.is_transcript() && !file.named => continue,
             Err(failure) if is_one => return Err(failure),
             Err(failure) => {
-                exit = exit.max(ui.report(&failure));
+                exit = exit.max(ui.report_failure(&failure));
                 continue;
             }
         };
 
-        let found = report.secrets();
-        for places in &found {
+        let found_secrets = report.group_by_secret();
+        for places in &found_secrets {
             if args.write.change.json {
-                ui.print_json(&row(&file.path, places))?
+                ui.print_json(&secret_json(&file.path, places))?
             } else if is_one {
-                ui.print(&line(&input, places))?
+                ui.print(&secret_line(&input, places))?
             } else {
-                groups.add(&input, places);
+                groups.add_secret(&input, places);
             }
         }
         searched += 1;
-        secrets += found.len();
+        secrets += found_secrets.len();
         if is_one {
             // The findings come first, also where both streams are one.
             ui.flush()?;
-            summarize(&report, &input, false, ui);
+            report_redaction(&report, &input, false, ui);
         } else {
-            groups.addresses += report.addresses;
-            groups.examples += report.examples;
+            groups.address_count += report.address_count;
+            groups.example_count += report.example_count;
         }
     }
 
-    groups.print(ui)?;
+    groups.print_groups(ui)?;
     if searched > 1 {
-        let sessions = counted(searched, "session", "sessions");
-        let secrets = counted(secrets, "secret", "secrets");
-        ui.status(&format!("{sessions} searched: {secrets}"));
+        let sessions = format_count(searched, "session", "sessions");
+        let secrets = format_count(secrets, "secret", "secrets");
+        ui.print_status(&format!("{sessions} searched: {secrets}"));
     }
     if secrets > 0 && !args.write.change.dry_run {
         exit = exit.max(Exit::Found);
@@ -198,91 +199,105 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn find_secrets(
     args: &Args,
     input: &Input,
-    values: Vec<Value>,
+    values: Vec<SecretValue>,
     ui: &Ui,
-) -> Result<Report, Failure> {
-    let mut redactor = args.redaction.redactor(input, values, ui)?;
-    input.read(redact(input.source(), &mut redactor, ui.processors(), None))
+) -> Result<RedactionReport, Failure> {
+    let mut redactor = args.redaction.new_redactor(input, values, ui)?;
+    input.map_read_error(redact_session(
+        input.source(),
+        &mut redactor,
+        ui.processor_count(),
+        None,
+    ))
 }
 
 /// The secrets of several sessions, by their kind and the name to which they are assigned: the same
 /// name may be in hundreds of sessions.
 #[derive(Default)]
-struct Groups {
-    groups: BTreeMap<(&'static str, String), Group>,
+struct SecretGroups {
+    groups: BTreeMap<(&'static str, String), SecretGroup>,
     /// The number of e-mail addresses that are kept, and of example keys.
-    addresses: usize,
-    examples: usize,
+    address_count: usize,
+    example_count: usize,
 }
 
 #[derive(Default)]
-struct Group {
+struct SecretGroup {
     /// The session and the place of the first secret.
-    first: String,
-    secrets: usize,
-    sessions: usize,
+    first_place: String,
+    secret_count: usize,
+    session_count: usize,
     /// The last session with a secret of the group.
-    last: String,
+    last_session: String,
 }
 
-impl Groups {
+impl SecretGroups {
     /// Adds a secret of a session.
-    fn add(&mut self, input: &Input, places: &[&Found]) {
+    fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
         let found = places[0];
         let key = (found.secret.kind, found.secret.name.clone());
         let group = self.groups.entry(key).or_default();
-        if group.secrets == 0 {
-            group.first = format!("{}:{} ({})", input.name, found.line.0, place(found));
+        if group.secret_count == 0 {
+            group.first_place = format!(
+                "{}:{} ({})",
+                input.name,
+                found.line.0,
+                describe_place(found)
+            );
         }
-        group.secrets += 1;
-        if group.last != input.name {
-            group.sessions += 1;
-            group.last.clone_from(&input.name);
+        group.secret_count += 1;
+        if group.last_session != input.name {
+            group.session_count += 1;
+            group.last_session.clone_from(&input.name);
         }
     }
 
     /// Prints a row for each group, and what is kept.
-    fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_groups(&self, ui: &mut Ui) -> Result<(), Failure> {
         for ((kind, name), group) in &self.groups {
             let name = if name.is_empty() {
                 String::new()
             } else {
-                format!(" {}", visible(name))
+                format!(" {}", to_visible(name))
             };
-            let secrets = counted(group.secrets, "secret", "secrets");
-            let sessions = counted(group.sessions, "session", "sessions");
+            let secrets = format_count(group.secret_count, "secret", "secrets");
+            let sessions = format_count(group.session_count, "session", "sessions");
             ui.print(&format!(
                 "{kind}{name}: {secrets} in {sessions}, first {}\n",
-                group.first
+                group.first_place
             ))?;
         }
         ui.flush()?;
-        if self.addresses > 0 {
-            let addresses = counted(self.addresses, "e-mail address is", "e-mail addresses are");
-            ui.status(&format!("{addresses} kept"));
+        if self.address_count > 0 {
+            let addresses = format_count(
+                self.address_count,
+                "e-mail address is",
+                "e-mail addresses are",
+            );
+            ui.print_status(&format!("{addresses} kept"));
         }
-        if self.examples > 0 {
-            let examples = counted(self.examples, "example key", "example keys");
-            ui.status(&format!("{examples} kept"));
+        if self.example_count > 0 {
+            let examples = format_count(self.example_count, "example key", "example keys");
+            ui.print_status(&format!("{examples} kept"));
         }
         Ok(())
     }
 }
 
 /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
-fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, Failure> {
-    let values = args.redaction.values(input, ui)?;
-    let mut redactor = args.redaction.redactor(input, values, ui)?;
+fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, Failure> {
+    let values = args.redaction.read_values(input, ui)?;
+    let mut redactor = args.redaction.new_redactor(input, values, ui)?;
     if path == Path::new("-") {
-        return print(args, input, &mut redactor, ui);
+        return print_copy(args, input, &mut redactor, ui);
     }
 
     // Both the function that writes the copy and the one that checks it use these two.
     let redactor = RefCell::new(redactor);
-    let report = RefCell::new(Report::default());
-    let workers = ui.processors();
+    let report = RefCell::new(RedactionReport::default());
+    let workers = ui.processor_count();
     let mut write = |out: &mut dyn io::Write| {
-        let redacted = redact(
+        let redacted = redact_session(
             input.source(),
             &mut redactor.borrow_mut(),
             workers,
@@ -291,24 +306,24 @@ fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, 
         report.replace(redacted);
         Ok(())
     };
-    let mut left = Vec::new();
+    let mut left_secrets = Vec::new();
     let mut check = |copy: &dyn ReadAt| {
         let mut redactor = redactor.borrow_mut();
         let mut report = report.borrow_mut();
-        left = left_over(copy, &mut redactor, &mut report, workers)?;
-        refuse_any(!left.is_empty())
+        left_secrets = find_remaining(copy, &mut redactor, &mut report, workers)?;
+        refuse_leftovers(!left_secrets.is_empty())
     };
     let force = args.write.change.force;
     let committed = store::create_checked(path, input.file(), force, &mut write, &mut check);
     // A secret that is left is the reason for the refusal to commit.
-    none_left(&left, input)?;
+    refuse_left_over(&left_secrets, input)?;
     let committed = committed?;
     let report = report.into_inner();
 
-    ui.warn_of(&committed);
-    summarize(&report, input, true, ui);
+    ui.report_commit_warnings(&committed);
+    report_redaction(&report, input, true, ui);
     let name = path.to_string_lossy();
-    ui.print_after(&name, |ui| {
+    ui.print_after_write(&name, |ui| {
         if args.write.change.json {
             ui.print_json(&outcome_json(&name, &report))
         } else {
@@ -319,34 +334,34 @@ fn create(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, 
 }
 
 /// Writes the copy to standard output, but only if no secret that was found is left in it.
-fn print(
+fn print_copy(
     args: &Args,
     input: &Input,
     redactor: &mut Redactor,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     if args.write.change.json {
-        return Err(Failure::carries_session());
+        return Err(Failure::stdout_carries_session());
     }
-    let (copy, report) = redacted(input, redactor, ui.processors())?;
-    copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
+    let (copy, report) = redact_to_copy(input, redactor, ui.processor_count())?;
+    copy_all(&copy, &mut *ui.verbatim_stdout()).map_err(Failure::from_stdout_error)?;
     ui.flush()?;
-    summarize(&report, input, true, ui);
+    report_redaction(&report, input, true, ui);
     Ok(Exit::Done)
 }
 
 /// Returns a secret as text: its first place, and the lines of the others.
-fn line(input: &Input, places: &[&Found]) -> String {
+fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
     let found = places[0];
     let secret = &found.secret;
     let id = match &found.id {
-        Some(id) => visible(&id.to_string_lossy()),
+        Some(id) => to_visible(&id.to_string_lossy()),
         None => "-".to_owned(),
     };
     let name = if secret.name.is_empty() {
         String::new()
     } else {
-        format!(" of {}", visible(&secret.name))
+        format!(" of {}", to_visible(&secret.name))
     };
     let mut others = String::new();
     if places.len() > 1 {
@@ -355,20 +370,24 @@ fn line(input: &Input, places: &[&Found]) -> String {
             .map(|place| place.line.0.to_string())
             .collect();
         lines.dedup();
-        others = format!(" ({} places, lines {})", places.len(), first_few(lines));
+        others = format!(
+            " ({} places, lines {})",
+            places.len(),
+            join_first_few(lines)
+        );
     }
     format!(
         "{}:{}: {id} {}{name} in {}, {} bytes{others}\n",
         input.name,
         found.line.0,
         secret.placeholder,
-        place(found),
+        describe_place(found),
         secret.length
     )
 }
 
 /// Returns a secret as JSON: its first place, and all places.
-fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
+fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
     let found = places[0];
     let secret = &found.secret;
     Object::new()
@@ -387,7 +406,7 @@ fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
         .finish()
 }
 
-fn place_json(found: &Found) -> Vec<u8> {
+fn place_json(found: &FoundSecret) -> Vec<u8> {
     Object::new()
         .text_or_null("id", found.id.as_ref())
         .number("line", f64::from(found.line.0))
@@ -396,11 +415,11 @@ fn place_json(found: &Found) -> Vec<u8> {
 }
 
 /// Returns what was written as JSON.
-fn outcome_json(path: &str, report: &Report) -> Vec<u8> {
+fn outcome_json(path: &str, report: &RedactionReport) -> Vec<u8> {
     let row = Object::new()
         .str("path", path)
         .str("action", "create")
         .bool("dryRun", false)
-        .number("lines", report.lines as f64);
-    redaction::counted(row, report).finish()
+        .number("lines", report.changed_lines as f64);
+    redaction::add_counts(row, report).finish()
 }

@@ -3,20 +3,22 @@
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Clock, Exit, Failure, Glyphs, Styles, Ui, styled, visible, visible_lines,
+    Clock, Exit, Failure, Glyphs, Styles, Ui, apply_style, to_visible, to_visible_lines,
 };
-use crate::cli::pruned::with_pruned;
+use crate::cli::pruned::open_with_pruned;
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::{Look, edit_mark, print_rows, print_stored, row_options, tone_style};
+use crate::cli::rows::entry::{
+    EntryPainter, edit_mark, print_entry_lines, print_rows, row_options, tone_style,
+};
 use crate::export::cuts::Cuts;
-use crate::export::markdown::quotation;
-use crate::export::source::{Contents, Source};
-use crate::load::Options;
-use crate::ops::rows::tone;
-use crate::ops::show::{Part, parts};
-use crate::ops::tree::rows;
+use crate::export::markdown::entry_markdown;
+use crate::export::source::{Contents, ContentsReader};
+use crate::load::LoadOptions;
+use crate::ops::rows::row_tone;
+use crate::ops::show::{EntryPart, entry_parts};
+use crate::ops::tree::view_without_layout;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::reference::LEAF;
+use crate::session::reference::LEAF_REFERENCE;
 use crate::session::tree::Tree;
 use clap::ValueEnum;
 use foldhash::HashMap;
@@ -50,7 +52,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --children session.jsonl root",
     ),
 ])
-.of_conversation();
+.with_conversation_refs();
 
 /// Show entries in full.
 ///
@@ -95,41 +97,46 @@ pub enum ShowFormat {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let quotes = args.format == ShowFormat::Markdown;
-    let options = if args.children && !args.json || quotes {
+    let is_quotation = args.format == ShowFormat::Markdown;
+    let options = if args.children && !args.json || is_quotation {
         row_options(ui)
     } else {
-        Options::default()
+        LoadOptions::default()
     };
     let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
-    let entries = match chosen(args, &open) {
+    let entries = match resolve_entries(args, &open) {
         Ok(entries) => entries,
         Err(failure) => {
             // It may be an entry that was pruned.
-            let Some(whole) = with_pruned(&args.session, options, ui)? else {
+            let Some(unpruned) = open_with_pruned(&args.session, options, ui)? else {
                 return Err(failure);
             };
-            let Ok(entries) = chosen(args, &whole) else {
+            let Ok(entries) = resolve_entries(args, &unpruned) else {
                 return Err(failure);
             };
-            ui.status(&format!(
+            ui.print_status(&format!(
                 "{}: shown as before it was pruned",
                 open.input.name
             ));
-            open = whole;
+            open = unpruned;
             entries
         }
     };
     match (args.json, args.children) {
-        (true, _) => print_stored(&open, &entries, ui)?,
+        (true, _) => print_entry_lines(&open, &entries, ui)?,
         (false, true) => {
             let leaf = open.session.leaf;
-            print_rows(&rows(&open.session, leaf), &open.edits(leaf)?, &entries, ui)?;
+            print_rows(
+                &view_without_layout(&open.session, leaf),
+                &open.find_edits(leaf)?,
+                &entries,
+                ui,
+            )?;
         }
-        (false, false) if quotes => print_quotations(args, &open, &entries, ui)?,
+        (false, false) if is_quotation => print_quotations(args, &open, &entries, ui)?,
         (false, false) => {
             let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
-            print_whole(&open, &entries, &rendered, ui)?;
+            print_in_full(&open, &entries, &rendered, ui)?;
         }
     }
     Ok(Exit::Done)
@@ -144,13 +151,13 @@ fn print_quotations(
 ) -> Result<(), Failure> {
     let mut contents = Contents::new(&open.session, open.input.source(), false, open.session.leaf);
     contents.rendered = args.renderers.render(open, entries.iter().copied(), ui)?;
-    contents.cut(Cuts {
-        thinking: true,
+    contents.apply_cuts(Cuts {
+        omits_thinking: true,
         ..Cuts::default()
     });
-    let source = Source::new(&contents);
+    let source = ContentsReader::new(&contents);
     for (position, &ix) in entries.iter().enumerate() {
-        let text = open.input.read(quotation(&source, ix))?;
+        let text = open.input.map_read_error(entry_markdown(&source, ix))?;
         if position > 0 {
             ui.print("\n")?;
         }
@@ -160,14 +167,14 @@ fn print_quotations(
 }
 
 /// Returns the entries to show: those of the references, or their children with `--children`.
-fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
+fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     let mut references: Vec<&str> = args.entries.iter().map(String::as_str).collect();
     if references.is_empty() {
-        references.push(LEAF);
+        references.push(LEAF_REFERENCE);
     }
     let mut positions = Vec::new();
     for reference in &references {
-        positions.push(open.resolve_entry(reference)?);
+        positions.push(open.resolve_in_conversation(reference)?);
     }
 
     let mut entries = Vec::new();
@@ -182,28 +189,28 @@ fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
         return Ok(entries);
     }
     for (position, reference) in positions.into_iter().zip(references) {
-        let entry = open.entry_at(position, reference).map_err(|failure| {
+        let entry = open.require_entry(position, reference).map_err(|failure| {
             let hint =
                 "root is the position before the first entry; --children lists the first entries";
-            failure.hint(hint)
+            failure.with_hint(hint)
         })?;
         entries.push(entry);
     }
     Ok(entries)
 }
 
-fn print_whole(
+fn print_in_full(
     open: &OpenSession,
     entries: &[EntryIx],
     rendered: &HashMap<EntryIx, String>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let session = &open.session;
-    let reader = open.reader();
+    let reader = open.entry_reader();
     let clock = Clock::new(ui);
-    let drawing = rows(session, session.leaf);
-    let edits = open.edits(session.leaf)?;
-    let look = Look {
+    let drawing = view_without_layout(session, session.leaf);
+    let edits = open.find_edits(session.leaf)?;
+    let look = EntryPainter {
         drawing: &drawing,
         edits: &edits,
         styles: ui.styles,
@@ -212,14 +219,14 @@ fn print_whole(
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         push_heading(&look, &clock, ix, &mut out);
-        let line = open.input.read(reader.line(ix))?;
+        let line = open.input.map_read_error(reader.read_line(ix))?;
         let parts = match rendered.get(&ix) {
-            Some(markdown) => vec![Part::Body(Text::from(markdown.clone()))],
-            None => parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind),
+            Some(markdown) => vec![EntryPart::Body(Text::from(markdown.clone()))],
+            None => entry_parts(Raw::from_checked(line.trim_ascii()), session.entry(ix).kind),
         };
         let mut was_text = false;
         for part in &parts {
-            let is_text = matches!(part, Part::Body(_));
+            let is_text = matches!(part, EntryPart::Body(_));
             // An empty line separates two texts.
             if is_text && was_text {
                 out.push('\n');
@@ -233,8 +240,8 @@ fn print_whole(
 }
 
 /// Appends the heading of an entry: its id, type, time, label, line number and parent.
-fn push_heading(look: &Look, clock: &Clock, ix: EntryIx, out: &mut String) {
-    let Look {
+fn push_heading(look: &EntryPainter, clock: &Clock, ix: EntryIx, out: &mut String) {
+    let EntryPainter {
         drawing,
         edits,
         styles,
@@ -242,7 +249,7 @@ fn push_heading(look: &Look, clock: &Clock, ix: EntryIx, out: &mut String) {
     } = look;
     let session = drawing.session;
     let entry = session.entry(ix);
-    let shown = |text: &Text| visible(&text.to_string_lossy());
+    let shown = |text: &Text| to_visible(&text.to_string_lossy());
     let id = if entry.id.is_empty() {
         "(no id)".to_owned()
     } else {
@@ -256,40 +263,45 @@ fn push_heading(look: &Look, clock: &Clock, ix: EntryIx, out: &mut String) {
     let parent = session.parent_id(ix).map_or("no parent".to_owned(), |id| {
         format!("parent {}", shown(&id))
     });
-    *out += &styled(&id, styles.dim);
+    *out += &apply_style(&id, styles.dim);
     *out += &format!(
         "  {}",
-        styled(&what, tone_style(tone(entry.kind, entry.role), styles))
+        apply_style(&what, tone_style(row_tone(entry.kind, entry.role), styles))
     );
-    *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
+    *out += &apply_style(
+        &format!("  {}", clock.format_time(entry.time_ms)),
+        styles.dim,
+    );
     if let Some(label) = drawing.label(ix) {
         *out += &format!(
             "  {}",
-            styled(&format!("[{}]", shown(&label)), styles.label)
+            apply_style(&format!("[{}]", shown(&label)), styles.label)
         );
     }
     if let Some(&edited) = edits.get(&ix) {
-        *out += &format!("  {}", styled(edit_mark(edited), styles.summary));
+        *out += &format!("  {}", apply_style(edit_mark(edited), styles.summary));
     }
-    *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
+    *out += &apply_style(&format!("  line {}, {parent}", entry.line.0), styles.dim);
     out.push('\n');
 }
 
 /// Appends one part of an entry. Text is indented further than field names, and field names further
 /// than headings, so that no text can be mistaken for either.
-fn push_part(part: &Part, styles: &Styles, out: &mut String) {
-    let shown = |text: &Text| visible(&text.to_string_lossy());
+fn push_part(part: &EntryPart, styles: &Styles, out: &mut String) {
+    let shown = |text: &Text| to_visible(&text.to_string_lossy());
     match part {
-        Part::Title(title) => *out += &format!("  {}\n", styled(&shown(title), styles.dim)),
-        Part::Field(name, value) => {
+        EntryPart::Title(title) => {
+            *out += &format!("  {}\n", apply_style(&shown(title), styles.dim))
+        }
+        EntryPart::Field(name, value) => {
             *out += &format!(
                 "  {} {}\n",
-                styled(&format!("{}:", shown(name)), styles.dim),
+                apply_style(&format!("{}:", shown(name)), styles.dim),
                 shown(value)
             );
         }
-        Part::Body(text) => {
-            for line in visible_lines(&text.to_string_lossy()).lines() {
+        EntryPart::Body(text) => {
+            for line in to_visible_lines(&text.to_string_lossy()).lines() {
                 *out += if line.is_empty() { "" } else { "    " };
                 *out += line;
                 out.push('\n');

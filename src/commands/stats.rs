@@ -4,16 +4,16 @@ mod entries;
 mod groups;
 mod table;
 
-use crate::cli::given::{MOST_TEXT, read};
+use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
-use crate::cli::pruned::{pruned_of, split, warn_uncounted};
-use crate::cli::sessions::{SessionsArgs, skipped};
-use crate::load::Options;
-use crate::ops::stats::{Counted, Prices, collect, copies};
+use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
+use crate::cli::sessions::{SessionsArgs, skipped_lines_note};
+use crate::load::LoadOptions;
+use crate::ops::stats::{CountedEntry, PriceTable, collect_stats, find_copies};
 use foldhash::HashSet;
-use groups::{By, Groups};
+use groups::{GroupKey, StatsGroups};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -82,7 +82,7 @@ pub struct Args {
         value_delimiter = ',',
         hide_possible_values = true
     )]
-    pub by: Vec<By>,
+    pub by: Vec<GroupKey>,
     /// Estimate costs that are not recorded, with the prices in FILE: JSON of LiteLLM
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
@@ -94,43 +94,44 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    check_keys(&args.by)?;
-    let by_entry = args.by == [By::Entry];
-    let period = args.period.read(ui)?;
+    require_valid_keys(&args.by)?;
+    let lists_entries = args.by == [GroupKey::Entry];
+    let period = args.period.parse_period(ui)?;
     let prices = args
         .prices
         .as_deref()
-        .map(|path| prices(path, ui))
+        .map(|path| read_prices(path, ui))
         .transpose()?;
-    let mut sessions = args.sessions.find(period, ui)?;
-    let is_none = sessions.is_none;
+    let mut sessions = args.sessions.find_sessions(period, ui)?;
+    let found_none = sessions.found_none;
     let mut seen = HashSet::default();
-    let mut groups = Groups::new(args.by.clone(), ui);
-    let mut table = entries::table();
-    if !by_entry {
-        sessions.with_agents_first();
+    let mut groups = StatsGroups::new(args.by.clone(), ui);
+    let mut table = entries::new_table();
+    if !lists_entries {
+        sessions.sort_agents_first();
     }
-    let is_one = sessions.is_one;
-    let options = Options {
-        read_paths: args.by.contains(&By::File),
-        ..options(by_entry, is_one, ui)
+    let is_one = sessions.is_single;
+    let options = LoadOptions {
+        read_paths: args.by.contains(&GroupKey::File),
+        ..load_options(lists_entries, is_one, ui)
     };
     // In the table of entries, nothing is taken out.
-    let agents = if by_entry {
+    let agents = if lists_entries {
         None
     } else {
-        Some(std::mem::take(&mut sessions.agents))
+        Some(std::mem::take(&mut sessions.sub_agents))
     };
-    let is_wanted = |entry: &Counted| period.has(entry.time_ms);
-    let exit = sessions.read(
+    let is_in_period = |entry: &CountedEntry| period.contains(entry.time_ms);
+    let exit = sessions.read_all(
         ui,
         |path, input| {
-            let known = agents.as_ref().map(|agents| (path, agents));
-            let (pruned, damaged) = split(pruned_of(input));
-            let mut stats = collect(input.source(), &options, known, pruned.as_ref())
-                .map_err(|error| Failure::load(&input.name, error))?;
+            let path_and_agents = agents.as_ref().map(|agents| (path, agents));
+            let (pruned, damaged) = split_result(load_pruned(input));
+            let mut stats =
+                collect_stats(input.source(), &options, path_and_agents, pruned.as_ref())
+                    .map_err(|error| Failure::from_load_error(&input.name, error))?;
             if let Some(prices) = &prices {
-                stats.estimate(prices);
+                stats.estimate_costs(prices);
             }
             Ok((stats, input.name.clone(), damaged))
         },
@@ -139,20 +140,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 warn_uncounted(&damaged, ui);
             }
             if let Some(damaged) = stats.malformed {
-                ui.warn(&skipped(
+                ui.warn(&skipped_lines_note(
                     &name,
                     damaged,
                     ["line is not JSON", "lines are not JSON"],
                 ));
             }
-            if by_entry {
+            if lists_entries {
                 let mut billed = stats
                     .entries
                     .iter()
-                    .filter(|entry| entry.is_billed && is_wanted(entry));
+                    .filter(|entry| entry.is_billed && is_in_period(entry));
                 if args.json {
-                    return billed
-                        .try_for_each(|entry| ui.print_json(&entries::json(path, &stats, entry)));
+                    return billed.try_for_each(|entry| {
+                        ui.print_json(&entries::entry_json(path, &stats, entry))
+                    });
                 }
                 return entries::add_rows(
                     &mut table,
@@ -162,15 +164,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                     ui,
                 );
             }
-            let own = stats
+            let own_entries = stats
                 .entries
                 .iter()
-                .zip(copies(&mut seen, &stats))
+                .zip(find_copies(&mut seen, &stats))
                 .filter(|(_, copied)| !copied);
-            groups.add(
+            groups.add_session(
                 path,
                 &stats,
-                own.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)),
+                own_entries
+                    .map(|(entry, _)| entry)
+                    .filter(|entry| is_in_period(entry)),
             );
             Ok(())
         },
@@ -178,9 +182,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     table.print(ui)?;
     // Zeros could be mistaken for a result.
     let is_answer = groups.total.sessions > 0 || args.json && exit == Exit::Done;
-    if !by_entry && is_answer {
+    if !lists_entries && is_answer {
         groups.print(args.json, ui)?;
-    } else if !by_entry && !args.json && !is_none && exit == Exit::Done {
+    } else if !lists_entries && !args.json && !found_none && exit == Exit::Done {
         warn_of_nothing(args, ui);
     }
     Ok(exit)
@@ -188,39 +192,39 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Returns what to collect from each session. A single one cannot have copies of entries of
 /// another.
-fn options(by_entry: bool, is_one: bool, ui: &Ui) -> Options {
-    Options {
-        workers: if is_one { ui.processors() } else { 1 },
-        timestamps: by_entry,
-        keys: !by_entry && !is_one,
+fn load_options(lists_entries: bool, is_one: bool, ui: &Ui) -> LoadOptions {
+    LoadOptions {
+        workers: if is_one { ui.processor_count() } else { 1 },
+        timestamps: lists_entries,
+        entry_keys: !lists_entries && !is_one,
         usage: true,
         stats: true,
-        unlinked: true,
-        ..Options::default()
+        skip_links: true,
+        ..LoadOptions::default()
     }
 }
 
 /// # Errors
 /// If there are more than two keys, two equal ones, or two of which one is `entry`.
-fn check_keys(by: &[By]) -> Result<(), Failure> {
+fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     let is_valid = match by {
         [] | [_] => true,
-        [first, second] => first != second && !by.contains(&By::Entry),
+        [first, second] => first != second && !by.contains(&GroupKey::Entry),
         _ => false,
     };
     if is_valid {
         return Ok(());
     }
     Err(
-        Failure::usage("--by: give one key, or two different ones other than entry")
-            .hint("for example `--by day,model`"),
+        Failure::usage_error("--by: give one key, or two different ones other than entry")
+            .with_hint("for example `--by day,model`"),
     )
 }
 
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
-    let what = if args.by.contains(&By::File) {
+    let what = if args.by.contains(&GroupKey::File) {
         "tool calls that name a file"
-    } else if args.by.contains(&By::Tool) {
+    } else if args.by.contains(&GroupKey::Tool) {
         "tool calls"
     } else {
         "entries"
@@ -233,10 +237,12 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
     ui.warn(&format!("no {what} in these sessions{period}"));
 }
 
-fn prices(path: &Path, ui: &mut Ui) -> Result<Prices, Failure> {
-    let (name, bytes) = read(path, "a file of prices", MOST_TEXT, None, ui)?;
-    Prices::parse(&bytes).ok_or_else(|| {
-        let failure = Failure::cannot(format_args!("{name}: not a table of prices")).path(&name);
-        failure.hint("give LiteLLM's model_prices_and_context_window.json, or JSON in its format")
+fn read_prices(path: &Path, ui: &mut Ui) -> Result<PriceTable, Failure> {
+    let (name, bytes) = read_argument(path, "a file of prices", MOST_TEXT_BYTES, None, ui)?;
+    PriceTable::parse(&bytes).ok_or_else(|| {
+        let failure =
+            Failure::invalid(format_args!("{name}: not a table of prices")).with_path(&name);
+        failure
+            .with_hint("give LiteLLM's model_prices_and_context_window.json, or JSON in its format")
     })
 }

@@ -1,10 +1,10 @@
 //! `pisess summarize`: moves to another entry, summarizing the branch that is left.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{Move, MoveArgs};
+use crate::cli::navigation::{MoveArgs, PlannedMove};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::navigate::navigate;
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess summarize --prepare session.jsonl '@~4'",
     ),
 ])
-.found("nothing to summarize and no summary given, or a hook cancelled the operation");
+.with_found("nothing to summarize and no summary given, or a hook cancelled the operation");
 
 /// Move to another entry, summarizing the branch you leave.
 ///
@@ -52,9 +52,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let from = open.resolve(&args.from)?;
-    let target = open.resolve(&args.to)?;
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let from = open.resolve_position(&args.from)?;
+    let target = open.resolve_position(&args.to)?;
     let navigation = navigate(&open.session, from, target);
-    Move::summarized(&open, navigation, &args.options).summarize(args.from == "@", ui)
+    PlannedMove::with_summary(&open, navigation, &args.options)
+        .move_with_summary(args.from == "@", ui)
 }

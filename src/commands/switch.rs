@@ -1,16 +1,16 @@
 //! `pisess switch`: moves the leaf to another entry.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{Move, MoveArgs};
+use crate::cli::navigation::{MoveArgs, PlannedMove};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Ui, fitted, visible};
-use crate::cli::rows::entry::{row_options, said};
-use crate::load::Options;
-use crate::ops::label::last_of_conversation;
-use crate::ops::navigate::{Navigation, navigate, return_to};
-use crate::ops::switch::behind_marks;
-use crate::ops::tree::rows;
-use crate::session::reference::{LEAF, PREVIOUS, Position};
+use crate::cli::output::{Exit, Failure, Ui, to_visible, truncate_end};
+use crate::cli::rows::entry::{row_cell, row_options};
+use crate::load::LoadOptions;
+use crate::ops::label::last_conversation_entry;
+use crate::ops::navigate::{Navigation, navigate, navigate_back};
+use crate::ops::switch::skip_marks;
+use crate::ops::tree::view_without_layout;
+use crate::session::reference::{LEAF_REFERENCE, PREVIOUS_REFERENCE, Position};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -35,7 +35,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess switch --summarize session.jsonl '@~4'",
     ),
 ])
-.found("a hook cancelled the operation; with --prepare or --prompt: nothing to summarize");
+.with_found("a hook cancelled the operation; with --prepare or --prompt: nothing to summarize");
 
 /// Switch to another branch or entry.
 ///
@@ -68,17 +68,17 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     // Above the mark of a switch is where the session is already.
-    let target = if args.to == LEAF {
+    let target = if args.to == LEAF_REFERENCE {
         open.session.leaf
     } else {
         open.resolve_above(&args.to)?
     };
-    let navigation = navigation(&open, &args.to, target)?;
-    let place = described(&mut open, navigation.new_leaf, ui)?;
+    let navigation = plan_navigation(&open, &args.to, target)?;
+    let destination = describe_position(&mut open, navigation.new_leaf, ui)?;
     let MoveArgs { summary, write, .. } = &args.options;
-    let wants_summary = args.summarize || summary.is_asked_for();
+    let wants_summary = args.summarize || summary.wants_summary();
     let is_only_shown =
         summary.prepare || summary.prompt || write.change.dry_run || write.change.json;
     // With the session on standard output, standard error has the id.
@@ -86,51 +86,56 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .output
         .as_deref()
         .map_or(open.input.file().is_none(), |path| path == Path::new("-"));
-    let step = Move {
+    let step = PlannedMove {
         open: &open,
         navigation,
         options: args.options.clone(),
         wants_summary,
     };
-    let exit = step.go(ui)?;
+    let exit = step.execute(ui)?;
     if exit == Exit::Done && !is_only_shown && !to_stdout {
-        ui.status(&format!("now at {place}"));
+        ui.print_status(&format!("now at {destination}"));
     }
     Ok(exit)
 }
 
 /// Plans the move to `target`, which `reference` refers to. The leaf itself stays the leaf, even if
 /// it is a user message: in pi, too, selecting the current leaf does nothing.
-fn navigation(
+fn plan_navigation(
     open: &OpenSession,
     reference: &str,
     target: Position,
 ) -> Result<Navigation, Failure> {
     let leaf = open.session.leaf;
-    let place = open.input.read(behind_marks(&open.reader(), leaf))?;
-    let is_leaf = target == leaf || target == place;
+    let conversation_end = open
+        .input
+        .map_read_error(skip_marks(&open.entry_reader(), leaf))?;
+    let is_leaf = target == leaf || target == conversation_end;
 
-    if is_leaf || reference == PREVIOUS {
-        Ok(return_to(&open.session, leaf, target))
+    if is_leaf || reference == PREVIOUS_REFERENCE {
+        Ok(navigate_back(&open.session, leaf, target))
     } else {
         Ok(navigate(&open.session, leaf, target))
     }
 }
 
 /// The maximum width of the text of an entry in a message.
-const SHOWN: usize = 60;
+const MAX_TEXT_WIDTH: usize = 60;
 
 /// Returns the id and the text of the entry of the conversation at a position, or the one above it.
-fn described(open: &mut OpenSession, place: Position, ui: &Ui) -> Result<String, Failure> {
-    let Some(ix) = last_of_conversation(&open.session, place) else {
+fn describe_position(open: &mut OpenSession, place: Position, ui: &Ui) -> Result<String, Failure> {
+    let Some(ix) = last_conversation_entry(&open.session, place) else {
         return Ok("root".to_owned());
     };
     open.add_rows(&[ix], row_options(ui))?;
-    let row = said(&rows(&open.session, place).row(ix), &ui.styles);
+    let row = row_cell(
+        &view_without_layout(&open.session, place).row(ix),
+        &ui.styles,
+    );
     let text: String = row.into_iter().map(|(text, _)| text).collect();
     Ok(format!(
         "{}  {}",
-        visible(&open.session.id(ix).to_string_lossy()),
-        fitted(&text, SHOWN, "…")
+        to_visible(&open.session.id(ix).to_string_lossy()),
+        truncate_end(&text, MAX_TEXT_WIDTH, "…")
     ))
 }

@@ -2,25 +2,25 @@
 
 mod painter;
 
-use crate::cli::follow::{Changed, FollowedSession, watch};
+use crate::cli::follow::{ChangedFiles, FollowedSession, watch_files};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
-use crate::cli::pruned::{self, requests};
+use crate::cli::pruned::{self, requests_with_pruned};
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::{Look, row_options_of};
-use crate::load::Options;
-use crate::ops::tree::{Drawing, Filter, draw, live};
-use crate::ops::undo::undone;
+use crate::cli::rows::entry::{EntryPainter, row_options_for};
+use crate::load::LoadOptions;
+use crate::ops::tree::{Filter, TreeView, build_live_view, build_view};
+use crate::ops::undo::find_undone;
 use crate::session::RequestScope;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
-use crate::session::search::Words;
+use crate::session::search::SearchWords;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
 use foldhash::HashMap;
-use painter::{Painter, RowArgs};
+use painter::{RowArgs, TreePainter};
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
 ])
-.found("--search matched nothing");
+.with_found("--search matched nothing");
 
 /// Draw the conversation as a tree.
 ///
@@ -66,9 +66,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
 /// results are folded into one row, which has the id of the last. Entries that failed, or were
 /// aborted, edited or omitted, are flagged; what `undo` took back, such as a compaction, ends with
-/// `(undone)`, and a message that the agent does not show with `(hidden)`. How many entries were pruned from the session is printed above the first row. On a
-/// terminal, the session's project, size and cost are printed above the tree, and if the pager is
-/// less, it opens at the leaf.
+/// `(undone)`, and a message that the agent does not show with `(hidden)`. How many entries were
+/// pruned from the session is printed above the first row. On a terminal, the session's project,
+/// size and cost are printed above the tree, and if the pager is less, it opens at the leaf.
 ///
 /// With --follow, entries are printed as other programs write them, each in a row of its own, until
 /// Ctrl-C: also labels, and what moves the leaf to another branch. The row of an entry that
@@ -120,7 +120,7 @@ pub struct Args {
 }
 
 impl Args {
-    fn folds(&self) -> bool {
+    fn folds_results(&self) -> bool {
         // Searches and `--filter all` show every row.
         !self.unfold && self.filter != Filter::All && self.search.trim().is_empty()
     }
@@ -128,59 +128,68 @@ impl Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
-        ui.unpage();
+        ui.disable_pager();
     }
     let open = OpenSession::open(&args.session, load_options(args, ui), ui)?;
-    let leaf = open.resolve(args.at.as_ref().unwrap_or(&args.leaf))?;
+    let leaf = open.resolve_position(args.at.as_ref().unwrap_or(&args.leaf))?;
     if args.follow {
-        follow(args, FollowedSession::of(open)?, ui)
+        follow_session(args, FollowedSession::from_open(open)?, ui)
     } else {
-        print_all(args, &open, leaf, ui)
+        print_tree(args, &open, leaf, ui)
     }
 }
 
 /// Prints the tree that is there now.
-fn print_all(
+fn print_tree(
     args: &Args,
     open: &OpenSession,
     leaf: Position,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let drawing = draw(&open.session, leaf, args.filter, &args.search);
-    let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
+    let drawing = build_view(&open.session, leaf, args.filter, &args.search);
+    let finds_nothing = drawing.tree_rows.is_empty() && !args.search.trim().is_empty();
     let usage = if ui.stdout_is_terminal() {
-        Some(whole_usage(open))
+        Some(usage_with_pruned(open))
     } else {
         None
     };
-    print(args, open, drawing, usage, ui)?;
-    Ok(if found_none { Exit::Found } else { Exit::Done })
+    print_drawing(args, open, drawing, usage, ui)?;
+    Ok(if finds_nothing {
+        Exit::Found
+    } else {
+        Exit::Done
+    })
 }
 
 /// Prints what is there and what is written from then on. Ends only with a failure, of which one is
 /// that nobody reads the output.
-fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
-    print_all(args, &followed.open, followed.open.session.leaf, ui)?;
-    let mut wait = watch(std::slice::from_ref(&followed.path));
-    let mut changed = Changed::default();
+fn follow_session(
+    args: &Args,
+    mut followed: FollowedSession,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    print_tree(args, &followed.open, followed.open.session.leaf, ui)?;
+    let mut wait = watch_files(std::slice::from_ref(&followed.path));
+    let mut changed = ChangedFiles::default();
     // Changes are reported of what a link leads to, and only of sessions by their extension.
     let is_reported =
         !followed.path.is_symlink() && followed.path.extension().is_some_and(|end| end == "jsonl");
     loop {
-        if !is_reported || changed.has(&followed.path) {
+        if !is_reported || changed.may_include(&followed.path) {
             let entries = followed.new_entries(ui);
-            let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
-            print(args, &followed.open, drawing, None, ui)?;
+            let drawing =
+                build_live_view(&followed.open.session, &entries, args.filter, &args.search);
+            print_drawing(args, &followed.open, drawing, None, ui)?;
         }
         changed = wait(ui)?;
     }
 }
 
 /// Prints the rows of a drawing, below a heading if the usage for it is given.
-fn print(
+fn print_drawing(
     args: &Args,
     open: &OpenSession,
-    mut drawing: Drawing,
+    mut drawing: TreeView,
     usage: Option<UsageSums>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
@@ -188,22 +197,24 @@ fn print(
     // New entries are all printed, however far from the leaf.
     let around = if is_live { None } else { args.around };
     if args.json {
-        let entries = drawing.places.iter().map(|place| place.entry);
-        let shown = drawing.around(entries, around);
-        for place in &drawing.places[shown] {
+        let entries = drawing.tree_rows.iter().map(|place| place.entry);
+        let shown_rows = drawing.rows_around_leaf(entries, around);
+        for place in &drawing.tree_rows[shown_rows] {
             ui.print_json(&json_row(&open.session, &drawing, place))?;
         }
         return Ok(());
     }
 
-    let drawn = drawing.places.iter().map(|place| place.entry);
-    drawing.rendered = args.renderers.rows(open, drawn, ui)?;
+    let drawn_entries = drawing.tree_rows.iter().map(|place| place.entry);
+    drawing.rendered = args.renderers.render_rows(open, drawn_entries, ui)?;
     let mut edits = HashMap::default();
     let mut pruned_entries = 0;
     if !is_live {
-        drawing.undone = open.input.read(undone(&open.session, &open.reader()))?;
-        edits = open.edits(drawing.leaf)?;
-        for operation in &pruned::pruned(open) {
+        drawing.undone = open
+            .input
+            .map_read_error(find_undone(&open.session, &open.entry_reader()))?;
+        edits = open.find_edits(drawing.leaf)?;
+        for operation in &pruned::list_pruned(open) {
             pruned_entries += operation.entries;
         }
     }
@@ -213,33 +224,33 @@ fn print(
     } else {
         Glyphs::UNICODE
     };
-    let look = Look {
+    let look = EntryPainter {
         drawing: &drawing,
         edits: &edits,
         styles: ui.styles,
         glyphs,
     };
     let rows = RowArgs {
-        folds_tools: args.folds() && !is_live,
+        folds_tools: args.folds_results() && !is_live,
         shows_ids: !args.no_ids,
         clock: args.times.then(|| Clock::new(ui)),
     };
-    let painter = Painter::new(look, rows, ui)?;
-    painter.paint(usage, around, pruned_entries, ui)
+    let painter = TreePainter::new(look, rows, ui)?;
+    painter.print_tree(usage, around, pruned_entries, ui)
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.
-fn whole_usage(open: &OpenSession) -> UsageSums {
-    match requests(open, RequestScope::AllBranches) {
+fn usage_with_pruned(open: &OpenSession) -> UsageSums {
+    match requests_with_pruned(open, RequestScope::AllBranches) {
         Some(requests) => requests.iter().map(|(_, usage)| usage).collect(),
-        None => open.session.usage(),
+        None => open.session.total_usage(),
     }
 }
 
 /// What is loaded of the session: texts of rows, and what the search and the heading need.
-fn load_options(args: &Args, ui: &Ui) -> Options {
-    let mut options = row_options_of(args.json, ui);
-    options.search = Words::new(&args.search);
+fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
+    let mut options = row_options_for(args.json, ui);
+    options.search = SearchWords::new(&args.search);
     if let Some(rows) = &mut options.rows {
         rows.searchable = !options.search.is_empty();
     }
@@ -249,7 +260,7 @@ fn load_options(args: &Args, ui: &Ui) -> Options {
     options
 }
 
-fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
+fn json_row(session: &Session, drawing: &TreeView, place: &TreeRow) -> Vec<u8> {
     let ix = place.entry;
     let entry = session.entry(ix);
     let id = if entry.id.is_empty() {
@@ -268,22 +279,22 @@ fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
         .text_or_null("label", drawing.label(ix).as_ref())
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
-        .text("text", &drawing.text(ix));
-    if let Some(labelled) = drawing.labelled(ix) {
+        .text("text", &drawing.row_text(ix));
+    if let Some(labelled) = drawing.label_target(ix) {
         row = row.text("targetId", &labelled);
     }
     if drawing.is_live() {
-        row = row.bool("branched", drawing.turn(ix).is_some());
+        row = row.bool("branched", drawing.leaf_moved_to(ix).is_some());
     }
     if !drawing.words.is_empty() {
-        row = row.json("match", &hit_json(drawing, ix));
+        row = row.json("match", &match_json(drawing, ix));
     }
     row.finish()
 }
 
 /// Returns the position of the words; `null` if only the agent's own search matches the row.
-fn hit_json(drawing: &Drawing, ix: EntryIx) -> Vec<u8> {
-    let Some(hit) = drawing.hit(ix) else {
+fn match_json(drawing: &TreeView, ix: EntryIx) -> Vec<u8> {
+    let Some(hit) = drawing.find_hit(ix) else {
         return b"null".to_vec();
     };
     Object::new()

@@ -1,14 +1,14 @@
 //! `pisess undo`: takes back the last operation.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::{OpenSession, explained};
+use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::Refusal;
 use crate::ops::prune::pruned_file;
-use crate::ops::switch::moved;
-use crate::ops::undo::{back_to, last_operation, undo};
+use crate::ops::switch::read_move;
+use crate::ops::undo::{last_operation, leaf_before_operation, undo};
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::reference::Position;
 use pisess_json::Raw;
@@ -28,7 +28,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess switch session.jsonl root && pisess undo session.jsonl",
     ),
 ])
-.found("there is nothing to undo, or the last entry is a reply or a tool result");
+.with_found("there is nothing to undo, or the last entry is a reply or a tool result");
 
 /// Undo the last operation, by appending.
 ///
@@ -58,23 +58,30 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let mut undid = String::new();
-    let exit = open.change(&args.write, ui, |now, fresh| {
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let mut undone_operation = String::new();
+    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
         if !args.write.change.force {
-            not_rewritten(now)?;
+            refuse_rewritten(locked_open)?;
         }
-        let reader = now.reader();
+        let reader = locked_open.entry_reader();
         let entries = last_operation(&reader).map_err(|refusal| match refusal {
-            Refusal::Unreadable(error) => now.input.unreadable(error),
-            impossible => explained(&impossible, |what| now.input.no(what)),
+            Refusal::Unreadable(error) => locked_open.input.read_failure(error),
+            impossible => {
+                failure_with_hint(&impossible, |what| locked_open.input.negative_answer(what))
+            }
         })?;
-        let back_to = now.input.read(back_to(&reader, &entries))?;
-        now.new_parent(back_to.unwrap_or(now.session.leaf))?;
-        undid = now.input.read(described(now, &entries, back_to))?;
-        Ok(now
+        let back_to = locked_open
             .input
-            .read(undo(&reader, &entries, back_to, fresh))?
+            .map_read_error(leaf_before_operation(&reader, &entries))?;
+        locked_open.new_parent_id(back_to.unwrap_or(locked_open.session.leaf))?;
+        undone_operation =
+            locked_open
+                .input
+                .map_read_error(describe_operation(locked_open, &entries, back_to))?;
+        Ok(locked_open
+            .input
+            .map_read_error(undo(&reader, &entries, back_to, fresh))?
             .into())
     })?;
     let verb = if args.write.change.dry_run {
@@ -82,17 +89,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         "undid"
     };
-    ui.status(&format!("{verb} {undid}"));
+    ui.print_status(&format!("{verb} {undone_operation}"));
     Ok(exit)
 }
 
 /// Fails if the session was rewritten after its last entry was appended, according to the files
 /// beside it.
-fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
+fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
     let Some(path) = open.input.file().map(SessionFile::path) else {
         return Ok(());
     };
-    let last = open
+    let last_entry_ms = open
         .session
         .entries
         .iter()
@@ -100,7 +107,7 @@ fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
         .max()
         .unwrap_or(Entry::NO_TIME);
     // A mark that `prune` added may be of the same millisecond.
-    let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last);
+    let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
     let name = &open.input.name;
     let (operation, hint) = if is_newer(&pruned_file(path)) {
         ("prune", format!("`pisess prune --restore {name}`"))
@@ -116,21 +123,21 @@ fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
     let what = format!("the last operation was `{operation}`, which rewrote the file");
     Err(open
         .input
-        .no(what)
-        .hint(format!("{hint}; --force undoes what was appended before")))
+        .negative_answer(what)
+        .with_hint(format!("{hint}; --force undoes what was appended before")))
 }
 
-const DESCRIBED: usize = 3;
+const MAX_DESCRIBED: usize = 3;
 
 /// Returns what was undone, and where the leaf is.
-fn described(
+fn describe_operation(
     open: &OpenSession,
     entries: &[EntryIx],
     back_to: Option<Position>,
 ) -> io::Result<String> {
     let session = &open.session;
-    let mut what = match *entries {
-        [first, .., last] if entries.len() > DESCRIBED => {
+    let mut description = match *entries {
+        [first, .., last] if entries.len() > MAX_DESCRIBED => {
             format!(
                 "{} entries, {} to {}",
                 entries.len(),
@@ -140,24 +147,24 @@ fn described(
         }
         _ => entries
             .iter()
-            .map(|&ix| describe(open, ix))
+            .map(|&ix| describe_entry(open, ix))
             .collect::<io::Result<Vec<_>>>()?
             .join(", "),
     };
     match back_to {
-        Some(Some(leaf)) => what += &format!("; back to {}", session.id(leaf)),
-        Some(None) => what += "; back to root",
+        Some(Some(leaf)) => description += &format!("; back to {}", session.id(leaf)),
+        Some(None) => description += "; back to root",
         None => {}
     }
-    Ok(what)
+    Ok(description)
 }
 
 /// Describes an entry that is taken back.
-fn describe(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
+fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let session = &open.session;
-    let reader = open.reader();
-    let line = reader.line(ix)?;
-    let entry = Raw::checked(line.trim_ascii());
+    let reader = open.entry_reader();
+    let line = reader.read_line(ix)?;
+    let entry = Raw::from_checked(line.trim_ascii());
     let text = |key: &str| entry.get_text(key).unwrap_or_default();
     Ok(match session.entry(ix).kind {
         Kind::Label => {
@@ -169,7 +176,7 @@ fn describe(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
             describe_name("name", &name.unwrap_or_default())
         }
         Kind::ContextEdit => format!("the edit of {}", text("targetId")),
-        Kind::Custom if moved(&reader, ix)?.is_some() => {
+        Kind::Custom if read_move(&reader, ix)?.is_some() => {
             let to = entry.get("data").and_then(|data| data.get_text("to"));
             format!("the switch to {}", to.unwrap_or_else(|| Text::from("root")))
         }

@@ -5,7 +5,7 @@ use crate::sandbox::{Sandbox, fixture, hazards};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
-use pisess::format::{age, counted, dollars, tokens, visible};
+use pisess::format::{format_age, format_count, format_dollars, format_tokens, to_visible};
 use pisess::session::entry::Kind;
 use pisess_json::time::{iso_string, parse_js_date};
 use serde_json::{Value, json};
@@ -140,16 +140,16 @@ pub fn agree(s: &Sandbox, what: &str) {
         .done()
         .text();
     let heading = tree.lines().next().unwrap_or_default();
-    let used = (total > 0.0).then(|| format!("{} tokens", tokens(total)));
-    let paid = (cost > 0.0).then(|| dollars(cost));
-    let mut wanted = vec![counted(entries, "entry", "entries")];
+    let used = (total > 0.0).then(|| format!("{} tokens", format_tokens(total)));
+    let paid = (cost > 0.0).then(|| format_dollars(cost));
+    let mut wanted = vec![format_count(entries, "entry", "entries")];
     wanted.extend(used.into_iter().chain(paid));
     assert!(
         heading.ends_with(&wanted.join(" · ")),
         "{what}: {heading} should end with {wanted:?}"
     );
     match name {
-        Some(name) => assert!(heading.starts_with(&visible(name)), "{what}: {heading}"),
+        Some(name) => assert!(heading.starts_with(&to_visible(name)), "{what}: {heading}"),
         None => assert!(
             heading.split(" · ").count() <= wanted.len() + 1,
             "{what}: {heading}"
@@ -163,12 +163,15 @@ pub fn agree(s: &Sandbox, what: &str) {
     assert!(
         row.trim_start_matches('*')
             .trim()
-            .starts_with(&age(NOW, modified)),
+            .starts_with(&format_age(NOW, modified)),
         "{what}: {row}"
     );
-    assert!(cost <= 0.0 || row.contains(&dollars(cost)), "{what}: {row}");
     assert!(
-        row.contains(&visible(name.unwrap_or_default().trim())),
+        cost <= 0.0 || row.contains(&format_dollars(cost)),
+        "{what}: {row}"
+    );
+    assert!(
+        row.contains(&to_visible(name.unwrap_or_default().trim())),
         "{what}: {row}"
     );
 
@@ -277,11 +280,11 @@ pub fn agree(s: &Sandbox, what: &str) {
         let heading = run(s, "show ./s.jsonl @~0");
         let heading = heading.lines().next().unwrap();
         assert!(
-            heading.contains(&visible(id)) || id.is_empty(),
+            heading.contains(&to_visible(id)) || id.is_empty(),
             "{what}: {heading}"
         );
         assert!(
-            label.is_none_or(|label| heading.contains(&visible(&format!("[{label}]")))),
+            label.is_none_or(|label| heading.contains(&to_visible(&format!("[{label}]")))),
             "{what}: {heading}"
         );
     }
@@ -305,9 +308,9 @@ pub fn agree(s: &Sandbox, what: &str) {
             .and_then(|time| parse_js_date(time.as_bytes()));
         let (id, age) = (
             branch["id"].as_str().unwrap_or_default(),
-            age(NOW, time.unwrap_or(i64::MIN)),
+            format_age(NOW, time.unwrap_or(i64::MIN)),
         );
-        let is_row = |row: &str| row.contains(&visible(id)) && row.contains(&age);
+        let is_row = |row: &str| row.contains(&to_visible(id)) && row.contains(&age);
         assert!(table.lines().any(is_row), "{what}: {branch} in {table}");
     }
 
@@ -373,7 +376,7 @@ pub fn agree(s: &Sandbox, what: &str) {
             if newest.is_some() || !extent.starts_with("0 ") {
                 assert_eq!(
                     shown,
-                    newest.map(|newest| age(NOW, newest)),
+                    newest.map(|newest| format_age(NOW, newest)),
                     "{what}: {line} in\n{tree}\n{table}"
                 );
             }
@@ -420,7 +423,7 @@ fn archive_agrees(s: &Sandbox, what: &str) {
 /// Returns a text as a page shows it: there, a carriage return ends a line.
 fn visible_in_page(text: &str) -> String {
     let mut shown = String::new();
-    pisess::format::push_shown(&mut shown, text);
+    pisess::format::push_visible_lines(&mut shown, text);
     shown
 }
 
@@ -504,7 +507,7 @@ fn the_name_is_the_one_that_the_agent_shows() {
         );
         // By name, a session is found without reading all of it.
         let found = pisess::load::peek::head(&s.bytes("s.jsonl")).unwrap();
-        let found = pisess::load::peek::name(&found, &s.bytes("s.jsonl")).unwrap();
+        let found = pisess::load::peek::read_name(&found, &s.bytes("s.jsonl")).unwrap();
         assert_eq!(
             found.map(|name| name.to_string()).as_deref(),
             wanted,

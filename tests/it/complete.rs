@@ -77,7 +77,7 @@ fn read(name: &str) -> String {
 }
 
 fn verbs() -> Vec<Command> {
-    let mut command = pisess::command();
+    let mut command = pisess::build_cli();
     command.build();
     command
         .get_subcommands()
@@ -160,9 +160,9 @@ fn places(verb: &str, missing: &mut Missing) {
 /// What the tests of all commands do not run: the tests of the command are named, or `-o` is
 /// missing.
 fn forms(verb: &str, missing: &mut Missing) {
-    let writes = pisess::command()
+    let writes = pisess::build_cli()
         .find_subcommand(verb)
-        .is_some_and(pisess::guide::writes);
+        .is_some_and(pisess::guide::writes_files);
     if writes
         && forms_of(&MAKES, verb).is_empty()
         && !["archive", "import", "relocate"].contains(&verb)

@@ -2,9 +2,9 @@
 
 use crate::sandbox::{Sandbox, fixture, hazards};
 use insta::assert_snapshot;
-use pisess::agents::convert::{self, KEPT};
+use pisess::agents::convert::{self, KEPT_ENTRY_TYPE};
 use pisess::json::Raw;
-use pisess::load::{Options, load};
+use pisess::load::{LoadOptions, load};
 use pisess::session::dialect::Dialect;
 use pisess::session::entry::Kind;
 
@@ -24,7 +24,7 @@ fn sessions() -> Vec<(String, &'static str)> {
     let all = names.into_iter().map(str::to_owned).chain(hazards);
     all.filter_map(|name| {
         let name = format!("{name}.jsonl");
-        let session = load(&fixture(&name), &Options::default()).ok()?;
+        let session = load(&fixture(&name), &LoadOptions::default()).ok()?;
         let agent = if session.dialect == Dialect::OhMyPi {
             "omp"
         } else {
@@ -379,8 +379,11 @@ fn a_native_snapshot_keeps_what_it_does_not_cover() {
 
 /// Returns the type of an entry, or that of the custom entry that keeps it.
 fn type_of(entry: Raw) -> String {
-    if entry.get("customType").is_some_and(|kind| kind.is(KEPT)) {
-        return KEPT.to_owned();
+    if entry
+        .get("customType")
+        .is_some_and(|kind| kind.is(KEPT_ENTRY_TYPE))
+    {
+        return KEPT_ENTRY_TYPE.to_owned();
     }
     entry.get_text("type").unwrap().to_string()
 }
@@ -390,7 +393,7 @@ fn type_of(entry: Raw) -> String {
 #[test]
 fn each_sample_comes_back_as_it_was() {
     let for_oh_my_pi = [
-        ("system", KEPT),
+        ("system", KEPT_ENTRY_TYPE),
         ("session_info", "title_change"),
         ("usage", "model_usage"),
     ];
@@ -413,14 +416,14 @@ fn each_sample_comes_back_as_it_was() {
     ] {
         let text = String::from_utf8(fixture(file)).unwrap();
         for line in text.lines() {
-            let entry = Raw::checked(line.as_bytes());
+            let entry = Raw::from_checked(line.as_bytes());
             if entry.get("parentId").is_none() {
                 continue;
             }
             let there = convert::convert_entry(line.as_bytes(), to, None);
             for key in ["id", "parentId", "timestamp"] {
                 let value = |entry: Raw| entry.get(key).map(|value| value.bytes().to_vec());
-                assert_eq!(value(Raw::checked(&there)), value(entry), "{line}");
+                assert_eq!(value(Raw::from_checked(&there)), value(entry), "{line}");
             }
             let back = convert::convert_entry(&there, from, None);
             assert_eq!(String::from_utf8_lossy(&back), line);
@@ -434,9 +437,13 @@ fn each_sample_comes_back_as_it_was() {
                 .iter()
                 .find(|(own, _)| name == *own)
                 .map(|(_, there)| *there);
-            let is_kept = Kind::named(own_type.as_bytes()).schema().fields.writer() == Some(from);
-            let wanted = other.unwrap_or(if is_kept { KEPT } else { &own_type });
-            assert_eq!(type_of(Raw::checked(&there)), wanted, "{line}");
+            let is_kept = Kind::named(own_type.as_bytes())
+                .schema()
+                .fields
+                .only_writer()
+                == Some(from);
+            let wanted = other.unwrap_or(if is_kept { KEPT_ENTRY_TYPE } else { &own_type });
+            assert_eq!(type_of(Raw::from_checked(&there)), wanted, "{line}");
         }
     }
 }

@@ -292,13 +292,13 @@ fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
 /// The tables of the README that are made from the command line: their headings, and their rows.
 fn tables() -> [(&'static str, String); 3] {
     let links = |group: &'static str| {
-        let verbs = pisess::groups().filter(move |(of, _)| *of == group);
+        let verbs = pisess::command_groups().filter(move |(of, _)| *of == group);
         verbs
             .map(|(_, verb)| format!("[{verb}](man/pisess-{verb}.1)"))
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let mut groups: Vec<_> = pisess::groups().map(|(group, _)| group).collect();
+    let mut groups: Vec<_> = pisess::command_groups().map(|(group, _)| group).collect();
     groups.dedup();
     let commands = groups
         .iter()
@@ -393,7 +393,7 @@ fn output(command: &str, desk: &Desk) -> String {
 fn examples_of_the_help_work() {
     let mut wrong = String::new();
     let desk = Desk::stores();
-    for (verb, guide) in pisess::guides() {
+    for (verb, guide) in pisess::command_guides() {
         let pasted = examples_in_help(verb, &desk);
         assert_eq!(pasted.len(), guide.examples.len(), "{verb}: {pasted:#?}");
         for (pasted, example) in pasted.iter().zip(guide.examples) {

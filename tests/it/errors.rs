@@ -62,7 +62,7 @@ fn a_missing_session_may_be_all() {
         );
     }
     // What a hint names changes nothing.
-    let command = pisess::command();
+    let command = pisess::build_cli();
     for verb in command.get_subcommands().map(clap::Command::get_name) {
         for line in [
             verb.to_owned(),
@@ -687,7 +687,7 @@ fn an_ambiguous_label_lists_its_entries() {
 #[test]
 fn usage_errors_are_json_with_json() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    for (verb, _) in pisess::guides() {
+    for (verb, _) in pisess::command_guides() {
         let line = format!("{verb} ./two-branches.jsonl --no-such-option --json");
         let done = s.unchanged(&line);
         assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");

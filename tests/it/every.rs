@@ -5,7 +5,7 @@
 //! ./new`. The tables have what follows from no definition.
 
 use clap::{Arg, Command};
-use pisess::guide::writes;
+use pisess::guide::writes_files;
 use std::sync::LazyLock;
 
 /// Forms that change nothing.
@@ -15,7 +15,7 @@ pub static READS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let (writing, reading): (Vec<_>, Vec<_>) = verbs()
         .into_iter()
         .filter(|verb| !is_searching(verb))
-        .partition(writes);
+        .partition(writes_files);
     // The first form of each command reads as much as its others.
     let mut forms: Vec<_> = reading.iter().flat_map(derived).map(kept).collect();
     forms.extend(READING);
@@ -27,7 +27,10 @@ pub static READS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 pub static CHANGES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let is_change = |verb: &&Command| !ELSEWHERE.iter().any(|(name, _)| *name == verb.get_name());
     let verbs = verbs();
-    let changing = verbs.iter().filter(|verb| writes(verb)).filter(is_change);
+    let changing = verbs
+        .iter()
+        .filter(|verb| writes_files(verb))
+        .filter(is_change);
     changing
         .flat_map(writing)
         .map(kept)
@@ -40,7 +43,7 @@ pub static MAKES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let verbs = verbs();
     let making = verbs
         .iter()
-        .filter(|verb| writes(verb) && has(verb, "output"));
+        .filter(|verb| writes_files(verb) && has(verb, "output"));
     // The original stays as it is, without a copy.
     let made = |form: String| match form.replace(" --backup", "") {
         form if form.contains(" -o ") => kept(form),
@@ -208,7 +211,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
 
 /// Returns the commands that read a session.
 fn verbs() -> Vec<Command> {
-    let mut command = pisess::command();
+    let mut command = pisess::build_cli();
     command.build();
     let verbs = command
         .get_subcommands()
@@ -221,7 +224,7 @@ fn verbs() -> Vec<Command> {
 
 /// Returns the forms that change nothing and follow from the definition of a command.
 fn derived(verb: &Command) -> Vec<String> {
-    let bases: Vec<_> = if writes(verb) {
+    let bases: Vec<_> = if writes_files(verb) {
         writing(verb)
             .iter()
             .map(|form| form.replace(" -o ./new", "") + " -n")

@@ -6,9 +6,9 @@ use crate::sandbox::{Sandbox, fixture};
 use base64::Engine;
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
-use pisess::export::verify::{Rendition, left_over};
-use pisess::format::AGES;
-use pisess::redact::values::Value;
+use pisess::export::verify::{Rendition, find_leaked_values};
+use pisess::format::AGE_UNITS;
+use pisess::redact::values::SecretValue;
 use std::io::Read;
 
 /// Returns all that a page contains in compressed pieces.
@@ -55,7 +55,7 @@ fn a_page_has_the_units_of_other_commands() {
     let s = Sandbox::with(&["tour.jsonl"]);
     s.run("export ./tour.jsonl");
     let page = s.text("tour.html");
-    let units = AGES
+    let units = AGE_UNITS
         .map(|(unit, seconds)| format!("[\"{unit}\", {seconds}]"))
         .join(", ");
     assert!(
@@ -489,7 +489,7 @@ fn a_redacted_export_holds_none_of_three_hundred_secrets() {
     let secrets: Vec<String> = (0..320).map(secret).collect();
     let values: Vec<_> = secrets
         .iter()
-        .map(|secret| Value {
+        .map(|secret| SecretValue {
             kind: "x",
             bytes: secret.clone().into_bytes(),
         })
@@ -497,7 +497,11 @@ fn a_redacted_export_holds_none_of_three_hundred_secrets() {
     let s = Sandbox::new();
     s.put("s.jsonl", planted(&secrets));
     for (format, option, name) in FORMS {
-        let left = |file: &str| left_over(format, &s.bytes(file), &values).unwrap().len();
+        let left = |file: &str| {
+            find_leaked_values(format, &s.bytes(file), &values)
+                .unwrap()
+                .len()
+        };
         s.pisess(&format!("export -q ./s.jsonl {option} -o ./as-it-is"))
             .done();
         assert!(

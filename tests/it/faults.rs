@@ -1,8 +1,9 @@
-//! Every form that writes, with a system call that fails: nothing is lost, and nothing is left behind.
+//! Every form that writes, with a system call that fails: nothing is lost, and nothing is left
+//! behind.
 //!
 //! A run whose N-th `open`, `stat`, `rename`, … fails ends in one of three ways: as if nothing had
-//! happened, with exit 2 or 3 and no change, or with exit 4 and the whole change. `cargo test` tries
-//! some, `tests/large` each.
+//! happened, with exit 2 or 3 and no change, or with exit 4 and the whole change. `cargo test`
+//! tries some, `tests/large` each.
 
 #[path = "faults/calls.rs"]
 mod calls;

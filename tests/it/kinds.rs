@@ -5,8 +5,8 @@ use crate::complete::Missing;
 use crate::every::{self, READS};
 use crate::sandbox::{Sandbox, fixture};
 use pisess::session::dialect::Dialect;
-use pisess::session::entry::{Kind, Role, Sort};
-use pisess::session::schema::{Fields, Needed};
+use pisess::session::entry::{Kind, KindClass, Role};
+use pisess::session::schema::{Fields, Requirement};
 use serde_json::Value;
 use std::fs;
 
@@ -59,7 +59,7 @@ fn samples(missing: &mut Missing) {
         let entries = entries(file);
         let kinds = Kind::NAMED
             .iter()
-            .filter(|kind| kind.schema().fields.of(dialect).is_some());
+            .filter(|kind| kind.schema().fields.for_agent(dialect).is_some());
         for name in kinds.filter_map(|kind| kind.name()) {
             if !entries.iter().any(|entry| type_of(entry) == name) {
                 missing.push(
@@ -70,7 +70,7 @@ fn samples(missing: &mut Missing) {
             }
         }
         let roles = Role::NAMED.iter().filter(|role| role.schema().is_stored);
-        let roles = roles.filter(|role| role.schema().fields.of(dialect).is_some());
+        let roles = roles.filter(|role| role.schema().fields.for_agent(dialect).is_some());
         for name in roles.filter_map(|role| role.name()) {
             if !entries.iter().any(|entry| entry["message"]["role"] == name) {
                 missing.push(
@@ -99,7 +99,7 @@ fn is_written(name: &str) -> bool {
     let fields = &Kind::named(name.as_bytes()).schema().fields;
     Dialect::ALL
         .into_iter()
-        .any(|dialect| fields.of(dialect).is_some())
+        .any(|dialect| fields.for_agent(dialect).is_some())
 }
 
 /// Every command that reads is run on a sample of each type, `tree` has a row for each, and `check`
@@ -162,7 +162,7 @@ fn steps(missing: &mut Missing) {
             // on no other path.
             let is_within = [Kind::Message, Kind::ResetBoundary, Kind::StackPop].contains(&kind);
             let is_step =
-                kind.schema().sort == Sort::Conversation && kind != Kind::Other && !is_within;
+                kind.schema().class == KindClass::Conversation && kind != Kind::Other && !is_within;
             if is_step && !steps.contains(entry["id"].as_str().unwrap()) {
                 missing.add(
                     "crates/export/src/atif/step.rs",
@@ -211,7 +211,7 @@ fn each_needs_its_fields() {
                 let found = s.unchanged("check ./s.jsonl --json").text();
                 let is_found = found.contains("missing-field")
                     && found.contains(&format!("`{name}` is missing"));
-                if !others.contains(&name) && is_found != (needed == Needed::Always) {
+                if !others.contains(&name) && is_found != (needed == Requirement::Always) {
                     wrong.push(format!("check: {} without {name}: {found}", type_of(entry)));
                 }
                 let refused = s.unchanged("append ./whole.jsonl --input ./entry.jsonl");
@@ -227,10 +227,13 @@ fn each_needs_its_fields() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-fn required(fields: &Fields, dialect: Dialect) -> impl Iterator<Item = (&'static str, Needed)> {
-    let fields = fields.of(dialect).unwrap_or_default().iter();
+fn required(
+    fields: &Fields,
+    dialect: Dialect,
+) -> impl Iterator<Item = (&'static str, Requirement)> {
+    let fields = fields.for_agent(dialect).unwrap_or_default().iter();
     fields
-        .filter(|field| field.2 != Needed::Never)
+        .filter(|field| field.2 != Requirement::Never)
         .map(|field| (field.0, field.2))
 }
 
@@ -241,7 +244,7 @@ fn documentation(missing: &mut Missing) {
         let rows = rows(&document, section, name);
         for (dialect, agent, _) in SAMPLES
             .into_iter()
-            .filter(|(dialect, ..)| fields.of(*dialect).is_some())
+            .filter(|(dialect, ..)| fields.for_agent(*dialect).is_some())
         {
             let row = rows
                 .iter()
@@ -276,7 +279,7 @@ fn documentation(missing: &mut Missing) {
     // What only one agent writes tells it from the other one, and becomes something else there.
     for name in Kind::NAMED
         .iter()
-        .filter(|kind| kind.schema().fields.writer().is_some())
+        .filter(|kind| kind.schema().fields.only_writer().is_some())
     {
         let name = name.name().unwrap();
         let agents = section(&document, "## Which agent a file belongs to");

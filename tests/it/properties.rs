@@ -2,7 +2,7 @@
 
 use crate::sandbox::Sandbox;
 use pisess::agents::row::RowOptions;
-use pisess::load::{Options, append, load};
+use pisess::load::{LoadOptions, load, load_appended};
 use pisess::session::Session;
 use pisess::session::entry::{Entry, Slice};
 use proptest::prelude::*;
@@ -316,8 +316,11 @@ proptest! {
 
 /// Returns everything that is known of a session.
 fn described(session: &Session) -> String {
-    let mut text = format!("{:?} {} {}\n", session.leaf, session.lines, session.records);
-    for ix in session.all() {
+    let mut text = format!(
+        "{:?} {} {}\n",
+        session.leaf, session.line_count, session.record_count
+    );
+    for ix in session.entry_indexes() {
         // Where its id is stored does not matter.
         let entry = Entry {
             id: Slice::default(),
@@ -355,12 +358,12 @@ fn described(session: &Session) -> String {
 /// makes.
 #[test]
 fn appended_lines_make_the_session_that_loading_makes() {
-    let options = Options {
+    let options = LoadOptions {
         whole_lines: true,
         rows: Some(RowOptions::default()),
         timestamps: true,
         usage: true,
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let (mut appended, mut again) = (0, 0);
@@ -377,7 +380,7 @@ fn appended_lines_make_the_session_that_loading_makes() {
                 let Ok(mut session) = load(&bytes[..cut].to_vec(), &options) else {
                     continue;
                 };
-                if append(&mut session, &bytes, &options).unwrap() {
+                if load_appended(&mut session, &bytes, &options).unwrap() {
                     assert_eq!(
                         described(&session),
                         described(&whole),

@@ -1,7 +1,7 @@
 //! How many secrets `redact` misses, and how much else it reports, on texts made from a seed.
 //!
-//! `PISESS_SEEDS="1 2 3" cargo test --test it -- rates:: --nocapture` measures with other seeds, and
-//! prints the rates for each context and each kind that was missed.
+//! `PISESS_SEEDS="1 2 3" cargo test --test it -- rates:: --nocapture` measures with other seeds,
+//! and prints the rates for each context and each kind that was missed.
 
 use crate::sandbox::Sandbox;
 use base64::Engine;

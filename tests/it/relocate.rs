@@ -619,8 +619,8 @@ fn locked(s: &Sandbox, name: &str) -> std::fs::File {
     file
 }
 
-/// A fork that would name a path where nothing is: its source stays. With `--force`, it moves, and a
-/// later run completes it.
+/// A fork that would name a path where nothing is: its source stays. With `--force`, it moves, and
+/// a later run completes it.
 #[test]
 fn a_session_stays_if_its_fork_cannot_be_changed() {
     let h = Home::new();

@@ -1,38 +1,42 @@
 //! Terminal output of a command, as text and colours.
 //!
 //! Escape sequences for colours and bold (`ESC [ … m`) and for links (OSC 8) are kept; all others
-//! are omitted. What follows a carriage return within a line overwrites the line, so only the last state of a
-//! progress bar is shown.
+//! are omitted. What follows a carriage return within a line overwrites the line, so only the last
+//! state of a progress bar is shown.
 
 use super::html::is_allowed_address;
-use super::markup::Word;
+use super::markup::WordKind;
 use regex::Regex;
 use std::sync::LazyLock;
 
 /// How a piece of the output appears.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    pub word: Option<Word>,
+    pub word_kind: Option<WordKind>,
     /// The address that it links to.
     pub link: Option<String>,
 }
 
 /// Calls `put` with the pieces of `text`, in order; some may be empty.
-pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)) {
-    words_after(text, &mut Style::default(), put);
+pub fn each_styled_piece<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)) {
+    each_styled_piece_after(text, &mut Style::default(), put);
 }
 
 /// Does the same for the next part of a text, where the parts before it have selected a style.
-pub fn words_after<'a>(text: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
+pub fn each_styled_piece_after<'a>(
+    text: &'a str,
+    style: &mut Style,
+    put: &mut dyn FnMut(&Style, &'a str),
+) {
     if memchr::memchr3(b'\x1b', b'\r', b'\x08', text.as_bytes()).is_none() {
         return put(style, text);
     }
     for line in text.split_inclusive('\n') {
         let end = line.trim_end_matches(['\r', '\n']).len();
-        let shown = line[..end].rfind('\r').map_or(0, |at| at + 1);
+        let visible_start = line[..end].rfind('\r').map_or(0, |at| at + 1);
         // Colours and links of overwritten text still apply.
-        pieces(&line[..shown], style, &mut |_, _| ());
-        pieces(&line[shown..end], style, put);
+        each_line_piece(&line[..visible_start], style, &mut |_, _| ());
+        each_line_piece(&line[visible_start..end], style, put);
         if line.ends_with('\n') {
             put(&Style::default(), "\n");
         }
@@ -43,7 +47,7 @@ pub fn words_after<'a>(text: &'a str, style: &mut Style, put: &mut dyn FnMut(&St
 /// any other; or a backspace. Of one that is cut short, all that is there.
 const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
 
-fn pieces<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
+fn each_line_piece<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
     static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
     let mut at = 0;
     for sequence in SEQUENCES.find_iter(line) {
@@ -51,7 +55,7 @@ fn pieces<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a 
         at = sequence.end();
 
         if let Some(codes) = colour_codes(sequence.as_str()) {
-            select(codes, &mut style.word);
+            apply_colour_codes(codes, &mut style.word_kind);
         } else if let Some(address) = link_address(sequence.as_str()) {
             // No fragment: what a command printed knows nothing of the page.
             let is_allowed = is_allowed_address(address) && !address.starts_with('#');
@@ -78,21 +82,21 @@ fn link_address(sequence: &str) -> Option<&str> {
 }
 
 /// Applies codes such as `1;31`.
-fn select(selected: &str, word: &mut Option<Word>) {
+fn apply_colour_codes(selected: &str, word: &mut Option<WordKind>) {
     let mut codes = selected
         .split([';', ':'])
         .map(|code| code.parse::<u16>().unwrap_or(0));
     while let Some(code) = codes.next() {
         match code {
             0 | 39 => *word = None,
-            1 if word.is_none() => *word = Some(Word::BOLD),
-            22 if *word == Some(Word::BOLD) => *word = None,
-            30..=37 => *word = Some(Word::colour(code - 30)),
-            90..=97 => *word = Some(Word::colour(code - 90)),
+            1 if word.is_none() => *word = Some(WordKind::BOLD),
+            22 if *word == Some(WordKind::BOLD) => *word = None,
+            30..=37 => *word = Some(WordKind::from_colour(code - 30)),
+            90..=97 => *word = Some(WordKind::from_colour(code - 90)),
             // Colours by number or by value: the codes that follow belong to them.
             38 | 48 => match (codes.next(), codes.next()) {
                 (Some(5), Some(number @ 0..=15)) if code == 38 => {
-                    *word = Some(Word::colour(number % 8))
+                    *word = Some(WordKind::from_colour(number % 8))
                 }
                 // A colour by value, of which one part is read already: two remain.
                 (Some(2), _) => {
@@ -112,12 +116,12 @@ mod tests {
 
     fn read(text: &str) -> String {
         let mut out = String::new();
-        words(text, &mut |style, text| {
+        each_styled_piece(text, &mut |style, text| {
             if text.is_empty() {
                 return;
             }
-            let shown = match style.word {
-                Some(word) => format!("<{}:{text}>", word.code()),
+            let shown = match style.word_kind {
+                Some(word) => format!("<{}:{text}>", word.letter()),
                 None => text.to_owned(),
             };
             out += &match &style.link {

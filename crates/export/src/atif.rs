@@ -9,13 +9,13 @@
 
 mod step;
 
-use crate::source::{Contents, decoded};
+use crate::source::{Contents, decode_string};
 use foldhash::HashSet;
 use pisess_core::agents::oh_my_pi::native;
 use pisess_core::session::Session;
-use pisess_core::session::content::members;
+use pisess_core::session::content::find_members;
 use pisess_core::session::entry::{Entry, EntryIx, Kind, Role};
-use pisess_core::session::read::batches::{BatchSize, batches};
+use pisess_core::session::read::batches::{BatchSize, split_batches};
 use pisess_core::session::read::entry_reader::EntryReader;
 use pisess_core::session::usage::{UsageSums, model_name};
 use pisess_json::Raw;
@@ -25,7 +25,7 @@ use pisess_store::workers::{Pool, in_order};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::ops::Range;
-use step::{Step, StepMaker};
+use step::{StepMaker, TrajectoryStep};
 
 /// The session of a sub-agent, whose trajectory is embedded.
 pub struct SubAgent<'a> {
@@ -44,7 +44,7 @@ const MOST_COPIES: usize = 8;
 /// Whether the path to the leaf has a step; a trajectory without steps is invalid.
 pub fn has_steps(contents: &Contents) -> bool {
     let session = contents.session;
-    session.upwards(contents.leaf).any(|ix| {
+    session.ancestors(contents.leaf).any(|ix| {
         let entry = session.entry(ix);
         matches!(
             entry.kind,
@@ -56,7 +56,7 @@ pub fn has_steps(contents: &Contents) -> bool {
 /// Writes the trajectory of the path to the leaf, with those of the sub-agents that its results
 /// name, and of theirs. Several workers make the steps. It is an error if the compactions keep the
 /// same entries over and over.
-pub fn trajectory(
+pub fn write_trajectory(
     contents: &Contents,
     path: &str,
     agents: &[SubAgent],
@@ -64,7 +64,7 @@ pub fn trajectory(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut named = BTreeSet::new();
-    Trajectory::new(contents, path, agents, &mut named, out).write(None, workers)?;
+    Trajectory::new(contents, path, agents, &mut named, out).write_body(None, workers)?;
 
     // Each sub-agent may name others.
     let mut written = BTreeSet::new();
@@ -78,7 +78,7 @@ pub fn trajectory(
         out.write_all(separator.as_bytes())?;
         let agent = &agents[number];
         Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out)
-            .write(Some(&agent.id), workers)?;
+            .write_body(Some(&agent.id), workers)?;
         out.write_all(b"}")?;
     }
     if !written.is_empty() {
@@ -89,7 +89,7 @@ pub fn trajectory(
 
 /// Whether a step is there for the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Copied {
+enum CopyState {
     /// It is.
     No,
     /// A fork copied it.
@@ -105,14 +105,14 @@ struct Trajectory<'a, 'o> {
     path_name: &'a str,
     agents: &'a [SubAgent<'a>],
     /// The numbers of the sub-agents that results of what was written name.
-    named: &'o mut BTreeSet<usize>,
+    named_agents: &'o mut BTreeSet<usize>,
     out: &'o mut dyn Write,
     /// Entries before this time were copied by a fork.
-    forked_ms: i64,
-    steps: usize,
-    copies: usize,
+    fork_time_ms: i64,
+    step_count: usize,
+    copy_count: usize,
     /// Results with a usage of their own, whose reply is a copy.
-    unpaid: HashSet<EntryIx>,
+    uncounted_results: HashSet<EntryIx>,
     sums: UsageSums,
 }
 
@@ -128,36 +128,36 @@ impl<'a, 'o> Trajectory<'a, 'o> {
             contents,
             path_name,
             agents,
-            named,
+            named_agents: named,
             out,
-            forked_ms: forked_ms(contents.session),
-            steps: 0,
-            copies: 0,
-            unpaid: HashSet::default(),
+            fork_time_ms: fork_time_ms(contents.session),
+            step_count: 0,
+            copy_count: 0,
+            uncounted_results: HashSet::default(),
             sums: UsageSums::default(),
         }
     }
 
     /// Writes all but the closing brace. `id` is that of a sub-agent.
-    fn write(&mut self, id: Option<&str>, workers: usize) -> io::Result<()> {
+    fn write_body(&mut self, id: Option<&str>, workers: usize) -> io::Result<()> {
         let path = self.contents.session.path(self.contents.leaf);
-        let plan = Plan::new(&path, self.contents, self.forked_ms)?;
+        let plan = TrajectoryPlan::new(&path, self.contents, self.fork_time_ms)?;
         self.write_head(id, &path)?;
         self.write_steps(&plan, workers)?;
 
         let mut notes = Vec::new();
-        if self.copies > 0 {
+        if self.copy_count > 0 {
             notes.push("without the steps that have is_copied_context");
         }
         if let Some(requests) = &self.contents.requests {
             notes.push("with the requests that were pruned from the session");
             self.sums = requests
                 .iter()
-                .filter(|(time, _)| *time >= self.forked_ms)
+                .filter(|(time, _)| *time >= self.fork_time_ms)
                 .map(|(_, usage)| usage)
                 .collect();
         }
-        let metrics = step::final_metrics(&self.sums, self.steps - self.copies);
+        let metrics = step::final_metrics(&self.sums, self.step_count - self.copy_count);
         self.out.write_all(b"\n],\n\"final_metrics\":")?;
         self.out.write_all(&metrics)?;
         if !notes.is_empty() {
@@ -171,9 +171,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     }
 
     /// Writes the steps in order; several workers make them.
-    fn write_steps(&mut self, plan: &Plan, workers: usize) -> io::Result<()> {
+    fn write_steps(&mut self, plan: &TrajectoryPlan, workers: usize) -> io::Result<()> {
         let contents = self.contents;
-        let batches = batches(&plan.entries, BatchSize::default(), |planned| {
+        let batches = split_batches(&plan.entries, BatchSize::default(), |planned| {
             contents.session.entry(planned.ix).span.len
         });
         let path_name = self.path_name;
@@ -183,40 +183,45 @@ impl<'a, 'o> Trajectory<'a, 'o> {
             makers.with(|maker| {
                 let mut steps = Vec::new();
                 for planned in &plan.entries[batch] {
-                    if let Some(step) = maker.make_step(planned, plan.effort(planned))? {
+                    if let Some(step) = maker.make_step(planned, plan.effort_at(planned))? {
                         steps.push(step);
                     }
                 }
                 Ok(steps)
             })
         };
-        in_order(batches, workers, make, |steps: io::Result<Vec<Step>>| {
-            for step in steps? {
-                self.write_step(step)?;
-            }
-            Ok(())
-        })
+        in_order(
+            batches,
+            workers,
+            make,
+            |steps: io::Result<Vec<TrajectoryStep>>| {
+                for step in steps? {
+                    self.write_step(step)?;
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Writes a step under the next number, and counts what it stands for.
-    fn write_step(&mut self, step: Step) -> io::Result<()> {
-        if let Some(result) = step.unless_paid
-            && !self.unpaid.remove(&result)
+    fn write_step(&mut self, step: TrajectoryStep) -> io::Result<()> {
+        if let Some(result) = step.if_uncounted
+            && !self.uncounted_results.remove(&result)
         {
             return Ok(());
         }
-        self.unpaid.extend(step.unpaid);
-        self.named.extend(step.named);
+        self.uncounted_results.extend(step.uncounted_results);
+        self.named_agents.extend(step.named_agents);
         if step.is_copy {
-            self.copies += 1;
+            self.copy_count += 1;
         }
         for usage in &step.usages {
             self.sums.add(usage);
         }
 
-        let separator = if self.steps == 0 { "" } else { ",\n" };
-        self.steps += 1;
-        write!(self.out, "{separator}{{\"step_id\":{},", self.steps)?;
+        let separator = if self.step_count == 0 { "" } else { ",\n" };
+        self.step_count += 1;
+        write!(self.out, "{separator}{{\"step_id\":{},", self.step_count)?;
         let members = step.json.strip_prefix(b"{").unwrap_or_default();
         write_valid(self.out, members, self.contents.session.is_utf8())
     }
@@ -249,61 +254,61 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
 /// The entries of a trajectory: those of the path, and after each compaction, once more those that
 /// it kept.
-struct Plan {
-    entries: Vec<Planned>,
+struct TrajectoryPlan {
+    entries: Vec<PlannedEntry>,
     /// The thinking levels, in the order in which they were set.
     efforts: Vec<Option<String>>,
 }
 
 /// An entry, and what its step depends on besides it.
 #[derive(Debug)]
-struct Planned {
+struct PlannedEntry {
     ix: EntryIx,
-    copied: Copied,
+    copied: CopyState,
     /// The index of the thinking level in effect.
     effort: u32,
 }
 
-impl Plan {
-    fn new(path: &[EntryIx], contents: &Contents, forked_ms: i64) -> io::Result<Plan> {
+impl TrajectoryPlan {
+    fn new(path: &[EntryIx], contents: &Contents, fork_time_ms: i64) -> io::Result<TrajectoryPlan> {
         let session = contents.session;
         let reader = EntryReader::new(session, contents.file);
-        let mut places = vec![usize::MAX; session.entries.len()];
+        let mut path_positions = vec![usize::MAX; session.entries.len()];
         for (at, ix) in path.iter().enumerate() {
-            places[ix.at()] = at;
+            path_positions[ix.index()] = at;
         }
 
-        let mut plan = Plan {
+        let mut plan = TrajectoryPlan {
             entries: Vec::with_capacity(path.len()),
             efforts: vec![None],
         };
         let mut effort = 0;
-        let mut kept = 0;
+        let mut kept_count = 0;
         for (at, &ix) in path.iter().enumerate() {
-            let is_forked = session.entry(ix).time_ms < forked_ms;
+            let is_forked = session.entry(ix).time_ms < fork_time_ms;
             let copied = if is_forked {
-                Copied::Forked
+                CopyState::Forked
             } else {
-                Copied::No
+                CopyState::No
             };
-            effort = plan.add(ix, copied, effort, &reader)?;
+            effort = plan.add_entry(ix, copied, effort, &reader)?;
 
-            let Some(from) = first_kept(ix, &places, &reader)? else {
+            let Some(kept_start) = first_kept_position(ix, &path_positions, &reader)? else {
                 continue;
             };
             // A compaction that keeps nothing names itself; an entry off the path has no place.
-            if from >= at {
+            if kept_start >= at {
                 continue;
             }
-            kept += at - from;
-            if kept > MOST_COPIES * path.len().max(1000) {
+            kept_count += at - kept_start;
+            if kept_count > MOST_COPIES * path.len().max(1000) {
                 let what =
                     "the compactions of this path keep the same entries too often for a trajectory";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
             let mut kept_effort = 0;
-            for &ix in &path[from..at] {
-                kept_effort = plan.add(ix, Copied::Kept, kept_effort, &reader)?;
+            for &ix in &path[kept_start..at] {
+                kept_effort = plan.add_entry(ix, CopyState::Kept, kept_effort, &reader)?;
             }
         }
         Ok(plan)
@@ -311,10 +316,10 @@ impl Plan {
 
     /// Adds an entry. `effort` is the index of the thinking level that is in effect before it; that
     /// of the level after it is returned.
-    fn add(
+    fn add_entry(
         &mut self,
         ix: EntryIx,
-        copied: Copied,
+        copied: CopyState,
         effort: u32,
         reader: &EntryReader,
     ) -> io::Result<u32> {
@@ -327,18 +332,23 @@ impl Plan {
             })?;
             self.efforts.push(level);
         }
-        self.entries.push(Planned { ix, copied, effort });
+        self.entries.push(PlannedEntry { ix, copied, effort });
         Ok(effort)
     }
 
-    fn effort(&self, planned: &Planned) -> Option<&str> {
+    fn effort_at(&self, planned: &PlannedEntry) -> Option<&str> {
         self.efforts[planned.effort as usize].as_deref()
     }
 }
 
-/// Finds the place on the path of the first entry that a compaction keeps; `None` if the entry is no
-/// compaction, or names none. `places` are those of all entries, `usize::MAX` off the path.
-fn first_kept(ix: EntryIx, places: &[usize], reader: &EntryReader) -> io::Result<Option<usize>> {
+/// Finds the place on the path of the first entry that a compaction keeps; `None` if the entry is
+/// no compaction, or names none. `path_positions` are those of all entries, `usize::MAX` off the
+/// path.
+fn first_kept_position(
+    ix: EntryIx,
+    path_positions: &[usize],
+    reader: &EntryReader,
+) -> io::Result<Option<usize>> {
     let session = reader.session();
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
@@ -346,25 +356,25 @@ fn first_kept(ix: EntryIx, places: &[usize], reader: &EntryReader) -> io::Result
     let kept = reader.with_entry(ix, |entry| {
         entry
             .get_text("firstKeptEntryId")
-            .and_then(|id| session.find(&id))
-            .or_else(|| native::first_kept(session, ix, entry))
+            .and_then(|id| session.find_entry(&id))
+            .or_else(|| native::first_kept_entry(session, ix, entry))
     })?;
-    Ok(kept.map(|kept| places[kept.at()]))
+    Ok(kept.map(|kept| path_positions[kept.index()]))
 }
 
 /// The model of the last reply.
 fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<String>> {
     let is_reply = |ix: &&EntryIx| reader.session().is_message(**ix, Role::Assistant);
     match path.iter().rfind(is_reply) {
-        Some(&last) => reader.with_message(last, model_of),
+        Some(&last) => reader.with_message(last, read_model_name),
         None => Ok(None),
     }
 }
 
 /// The time in milliseconds before which entries were copied by a fork: that of the header
 /// of a fork.
-fn forked_ms(session: &Session) -> i64 {
-    let header = Raw::checked(&session.header.bytes);
+fn fork_time_ms(session: &Session) -> i64 {
+    let header = Raw::from_checked(&session.header.bytes);
     let is_fork = header.get("parentSession").is_some_and(Raw::is_string);
     if !is_fork {
         return Entry::NO_TIME;
@@ -375,9 +385,9 @@ fn forked_ms(session: &Session) -> i64 {
 }
 
 /// The model of a reply or of a usage entry, as `provider/model`.
-fn model_of(object: Raw) -> Option<String> {
-    let [provider, model] = members(object, ["provider", "model"]);
-    let provider = provider.and_then(decoded);
-    let model = model.and_then(decoded);
+fn read_model_name(object: Raw) -> Option<String> {
+    let [provider, model] = find_members(object, ["provider", "model"]);
+    let provider = provider.and_then(decode_string);
+    let model = model.and_then(decode_string);
     model_name(provider.as_deref(), model.as_deref())
 }

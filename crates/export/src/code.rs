@@ -2,10 +2,10 @@
 
 use super::ansi;
 pub use super::highlight::Language;
-use super::highlight::words;
-use super::markup::{Markup, Tag, Word};
-use pisess_core::format::changes::Sign;
-use pisess_json::string::{decode, parts};
+use super::highlight::each_word;
+use super::markup::{Markup, Tag, WordKind};
+use pisess_core::format::changes::DiffSign;
+use pisess_json::string::{decode, split_parts};
 
 /// The size of a section. It ends with the line or byte that reaches either number.
 #[derive(Clone, Copy)]
@@ -15,13 +15,13 @@ struct SectionSize {
 }
 
 /// The size of the section that is shown at first.
-const FIRST: SectionSize = SectionSize {
+const FIRST_SECTION: SectionSize = SectionSize {
     lines: 24,
     bytes: 4 * 1024,
 };
 
 /// The size of each section that follows.
-const MORE: SectionSize = SectionSize {
+const LATER_SECTION: SectionSize = SectionSize {
     lines: 400,
     bytes: 16 * 1024,
 };
@@ -33,33 +33,43 @@ const LONGEST_CHAR: usize = 4;
 const LONGEST_COLOURED: usize = 4 << 20;
 
 /// Appends the lines of a file from line `first` on.
-pub fn lines(text: &str, first: u64, language: Option<&'static Language>, markup: &mut Markup) {
+pub fn push_numbered_lines(
+    text: &str,
+    first_line: u64,
+    language: Option<&'static Language>,
+    markup: &mut Markup,
+) {
     let name = language.map_or("", Language::name);
-    block(text, &format!("{name} {first}"), language, markup);
+    push_code_block(text, &format!("{name} {first_line}"), language, markup);
 }
 
 /// Appends a block of code; `name` is the value of [`Tag::Block`].
-pub fn block(text: &str, name: &str, language: Option<&'static Language>, markup: &mut Markup) {
+pub fn push_code_block(
+    text: &str,
+    name: &str,
+    language: Option<&'static Language>,
+    markup: &mut Markup,
+) {
     let text = text.strip_suffix('\n').unwrap_or(text);
-    markup.element_with(Tag::Block, name, |markup| {
-        let mut pen = Pen::new(markup);
+    markup.push_element_with(Tag::Block, name, |markup| {
+        let mut writer = SectionWriter::new(markup);
         match language {
             Some(language) if text.len() <= LONGEST_COLOURED => {
-                words(text, language, &mut |word, text| pen.put(word, text));
+                each_word(text, language, &mut |word, text| writer.write(word, text));
             }
-            _ => pen.put(None, text),
+            _ => writer.write(None, text),
         }
-        pen.finish();
+        writer.finish();
     });
 }
 
 /// Appends terminal output, with its colours and links.
-pub fn output(text: &str, markup: &mut Markup) {
+pub fn push_output(text: &str, markup: &mut Markup) {
     let text = text.strip_suffix('\n').unwrap_or(text);
-    markup.element(Tag::Output, |markup| {
-        let mut pen = Pen::new(markup);
-        ansi::words(text, &mut |style, text| pen.put_styled(style, text));
-        pen.finish();
+    markup.push_element(Tag::Output, |markup| {
+        let mut writer = SectionWriter::new(markup);
+        ansi::each_styled_piece(text, &mut |style, text| writer.write_styled(style, text));
+        writer.finish();
     });
 }
 
@@ -67,11 +77,11 @@ pub fn output(text: &str, markup: &mut Markup) {
 const PART_LEN: usize = 1 << 20;
 
 /// Appends a JSON string, given by the bytes between its quotes, as terminal output.
-pub fn output_of(string: &[u8], markup: &mut Markup) {
-    markup.element(Tag::Output, |markup| {
-        let mut pen = Pen::new(markup);
+pub fn push_json_output(string: &[u8], markup: &mut Markup) {
+    markup.push_element(Tag::Output, |markup| {
+        let mut writer = SectionWriter::new(markup);
         let mut style = ansi::Style::default();
-        let mut parts = parts(string, PART_LEN).peekable();
+        let mut parts = split_parts(string, PART_LEN).peekable();
         while let Some(part) = parts.next() {
             let decoded = decode(part);
             let decoded = decoded.to_string_lossy();
@@ -81,71 +91,71 @@ pub fn output_of(string: &[u8], markup: &mut Markup) {
                 _ => &decoded,
             };
             // The style at the end of a part is that at the beginning of the next.
-            ansi::words_after(text, &mut style, &mut |style, text| {
-                pen.put_styled(style, text)
+            ansi::each_styled_piece_after(text, &mut style, &mut |style, text| {
+                writer.write_styled(style, text)
             });
         }
-        pen.finish();
+        writer.finish();
     });
 }
 
 /// Appends a diff: its lines, each with the side that it is on.
-pub fn diff(lines: &[(Sign, &str)], markup: &mut Markup) {
-    markup.element(Tag::Diff, |markup| {
-        let mut pen = Pen::new(markup);
+pub fn push_diff(lines: &[(DiffSign, &str)], markup: &mut Markup) {
+    markup.push_element(Tag::Diff, |markup| {
+        let mut writer = SectionWriter::new(markup);
         for run in lines.chunk_by(|(one, _), (other, _)| one == other) {
             let (sign, _) = run[0];
             match sign {
-                Sign::Added => pen.markup.open(Tag::Added),
-                Sign::Removed => pen.markup.open(Tag::Removed),
-                Sign::Common => {}
+                DiffSign::Added => writer.markup.open(Tag::Added),
+                DiffSign::Removed => writer.markup.open(Tag::Removed),
+                DiffSign::Common => {}
             }
             for (_, text) in run {
-                pen.put(None, text);
-                pen.put(None, "\n");
+                writer.write(None, text);
+                writer.write(None, "\n");
             }
-            if sign != Sign::Common {
-                pen.markup.close();
+            if sign != DiffSign::Common {
+                writer.markup.close();
             }
         }
-        pen.finish();
+        writer.finish();
     });
 }
 
 /// Writes words in sections. A new one begins when the size of the last is reached.
-struct Pen<'m> {
+struct SectionWriter<'m> {
     markup: &'m mut Markup,
     /// What the section contains so far.
     written: SectionSize,
-    size: SectionSize,
+    limit: SectionSize,
 }
 
-const EMPTY: SectionSize = SectionSize { lines: 0, bytes: 0 };
+const EMPTY_SECTION: SectionSize = SectionSize { lines: 0, bytes: 0 };
 
-impl<'m> Pen<'m> {
+impl<'m> SectionWriter<'m> {
     fn new(markup: &'m mut Markup) -> Self {
         markup.begin_section();
-        Pen {
+        SectionWriter {
             markup,
-            written: EMPTY,
-            size: FIRST,
+            written: EMPTY_SECTION,
+            limit: FIRST_SECTION,
         }
     }
 
-    fn put(&mut self, word: Option<Word>, text: &str) {
+    fn write(&mut self, word: Option<WordKind>, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
             // Divided only if more follows, so that no section is empty.
             let is_full =
-                self.written.lines >= self.size.lines || self.written.bytes >= self.size.bytes;
+                self.written.lines >= self.limit.lines || self.written.bytes >= self.limit.bytes;
             if is_full {
-                self.markup.divide();
-                self.written = EMPTY;
-                self.size = MORE;
+                self.markup.divide_section();
+                self.written = EMPTY_SECTION;
+                self.limit = LATER_SECTION;
             }
 
             let (piece, more) = rest.split_at(self.piece_len(rest));
-            self.markup.word(word, piece);
+            self.markup.push_word(word, piece);
             self.written.lines += memchr::memchr_iter(b'\n', piece.as_bytes()).count();
             self.written.bytes += piece.len();
             rest = more;
@@ -153,23 +163,23 @@ impl<'m> Pen<'m> {
     }
 
     /// Writes a piece of terminal output.
-    fn put_styled(&mut self, style: &ansi::Style, text: &str) {
+    fn write_styled(&mut self, style: &ansi::Style, text: &str) {
         let Some(address) = &style.link else {
-            return self.put(style.word, text);
+            return self.write(style.word_kind, text);
         };
         if text.is_empty() {
             return;
         }
         self.markup.open_with(Tag::Link, address);
-        self.put(style.word, text);
+        self.write(style.word_kind, text);
         self.markup.close();
     }
 
     /// The length of the prefix of `text` that fits in the section, which is not full: whole lines
     /// if possible; a line longer than a section is split.
     fn piece_len(&self, text: &str) -> usize {
-        let bytes_left = self.size.bytes - self.written.bytes;
-        let lines_left = self.size.lines - self.written.lines;
+        let bytes_left = self.limit.bytes - self.written.bytes;
+        let lines_left = self.limit.lines - self.written.lines;
         let window = &text.as_bytes()[..text.len().min(bytes_left)];
         if let Some(newline) = memchr::memchr_iter(b'\n', window).nth(lines_left - 1) {
             return newline + 1;
@@ -198,7 +208,7 @@ mod tests {
     use super::*;
 
     fn sections(text: &str) -> Vec<String> {
-        let markup = Markup::of(|m| block(text, "", None, m)).finish();
+        let markup = Markup::from_fn(|m| push_code_block(text, "", None, m)).finish();
         markup
             .split('\x05')
             .skip(1)
@@ -212,12 +222,12 @@ mod tests {
         let text: String = (0..1000).map(|at| format!("line {at}\n")).collect();
         let found = sections(&text);
         assert_eq!(found.concat() + "\n", text);
-        assert_eq!(found[0].lines().count(), FIRST.lines);
+        assert_eq!(found[0].lines().count(), FIRST_SECTION.lines);
         assert!(
             found.len() > 2
                 && found
                     .iter()
-                    .all(|section| section.lines().count() <= MORE.lines)
+                    .all(|section| section.lines().count() <= LATER_SECTION.lines)
         );
     }
 
@@ -229,16 +239,16 @@ mod tests {
         assert!(
             found
                 .iter()
-                .all(|section| section.len() <= MORE.bytes + LONGEST_CHAR)
+                .all(|section| section.len() <= LATER_SECTION.bytes + LONGEST_CHAR)
         );
         assert_eq!(sections(""), [""]);
     }
 
     #[test]
     fn a_link_goes_on_in_the_next_section() {
-        let long = "x".repeat(FIRST.bytes + 1);
+        let long = "x".repeat(FIRST_SECTION.bytes + 1);
         let text = format!("\x1b]8;;https://h\x07{long}\x1b]8;;\x07end");
-        let markup = Markup::of(|m| output(&text, m)).finish();
+        let markup = Markup::from_fn(|m| push_output(&text, m)).finish();
         let (first, second) = (&long[1..], "x");
         let link = "\x02ahttps://h\x03";
         assert_eq!(
@@ -249,9 +259,9 @@ mod tests {
 
     #[test]
     fn a_diff_is_its_lines() {
-        use Sign::{Added, Common, Removed};
-        let markup = Markup::of(|m| {
-            diff(
+        use DiffSign::{Added, Common, Removed};
+        let markup = Markup::from_fn(|m| {
+            push_diff(
                 &[(Common, "a"), (Removed, "b"), (Added, "c"), (Added, "d")],
                 m,
             )

@@ -15,7 +15,7 @@ use pulldown_cmark::{
 use std::borrow::Cow;
 
 /// The length in bytes above which texts are shown verbatim.
-const LONGEST: usize = 256 * 1024;
+const LONGEST_PARSED: usize = 256 * 1024;
 
 /// The size at which a section ends even within a block.
 const FULL: SectionLimits = SectionLimits {
@@ -41,26 +41,26 @@ pub enum Author {
 }
 
 /// Returns the Markdown extensions that are enabled.
-pub fn options() -> Options {
+pub fn parser_options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
 /// Appends a text as Markdown.
-pub fn push(text: &str, author: Author, markup: &mut Markup) {
+pub fn push_markdown(text: &str, author: Author, markup: &mut Markup) {
     if text.trim().is_empty() {
         return;
     }
-    if text.len() > LONGEST {
-        return code::output(text, markup);
+    if text.len() > LONGEST_PARSED {
+        return code::push_output(text, markup);
     }
-    let text = &*emphasis_apart(text);
-    markup.element(Tag::Prose, |markup| {
-        markup.section(|markup| {
-            let mut writer = Writer {
+    let text = &*separate_emphasis(text);
+    markup.push_element(Tag::Prose, |markup| {
+        markup.push_section(|markup| {
+            let mut writer = MarkupWriter {
                 markup,
                 source: text,
                 author,
-                code: None,
+                code_block: None,
                 alignments: Vec::new(),
                 column: 0,
                 is_head_row: false,
@@ -69,23 +69,23 @@ pub fn push(text: &str, author: Author, markup: &mut Markup) {
                 heading_level: 0,
             };
             for (event, range) in
-                TextMergeWithOffset::new(Parser::new_ext(text, options()).into_offset_iter())
+                TextMergeWithOffset::new(Parser::new_ext(text, parser_options()).into_offset_iter())
             {
-                writer.event(event, range);
+                writer.write_event(event, range);
             }
         });
     });
 }
 
-/// What [`emphasis_apart`] inserts. It is neither a space nor punctuation, and is removed from the
-/// result.
-const APART: char = '\u{2060}';
+/// What [`separate_emphasis`] inserts. It is neither a space nor punctuation, and is removed from
+/// the result.
+const WORD_JOINER: char = '\u{2060}';
 
-/// Inserts [`APART`] between asterisks and punctuation if a letter of a script without spaces is on
-/// their other side, as in `**注意：**この`: by the rules of CommonMark, such asterisks would neither
-/// open nor close emphasis. A text that contains [`APART`] already stays as it is.
-fn emphasis_apart(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || !text.contains('*') || text.contains(APART) {
+/// Inserts [`WORD_JOINER`] between asterisks and punctuation if a letter of a script without spaces
+/// is on their other side, as in `**注意：**この`: by the rules of CommonMark, such asterisks would
+/// neither open nor close emphasis. A text that contains [`WORD_JOINER`] already stays as it is.
+fn separate_emphasis(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || !text.contains('*') || text.contains(WORD_JOINER) {
         return Cow::Borrowed(text);
     }
 
@@ -102,11 +102,11 @@ fn emphasis_apart(text: &str) -> Cow<'_, str> {
         let before = separated.chars().last();
         let after = text_after.chars().next();
         if is_punctuation(before) && is_letter_without_spaces(after) {
-            separated.push(APART);
+            separated.push(WORD_JOINER);
         }
         separated.push_str(asterisks);
         if is_letter_without_spaces(before) && is_punctuation(after) {
-            separated.push(APART);
+            separated.push(WORD_JOINER);
         }
         remaining = text_after;
     }
@@ -128,7 +128,7 @@ fn is_punctuation(c: Option<char>) -> bool {
 
 /// Finds the byte range of the first address of the web in a text: `http://` or `https://` and at
 /// least one more character, without the punctuation of the sentence.
-pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
+pub(super) fn find_address(text: &str) -> Option<std::ops::Range<usize>> {
     let mut search_start = 0;
     while let Some(distance) = memchr::memchr(b':', &text.as_bytes()[search_start..]) {
         let colon = search_start + distance;
@@ -146,7 +146,7 @@ pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
             Some(len) => host_start + len,
             None => text.len(),
         };
-        let address = without_punctuation(&text[start..end]);
+        let address = trim_punctuation(&text[start..end]);
         // A scheme alone is no address.
         if start + address.len() > host_start {
             return Some(start..start + address.len());
@@ -173,7 +173,7 @@ fn scheme_start(text: &str) -> Option<usize> {
 }
 
 /// Removes the punctuation after an address that belongs to the sentence.
-fn without_punctuation(address: &str) -> &str {
+fn trim_punctuation(address: &str) -> &str {
     let mut address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
     // A bracket at the end belongs to the sentence, unless the address has opened it.
     for (open, close) in [('(', ')'), ('[', ']')] {
@@ -189,19 +189,19 @@ fn without_punctuation(address: &str) -> &str {
 /// The maximum number of bytes of a text that are read for one line.
 const LONGEST_ONE_LINE: usize = 4 * 1024;
 
-/// Returns the beginning of a text on one line, without its markup, for rows. Blocks and line breaks
-/// become spaces; what the user typed stays as it was typed.
-pub fn one_line(text: &str, author: Author) -> String {
+/// Returns the beginning of a text on one line, without its markup, for rows. Blocks and line
+/// breaks become spaces; what the user typed stays as it was typed.
+pub fn to_plain_line(text: &str, author: Author) -> String {
     let mut end = LONGEST_ONE_LINE.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let source = &text[..end];
     let mut line = String::new();
-    for (event, range) in Parser::new_ext(source, options()).into_offset_iter() {
+    for (event, range) in Parser::new_ext(source, parser_options()).into_offset_iter() {
         match event {
-            Event::Text(_) if author == Author::User => line.push_str(as_typed(source, range)),
-            Event::HardBreak if author == Author::User && ends_in_backslash(source, &range) => {
+            Event::Text(_) if author == Author::User => line.push_str(text_as_typed(source, range)),
+            Event::HardBreak if author == Author::User && is_backslash_break(source, &range) => {
                 line.push_str("\\ ");
             }
             Event::Text(text)
@@ -222,7 +222,7 @@ pub fn one_line(text: &str, author: Author) -> String {
 
 /// Returns a text of the parser as it is in the source: with its entities, and with the backslashes
 /// of its escapes, also the one before it.
-fn as_typed(source: &str, range: std::ops::Range<usize>) -> &str {
+fn text_as_typed(source: &str, range: std::ops::Range<usize>) -> &str {
     let before = &source.as_bytes()[..range.start];
     let backslashes = before.iter().rev().take_while(|&&byte| byte == b'\\');
     // Of an even number, each escapes the next one, and the last is a text of its own.
@@ -231,7 +231,7 @@ fn as_typed(source: &str, range: std::ops::Range<usize>) -> &str {
 }
 
 /// Whether a line break of the parser was made with a backslash.
-fn ends_in_backslash(source: &str, line_break: &std::ops::Range<usize>) -> bool {
+fn is_backslash_break(source: &str, line_break: &std::ops::Range<usize>) -> bool {
     source[line_break.clone()].starts_with('\\')
 }
 
@@ -243,13 +243,13 @@ fn is_inline(end: TagEnd) -> bool {
 }
 
 /// Writes the events of the parser as markup.
-struct Writer<'a, 'm> {
+struct MarkupWriter<'a, 'm> {
     markup: &'m mut Markup,
-    /// The parsed text, after [`emphasis_apart`].
+    /// The parsed text, after [`separate_emphasis`].
     source: &'a str,
     author: Author,
     /// The open code block.
-    code: Option<CodeBlock>,
+    code_block: Option<CodeBlock>,
     /// The alignments of the columns of the open table.
     alignments: Vec<Alignment>,
     /// The column of the next cell, from 0.
@@ -270,44 +270,45 @@ struct CodeBlock {
     text: String,
 }
 
-impl Writer<'_, '_> {
-    /// Writes an event, which is at this range of the source. Then divides the section if it is full,
-    /// with a smaller limit between blocks.
-    fn event(&mut self, event: Event, range: std::ops::Range<usize>) {
+impl MarkupWriter<'_, '_> {
+    /// Writes an event, which is at this range of the source. Then divides the section if it is
+    /// full, with a smaller limit between blocks.
+    fn write_event(&mut self, event: Event, range: std::ops::Range<usize>) {
         match event {
-            Event::Start(tag) => self.start(tag, range),
-            Event::End(tag) => self.end(tag, range),
-            Event::Text(text) => match &mut self.code {
-                Some(code) => code.text.push_str(&without_apart(&text)),
-                None => self.prose(&text, range),
+            Event::Start(tag) => self.start_element(tag, range),
+            Event::End(tag) => self.end_element(tag, range),
+            Event::Text(text) => match &mut self.code_block {
+                Some(code) => code.text.push_str(&remove_word_joiners(&text)),
+                None => self.write_source_text(&text, range),
             },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.markup.words(Tag::Code, &without_apart(&text));
+                self.markup
+                    .push_text_element(Tag::Code, &remove_word_joiners(&text));
             }
             Event::Html(text) => {
                 // The newlines are between the lines of a block: the last one has none.
                 if self.html_has_line {
-                    self.markup.text("\n");
+                    self.markup.push_text("\n");
                 }
                 self.html_has_line = true;
-                self.text(&without_apart(text.trim_end_matches('\n')));
+                self.write_text(&remove_word_joiners(text.trim_end_matches('\n')));
             }
-            Event::InlineHtml(text) => self.text(&without_apart(&text)),
+            Event::InlineHtml(text) => self.write_text(&remove_word_joiners(&text)),
             // What the user typed keeps its line breaks.
-            Event::SoftBreak if self.author == Author::Program => self.markup.text("\n"),
-            Event::SoftBreak => self.markup.element(Tag::Break, |_| ()),
+            Event::SoftBreak if self.author == Author::Program => self.markup.push_text("\n"),
+            Event::SoftBreak => self.markup.push_element(Tag::Break, |_| ()),
             Event::HardBreak => {
-                if self.author == Author::User && ends_in_backslash(self.source, &range) {
-                    self.markup.text("\\");
+                if self.author == Author::User && is_backslash_break(self.source, &range) {
+                    self.markup.push_text("\\");
                 }
-                self.markup.element(Tag::Break, |_| ());
+                self.markup.push_element(Tag::Break, |_| ());
             }
-            Event::Rule => self.markup.element(Tag::Rule, |_| ()),
+            Event::Rule => self.markup.push_element(Tag::Rule, |_| ()),
             Event::TaskListMarker(done) => {
                 self.markup
-                    .element_with(Tag::Task, if done { "x" } else { "" }, |_| ());
+                    .push_element_with(Tag::Task, if done { "x" } else { "" }, |_| ());
             }
-            Event::FootnoteReference(name) => self.markup.text(&format!("[^{name}]")),
+            Event::FootnoteReference(name) => self.markup.push_text(&format!("[^{name}]")),
         }
 
         let limits = if self.markup.is_between_blocks() {
@@ -316,14 +317,14 @@ impl Writer<'_, '_> {
             FULL
         };
         // The text of a code block is collected, and written in sections of its own.
-        if self.code.is_none() {
+        if self.code_block.is_none() {
             self.markup.divide_if_full(limits);
         }
     }
 
     /// Opens an element, or begins to collect a code block. `range` is that of the element in the
     /// source.
-    fn start(&mut self, tag: Start, range: std::ops::Range<usize>) {
+    fn start_element(&mut self, tag: Start, range: std::ops::Range<usize>) {
         match tag {
             Start::Paragraph => self.markup.open(Tag::Paragraph),
             // Raw HTML is text, in a paragraph that keeps its lines.
@@ -331,7 +332,7 @@ impl Writer<'_, '_> {
                 self.html_has_line = false;
                 self.markup.open(Tag::Verbatim);
             }
-            Start::Heading { level, .. } => self.heading(level),
+            Start::Heading { level, .. } => self.open_heading(level),
             Start::BlockQuote(_) => self.markup.open(Tag::Quote),
             Start::CodeBlock(kind) => {
                 let language = match kind {
@@ -343,7 +344,7 @@ impl Writer<'_, '_> {
                         .to_owned(),
                     CodeBlockKind::Indented => String::new(),
                 };
-                self.code = Some(CodeBlock {
+                self.code_block = Some(CodeBlock {
                     language,
                     text: String::new(),
                 });
@@ -360,32 +361,39 @@ impl Writer<'_, '_> {
                 self.is_head_row = tag == Start::TableHead;
                 self.markup.open(Tag::Row);
             }
-            Start::TableCell => self.table_cell(),
+            Start::TableCell => self.open_table_cell(),
             Start::Emphasis => self.markup.open(Tag::Emphasis),
             Start::Strong => self.markup.open(Tag::Strong),
             Start::Strikethrough if self.source[range.clone()].starts_with("~~") => {
                 self.markup.open(Tag::Struck);
             }
             // A single one strikes nothing out.
-            Start::Strikethrough => self.markup.text("~"),
-            Start::Link { dest_url, .. } => self.link(&dest_url),
+            Start::Strikethrough => self.markup.push_text("~"),
+            Start::Link { dest_url, .. } => self.open_link(&dest_url),
             Start::Image { dest_url, .. } => {
-                self.link(&dest_url);
-                self.markup.text("🖼 ");
+                self.open_link(&dest_url);
+                self.markup.push_text("🖼 ");
             }
             _ => self.markup.open(Tag::Paragraph),
         }
     }
 
     /// Closes an element, or writes the code block that was collected.
-    fn end(&mut self, tag: TagEnd, range: std::ops::Range<usize>) {
+    fn end_element(&mut self, tag: TagEnd, range: std::ops::Range<usize>) {
         match tag {
             TagEnd::CodeBlock => {
-                if let Some(CodeBlock { language, text }) = self.code.take() {
-                    code::block(&text, &language, Language::named(&language), self.markup);
+                if let Some(CodeBlock { language, text }) = self.code_block.take() {
+                    code::push_code_block(
+                        &text,
+                        &language,
+                        Language::from_name(&language),
+                        self.markup,
+                    );
                 }
             }
-            TagEnd::Strikethrough if !self.source[range].starts_with("~~") => self.markup.text("~"),
+            TagEnd::Strikethrough if !self.source[range].starts_with("~~") => {
+                self.markup.push_text("~")
+            }
             TagEnd::Image | TagEnd::Link => {
                 self.open_links -= 1;
                 self.markup.close();
@@ -395,8 +403,8 @@ impl Writer<'_, '_> {
     }
 
     /// Opens a link. If its address is not allowed, the link has none.
-    fn link(&mut self, address: &str) {
-        let address = without_apart(address);
+    fn open_link(&mut self, address: &str) {
+        let address = remove_word_joiners(address);
         self.open_links += 1;
         let target = if is_allowed_address(&address) {
             &*address
@@ -407,22 +415,22 @@ impl Writer<'_, '_> {
     }
 
     /// Appends the text at this place of the source: what the user typed as it was typed.
-    fn prose(&mut self, text: &str, range: std::ops::Range<usize>) {
+    fn write_source_text(&mut self, text: &str, range: std::ops::Range<usize>) {
         let text = match self.author {
-            Author::User => as_typed(self.source, range),
+            Author::User => text_as_typed(self.source, range),
             Author::Program => text,
         };
-        self.text(&without_apart(text));
+        self.write_text(&remove_word_joiners(text));
     }
 
     /// Appends text, with links for the addresses in it unless it is in a link.
-    fn text(&mut self, text: &str) {
+    fn write_text(&mut self, text: &str) {
         if self.open_links > 0 {
-            return self.markup.text(text);
+            return self.markup.push_text(text);
         }
         let mut remaining = text;
-        while let Some(range) = address_in(remaining) {
-            self.markup.text(&remaining[..range.start]);
+        while let Some(range) = find_address(remaining) {
+            self.markup.push_text(&remaining[..range.start]);
             let address = &remaining[range.clone()];
             let target = if is_allowed_address(address) {
                 address
@@ -430,14 +438,14 @@ impl Writer<'_, '_> {
                 ""
             };
             self.markup
-                .element_with(Tag::Link, target, |m| m.text(address));
+                .push_element_with(Tag::Link, target, |m| m.push_text(address));
             remaining = &remaining[range.end..];
         }
-        self.markup.text(remaining);
+        self.markup.push_text(remaining);
     }
 
     /// Opens a cell with the alignment of its column.
-    fn table_cell(&mut self) {
+    fn open_table_cell(&mut self) {
         let alignment = match self.alignments.get(self.column) {
             Some(Alignment::Center) => "center",
             Some(Alignment::Right) => "right",
@@ -453,9 +461,9 @@ impl Writer<'_, '_> {
         self.markup.open_with(tag, alignment);
     }
 
-    /// Opens a heading of the first, second or third level, at most one level below the heading before
-    /// it: screen readers show headings as an outline.
-    fn heading(&mut self, level: HeadingLevel) {
+    /// Opens a heading of the first, second or third level, at most one level below the heading
+    /// before it: screen readers show headings as an outline.
+    fn open_heading(&mut self, level: HeadingLevel) {
         self.heading_level = (level as usize).min(self.heading_level + 1).min(3);
         let tag = match self.heading_level {
             1 => Tag::Heading1,
@@ -466,10 +474,10 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Returns a text without what [`emphasis_apart`] inserted.
-fn without_apart(text: &str) -> Cow<'_, str> {
-    if text.contains(APART) {
-        Cow::Owned(text.replace(APART, ""))
+/// Returns a text without what [`separate_emphasis`] inserted.
+fn remove_word_joiners(text: &str) -> Cow<'_, str> {
+    if text.contains(WORD_JOINER) {
+        Cow::Owned(text.replace(WORD_JOINER, ""))
     } else {
         Cow::Borrowed(text)
     }
@@ -480,7 +488,7 @@ mod tests {
     use super::*;
 
     fn html_of(text: &str) -> String {
-        let markup = Markup::of(|m| push(text, Author::Program, m));
+        let markup = Markup::from_fn(|m| push_markdown(text, Author::Program, m));
         crate::html::full_html(&markup, &|_| false, &[])
             .to_string()
             .replace(" dir=\"auto\"", "")
@@ -548,7 +556,7 @@ mod tests {
 
     /// The text of what the user typed, without its elements.
     fn typed(text: &str) -> String {
-        let markup = Markup::of(|m| push(text, Author::User, m));
+        let markup = Markup::from_fn(|m| push_markdown(text, Author::User, m));
         let mut shown = String::new();
         for event in markup.events() {
             match event {
@@ -571,7 +579,7 @@ mod tests {
         ] {
             assert_eq!(typed(text), text);
             let line = text.replace('\n', " ");
-            assert_eq!(one_line(text, Author::User), line);
+            assert_eq!(to_plain_line(text, Author::User), line);
         }
         // Markdown that the user wrote is still read as such, and code is code.
         assert_eq!(typed(r"**C:\_x** and `\_y`"), r"C:\_x and \_y");
@@ -582,14 +590,14 @@ mod tests {
     fn one_line_has_no_marks() {
         let text = "# Plan\n\nTwo **of** `three`\nare [done](https://a.b):\n\n- [x] one\n- [ ] two\n\n<b>raw</b>\n";
         assert_eq!(
-            one_line(text, Author::Program),
+            to_plain_line(text, Author::Program),
             "Plan Two of three are done: [x] one [ ] two <b>raw</b>"
         );
         let long = "é".repeat(LONGEST_ONE_LINE);
         assert_eq!(
-            one_line(&long, Author::Program).chars().count(),
+            to_plain_line(&long, Author::Program).chars().count(),
             LONGEST_ONE_LINE / 2
         );
-        assert_eq!(one_line("", Author::User), "");
+        assert_eq!(to_plain_line("", Author::User), "");
     }
 }

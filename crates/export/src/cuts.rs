@@ -1,6 +1,6 @@
 //! What an export leaves out.
 
-use pisess_core::ops::tree::{Filter, passes};
+use pisess_core::ops::tree::{Filter, filter_shows};
 use pisess_core::session::Session;
 use pisess_core::session::entry::{EntryIx, Flags, Role};
 use pisess_core::session::labels::Labels;
@@ -12,24 +12,29 @@ pub struct Cuts {
     /// The entries that do not pass this filter of the tree.
     pub filter: Option<Filter>,
     /// Tool calls and their results.
-    pub tools: bool,
+    pub omits_tools: bool,
     /// What the model thought.
-    pub thinking: bool,
+    pub omits_thinking: bool,
     /// The lines of a tool's output beyond this number.
-    pub lines: Option<usize>,
+    pub max_lines: Option<usize>,
     /// Every entry but the first request and this number of entries before the leaf.
-    pub last: Option<usize>,
+    pub last_entries: Option<usize>,
 }
 
 impl Cuts {
     /// Keeps those of the entries, in file order, that are exported.
-    pub(super) fn keep(&self, session: &Session, leaf: Position, entries: &mut Vec<EntryIx>) {
-        if let Some(last) = self.last {
+    pub(super) fn retain_exported(
+        &self,
+        session: &Session,
+        leaf: Position,
+        entries: &mut Vec<EntryIx>,
+    ) {
+        if let Some(last) = self.last_entries {
             let path = session.path(leaf);
             let first = path
                 .iter()
                 .copied()
-                .find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST));
+                .find(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST));
             *entries = path[path.len().saturating_sub(last)..].to_vec();
             entries.extend(first);
             entries.sort_unstable();
@@ -37,45 +42,50 @@ impl Cuts {
         }
         if let Some(filter) = self.filter {
             let labels = Labels::new(session);
-            entries.retain(|&ix| passes(session, &labels, leaf, filter, ix));
+            entries.retain(|&ix| filter_shows(session, &labels, leaf, filter, ix));
         }
-        if self.tools {
+        if self.omits_tools {
             // A silent entry contains nothing but calls.
             let is_tool = |ix| {
                 session.is_message(ix, Role::ToolResult)
-                    || session.entry(ix).flags.has(Flags::SILENT)
+                    || session.entry(ix).flags.contains(Flags::SILENT)
             };
             entries.retain(|&ix| !is_tool(ix));
         }
     }
 
     /// The note for a reader on what is left out; `None` if nothing that a reader would look for.
-    /// `left` is the number of entries before the last ones, and `others` what is on other branches.
-    pub fn note(&self, left: usize, others: Option<String>) -> Option<String> {
+    /// `omitted_count` is the number of entries before the last ones, and `other_branches` what is
+    /// on other branches.
+    pub fn omission_note(
+        &self,
+        omitted_count: usize,
+        other_branches: Option<String>,
+    ) -> Option<String> {
         let mut parts = Vec::new();
         match self.filter {
             Some(Filter::UserOnly) => parts.push("everything but the requests".to_owned()),
             Some(Filter::LabeledOnly) => parts.push("entries without a label".to_owned()),
             Some(Filter::Default | Filter::NoTools | Filter::All) | None => {}
         }
-        if self.tools {
+        if self.omits_tools {
             parts.push("tool calls".to_owned());
         }
-        if self.thinking {
+        if self.omits_thinking {
             parts.push("thinking".to_owned());
         }
         // Without tools there is no output.
-        if !self.tools {
-            match self.lines {
+        if !self.omits_tools {
+            match self.max_lines {
                 None => {}
                 Some(0) => parts.push("output of tools".to_owned()),
                 Some(lines) => parts.push(format!("output of tools beyond {lines} lines")),
             }
         }
-        if self.last.is_some() {
-            parts.push(format!("{left} entries after the first request"));
+        if self.last_entries.is_some() {
+            parts.push(format!("{omitted_count} entries after the first request"));
         }
-        parts.extend(others);
+        parts.extend(other_branches);
 
         if parts.is_empty() {
             return None;

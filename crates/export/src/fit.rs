@@ -8,23 +8,23 @@ use std::io::{self, Write};
 /// The numbers of lines that are tried, one after the other.
 const LINES: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
 
-/// Leaves out as little as possible so that what `write` writes has at most `most` bytes: lines of
-/// output first, then thinking, then tools, then entries between the first request and the last
-/// answers. Returns whether it fits.
-pub fn fit(
+/// Leaves out as little as possible so that what `write` writes has at most `max_bytes` bytes:
+/// lines of output first, then thinking, then tools, then entries between the first request and the
+/// last answers. Returns whether it fits.
+pub fn fit_to_size(
     contents: &mut Contents,
-    most: u64,
+    max_bytes: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let asked = contents.cuts;
+    let requested = contents.cuts;
     let least = Cuts {
-        tools: true,
-        thinking: true,
-        ..asked
+        omits_tools: true,
+        omits_thinking: true,
+        ..requested
     };
-    for cuts in growing_cuts(asked, least) {
-        contents.cut(cuts);
-        if fits(contents, most, write)? {
+    for cuts in growing_cuts(requested, least) {
+        contents.apply_cuts(cuts);
+        if fits_in(contents, max_bytes, write)? {
             return Ok(true);
         }
     }
@@ -38,52 +38,52 @@ pub fn fit(
             Some(enough) if enough + 1 < too_many => enough.midpoint(too_many),
             _ => break,
         };
-        contents.cut(Cuts {
-            last: Some(last),
+        contents.apply_cuts(Cuts {
+            last_entries: Some(last),
             ..least
         });
-        if fits(contents, most, write)? {
+        if fits_in(contents, max_bytes, write)? {
             enough = Some(last);
         } else {
             too_many = last;
         }
     }
-    contents.cut(Cuts {
-        last: Some(enough.unwrap_or(0)),
+    contents.apply_cuts(Cuts {
+        last_entries: Some(enough.unwrap_or(0)),
         ..least
     });
     Ok(enough.is_some())
 }
 
 /// The cuts to try, from those that were asked for to `least`; each leaves out more.
-fn growing_cuts(asked: Cuts, least: Cuts) -> Vec<Cuts> {
-    let mut growing = vec![asked];
+fn growing_cuts(requested: Cuts, least: Cuts) -> Vec<Cuts> {
+    let mut growing = vec![requested];
     for lines in LINES {
-        if asked.lines.is_none_or(|asked| lines < asked) {
+        if requested.max_lines.is_none_or(|asked| lines < asked) {
             growing.push(Cuts {
-                lines: Some(lines),
-                ..asked
+                max_lines: Some(lines),
+                ..requested
             });
         }
     }
     growing.push(Cuts {
-        lines: Some(0),
-        thinking: true,
-        ..asked
+        max_lines: Some(0),
+        omits_thinking: true,
+        ..requested
     });
     growing.push(least);
     growing
 }
 
-/// Whether what `write` writes has at most `most` bytes. It is stopped where it has more.
-fn fits(
+/// Whether what `write` writes has at most `max_bytes` bytes. It is stopped where it has more.
+fn fits_in(
     contents: &Contents,
-    most: u64,
+    max_bytes: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let mut left = most;
+    let mut bytes_left = max_bytes;
     let count = |bytes: &[u8]| {
-        left = left
+        bytes_left = bytes_left
             .checked_sub(bytes.len() as u64)
             .ok_or(io::ErrorKind::FileTooLarge)?;
         Ok(())

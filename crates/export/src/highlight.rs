@@ -4,12 +4,13 @@
 //! are called. Everything else (heredocs, JSX, regular expressions) is plain code. Grammars are not
 //! used: loading them takes longer than writing a session.
 
-use super::markup::Word;
+use super::markup::WordKind;
 
 /// The syntax of a language, as needed for colouring.
 #[derive(Debug)]
 pub struct Language {
-    /// Its names in a fence and its file extensions, in lower case; the first is the name in exports.
+    /// Its names in a fence and its file extensions, in lower case; the first is the name in
+    /// exports.
     names: &'static [&'static str],
     /// What begins a comment up to the end of the line.
     line_comments: &'static [&'static str],
@@ -22,9 +23,9 @@ pub struct Language {
     /// The keywords, separated by spaces.
     keywords: &'static str,
     /// Whether keywords are case-insensitive.
-    any_case: bool,
+    ignores_case: bool,
     /// Whether `name:` and `"name":` are keys.
-    keys: bool,
+    has_keys: bool,
 }
 
 const PLAIN: Language = Language {
@@ -34,8 +35,8 @@ const PLAIN: Language = Language {
     quotes: "\"'",
     long_quotes: &[],
     keywords: "",
-    any_case: false,
-    keys: false,
+    ignores_case: false,
+    has_keys: false,
 };
 
 const C_LIKE: Language = Language {
@@ -129,7 +130,7 @@ static LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: Some(("<#", "#>")),
         keywords: "begin break catch class continue do else elseif end exit finally for foreach function if in param process return switch throw trap try until using while",
-        any_case: true,
+        ignores_case: true,
         ..PLAIN
     },
     Language {
@@ -137,20 +138,20 @@ static LANGUAGES: &[Language] = &[
         line_comments: &["--"],
         block_comment: Some(("/*", "*/")),
         keywords: "add all alter and as asc begin between by case check column commit constraint create cross database default delete desc distinct drop else end exists false foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references returning right rollback select set table then transaction true union unique update using values view when where with",
-        any_case: true,
+        ignores_case: true,
         ..PLAIN
     },
     Language {
         names: &["json", "jsonc", "json5", "jsonl", "ndjson"],
         keywords: "false null true",
-        keys: true,
+        has_keys: true,
         ..C_LIKE
     },
     Language {
         names: &["yaml", "yml"],
         line_comments: &["#"],
         keywords: "false no null off on true yes",
-        keys: true,
+        has_keys: true,
         ..PLAIN
     },
     Language {
@@ -182,7 +183,7 @@ static LANGUAGES: &[Language] = &[
         block_comment: Some(("/*", "*/")),
         line_comments: &["//"],
         keywords: "absolute auto block center fixed flex grid hidden important inherit inline none relative solid transparent",
-        keys: true,
+        has_keys: true,
         ..PLAIN
     },
     Language {
@@ -242,7 +243,7 @@ static LANGUAGES: &[Language] = &[
 
 impl Language {
     /// Returns the language with this name in a fence or as a file extension.
-    pub fn named(name: &str) -> Option<&'static Language> {
+    pub fn from_name(name: &str) -> Option<&'static Language> {
         let lower = name.trim().to_ascii_lowercase();
         LANGUAGES
             .iter()
@@ -254,12 +255,12 @@ impl Language {
         self.names.first().copied().unwrap_or_default()
     }
 
-    /// Returns the language of a file, by its extension, or by the whole of a name without one, such
-    /// as `Makefile`.
-    pub fn of_path(path: &str) -> Option<&'static Language> {
+    /// Returns the language of a file, by its extension, or by the whole of a name without one,
+    /// such as `Makefile`.
+    pub fn from_path(path: &str) -> Option<&'static Language> {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let extension = file.rsplit('.').next().unwrap_or(file);
-        Language::named(extension)
+        Language::from_name(extension)
     }
 
     fn is_keyword(&self, word: &str) -> bool {
@@ -267,7 +268,7 @@ impl Language {
             return false;
         }
         let mut keywords = self.keywords.split(' ');
-        if self.any_case {
+        if self.ignores_case {
             keywords.any(|keyword| keyword.eq_ignore_ascii_case(word))
         } else {
             keywords.any(|keyword| keyword == word)
@@ -280,10 +281,10 @@ const LONGEST_KEYWORD: usize = 16;
 
 /// Divides `text` into pieces, and calls `write_piece` with each and its kind, in order. The text
 /// between two words with a kind comes as one piece without a kind.
-pub fn words<'a>(
+pub fn each_word<'a>(
     text: &'a str,
     language: &Language,
-    write_piece: &mut dyn FnMut(Option<Word>, &'a str),
+    write_piece: &mut dyn FnMut(Option<WordKind>, &'a str),
 ) {
     let mut offset = 0;
     let mut plain_start = 0;
@@ -306,17 +307,17 @@ pub fn words<'a>(
 /// A piece of code.
 struct Token {
     /// `None` if it is not coloured.
-    kind: Option<Word>,
+    kind: Option<WordKind>,
     /// The offset at which it ends.
     end: usize,
 }
 
 impl Token {
-    fn plain(end: usize) -> Token {
+    fn without_kind(end: usize) -> Token {
         Token { kind: None, end }
     }
 
-    fn word(kind: Word, end: usize) -> Token {
+    fn with_kind(kind: WordKind, end: usize) -> Token {
         Token {
             kind: Some(kind),
             end,
@@ -326,52 +327,52 @@ impl Token {
 
 /// Reads the token that begins at the offset `at`, which is before the end: a name, a number, a
 /// comment or a string, or else a single character.
-fn next_token(text: &str, at: usize, language: &Language) -> Token {
-    let rest = &text[at..];
+fn next_token(text: &str, start: usize, language: &Language) -> Token {
+    let rest = &text[start..];
     let bytes = rest.as_bytes();
     let byte = bytes[0];
     if byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$' {
-        return name_token(text, at, language);
+        return read_name(text, start, language);
     }
     if byte.is_ascii_digit() {
         let len = bytes
             .iter()
             .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
-        return Token::word(Word::NUMBER, at + len.unwrap_or(rest.len()));
+        return Token::with_kind(WordKind::NUMBER, start + len.unwrap_or(rest.len()));
     }
     if byte.is_ascii_whitespace() || byte >= 0x80 {
         let len = rest.chars().next().map_or(1, char::len_utf8);
-        return Token::plain(at + len);
+        return Token::without_kind(start + len);
     }
 
     if let Some((open, close)) = language.block_comment
         && let Some(comment) = rest.strip_prefix(open)
     {
         let end = match comment.find(close) {
-            Some(len) => at + open.len() + len + close.len(),
+            Some(len) => start + open.len() + len + close.len(),
             None => text.len(),
         };
-        return Token::word(Word::COMMENT, end);
+        return Token::with_kind(WordKind::COMMENT, end);
     }
-    if begins_line_comment(text, at, language) {
+    if begins_line_comment(text, start, language) {
         let end = match memchr::memchr(b'\n', bytes) {
-            Some(newline) => at + newline,
+            Some(newline) => start + newline,
             None => text.len(),
         };
-        return Token::word(Word::COMMENT, end);
+        return Token::with_kind(WordKind::COMMENT, end);
     }
 
     for quote in language.long_quotes {
         if rest.starts_with(quote) {
             // A string without an end reaches to the end of the text.
-            let (Ok(end) | Err(end)) = end_of_string(text, at + quote.len(), quote, None);
-            return Token::word(Word::STRING, end);
+            let (Ok(end) | Err(end)) = find_string_end(text, start + quote.len(), quote, None);
+            return Token::with_kind(WordKind::STRING, end);
         }
     }
     if language.quotes.as_bytes().contains(&byte) {
-        return string_token(text, at, language);
+        return read_string(text, start, language);
     }
-    Token::plain(at + 1)
+    Token::without_kind(start + 1)
 }
 
 /// Whether a comment up to the end of the line begins at the offset `at`. `$#` in a shell and `//`
@@ -397,9 +398,9 @@ fn begins_line_comment(text: &str, at: usize, language: &Language) -> bool {
     false
 }
 
-/// Reads a name, and finds its kind. The first of these counts: a keyword, a key before `:`, a type in
-/// camel case, a name that is called.
-fn name_token(text: &str, at: usize, language: &Language) -> Token {
+/// Reads a name, and finds its kind. The first of these counts: a keyword, a key before `:`, a type
+/// in camel case, a name that is called.
+fn read_name(text: &str, at: usize, language: &Language) -> Token {
     let rest = &text.as_bytes()[at..];
     let len = rest
         .iter()
@@ -409,45 +410,56 @@ fn name_token(text: &str, at: usize, language: &Language) -> Token {
     let after = text.as_bytes().get(end).copied();
 
     if language.is_keyword(name) {
-        return Token::word(Word::KEYWORD, end);
+        return Token::with_kind(WordKind::KEYWORD, end);
     }
-    if language.keys && after == Some(b':') {
-        return Token::word(Word::CALL, end);
+    if language.has_keys && after == Some(b':') {
+        return Token::with_kind(WordKind::CALL, end);
     }
     let is_camel_case = name.as_bytes()[0].is_ascii_uppercase()
         && name.bytes().any(|byte| byte.is_ascii_lowercase());
     if is_camel_case {
         // Languages of data and text have no types.
-        let has_types = !language.keys && !language.keywords.is_empty();
+        let has_types = !language.has_keys && !language.keywords.is_empty();
         return Token {
-            kind: if has_types { Some(Word::TYPE) } else { None },
+            kind: if has_types {
+                Some(WordKind::TYPE)
+            } else {
+                None
+            },
             end,
         };
     }
     if after == Some(b'(') {
-        return Token::word(Word::CALL, end);
+        return Token::with_kind(WordKind::CALL, end);
     }
-    Token::plain(end)
+    Token::without_kind(end)
 }
 
-/// Reads a string on one line, or a key. A string without an end reaches to the end of the line, except
-/// that a single `'` is an apostrophe.
-fn string_token(text: &str, at: usize, language: &Language) -> Token {
+/// Reads a string on one line, or a key. A string without an end reaches to the end of the line,
+/// except that a single `'` is an apostrophe.
+fn read_string(text: &str, at: usize, language: &Language) -> Token {
     let quote = &text[at..=at];
-    let end = match end_of_string(text, at + 1, quote, Some('\n')) {
+    let end = match find_string_end(text, at + 1, quote, Some('\n')) {
         Ok(end) => end,
         // An apostrophe, not a string.
-        Err(_) if quote == "'" => return Token::plain(at + 1),
+        Err(_) if quote == "'" => return Token::without_kind(at + 1),
         Err(end) => end,
     };
-    let is_key = language.keys && text[end..].trim_ascii_start().starts_with(':');
-    Token::word(if is_key { Word::CALL } else { Word::STRING }, end)
+    let is_key = language.has_keys && text[end..].trim_ascii_start().starts_with(':');
+    Token::with_kind(
+        if is_key {
+            WordKind::CALL
+        } else {
+            WordKind::STRING
+        },
+        end,
+    )
 }
 
-/// Finds the end of a string whose content begins at the offset `start`, and which may contain escapes
-/// with a backslash. Returns the offset after the closing `quote`; as an error, the offset at which
-/// a string without one breaks off: at `stop`, or at the end of the text.
-fn end_of_string(
+/// Finds the end of a string whose content begins at the offset `start`, and which may contain
+/// escapes with a backslash. Returns the offset after the closing `quote`; as an error, the offset
+/// at which a string without one breaks off: at `stop`, or at the end of the text.
+fn find_string_end(
     text: &str,
     start: usize,
     quote: &str,
@@ -474,11 +486,11 @@ mod tests {
 
     fn read(language: &str, text: &str) -> String {
         let mut out = String::new();
-        words(
+        each_word(
             text,
-            Language::named(language).unwrap(),
+            Language::from_name(language).unwrap(),
             &mut |word, text| match word {
-                Some(word) => out += &format!("<{}:{text}>", word.code()),
+                Some(word) => out += &format!("<{}:{text}>", word.letter()),
                 None => out += text,
             },
         );
@@ -526,7 +538,7 @@ mod tests {
         for language in LANGUAGES {
             for text in texts {
                 let mut out = String::new();
-                words(text, language, &mut |_, piece| out += piece);
+                each_word(text, language, &mut |_, piece| out += piece);
                 assert_eq!(out, text, "{:?}", language.names);
             }
         }
@@ -534,8 +546,8 @@ mod tests {
 
     #[test]
     fn languages_by_file() {
-        assert!(Language::of_path("/a/b.test.ts").is_some());
-        assert!(Language::of_path("Dockerfile").is_some());
-        assert!(Language::of_path("a/b/README").is_none());
+        assert!(Language::from_path("/a/b.test.ts").is_some());
+        assert!(Language::from_path("Dockerfile").is_some());
+        assert!(Language::from_path("a/b/README").is_none());
     }
 }

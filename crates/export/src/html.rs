@@ -3,7 +3,7 @@
 //! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and
 //! all attributes are written here. No attribute runs a script or carries a style.
 
-use super::markup::{Event, Markup, Tag, visible};
+use super::markup::{Event, Markup, Tag, make_visible};
 use std::fmt;
 
 /// An image that markup refers to.
@@ -21,9 +21,9 @@ pub struct Html(String);
 impl Html {
     /// Converts text to HTML: characters with a meaning in HTML, even within quotes, are escaped;
     /// control and bidirectional characters are made visible (see [`super::markup::Markup::text`]).
-    pub fn text(text: &str) -> Html {
+    pub fn from_text(text: &str) -> Html {
         let mut html = Html::default();
-        html.push_escaped(&visible(text));
+        html.push_escaped(&make_visible(text));
         html
     }
 
@@ -50,7 +50,7 @@ impl Html {
     }
 
     /// Appends the beginning of an element, with those of the attributes that are not empty.
-    fn open(&mut self, element: &'static str, attributes: &[(&'static str, &str)]) {
+    fn open_element(&mut self, element: &'static str, attributes: &[(&'static str, &str)]) {
         self.0.push('<');
         self.0 += element;
         for (name, value) in attributes {
@@ -58,27 +58,27 @@ impl Html {
                 continue;
             }
             self.0.extend([" ", name, "=\""]);
-            self.push_escaped(&visible(value));
+            self.push_escaped(&make_visible(value));
             self.0.push('"');
         }
         self.0.push('>');
     }
 
-    fn close(&mut self, element: &'static str) {
+    fn close_element(&mut self, element: &'static str) {
         self.0.extend(["</", element, ">"]);
     }
 
-    /// Opens the element of a tag other than links and images. Returns the HTML element that is to be
-    /// closed; empty if there is none.
+    /// Opens the element of a tag other than links and images. Returns the HTML element that is to
+    /// be closed; empty if there is none.
     fn open_tag(&mut self, tag: Tag, value: &str) -> &'static str {
         let (element, class) = tag.element();
         match tag {
             Tag::Break | Tag::Rule => {
-                self.open(element, &[]);
+                self.open_element(element, &[]);
                 ""
             }
             Tag::Block | Tag::Output | Tag::Diff => {
-                self.open("pre", &[("class", class)]);
+                self.open_element("pre", &[("class", class)]);
                 "pre"
             }
             Tag::Task => {
@@ -95,7 +95,7 @@ impl Html {
                 let is_number =
                     tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
                 let start = if is_number { value } else { "" };
-                self.open(
+                self.open_element(
                     element,
                     &[
                         ("class", class.trim()),
@@ -113,7 +113,7 @@ impl Html {
     fn open_link(&mut self, tag: Tag, address: &str, is_link: bool) -> &'static str {
         let (_, class) = tag.element();
         if !is_link {
-            self.open("span", &[("class", class)]);
+            self.open_element("span", &[("class", class)]);
             return "span";
         }
         let attributes = [
@@ -121,14 +121,14 @@ impl Html {
             ("href", address),
             ("rel", "noopener noreferrer nofollow"),
         ];
-        self.open("a", &attributes);
+        self.open_element("a", &attributes);
         "a"
     }
 
     /// Opens a figure, with its image if it is one of these. `value` is that of [`Tag::Image`].
     /// Returns the HTML element that is to be closed.
     fn open_figure(&mut self, value: &str, images: &[NamedImage]) -> &'static str {
-        self.open("figure", &[("class", "image")]);
+        self.open_element("figure", &[("class", "image")]);
         let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
         // The type and the data become part of an attribute, so that both are checked here, too.
         if let Some(image) = images.iter().find(|image| image.name == name)
@@ -136,7 +136,7 @@ impl Html {
             && is_base64(&image.data)
         {
             let source = format!("data:{kind};base64,{}", image.data);
-            self.open("img", &[("alt", "image of the session"), ("src", &source)]);
+            self.open_element("img", &[("alt", "image of the session"), ("src", &source)]);
         }
         "figure"
     }
@@ -149,12 +149,16 @@ impl fmt::Display for Html {
 }
 
 /// Converts markup to complete HTML: folds contain their content, and sections follow one another.
-/// `is_here` is whether the document contains the entry with this number; `images` are those
+/// `is_in_document` is whether the document contains the entry with this number; `images` are those
 /// that the markup refers to, with their names.
-pub fn full_html(markup: &Markup, is_here: &dyn Fn(&str) -> bool, images: &[NamedImage]) -> Html {
+pub fn full_html(
+    markup: &Markup,
+    is_in_document: &dyn Fn(&str) -> bool,
+    images: &[NamedImage],
+) -> Html {
     // A call whose result is in the document is omitted here: it is shown with the result.
-    let is_omitted = |tag, value: &str| tag == Tag::Call && is_here(value);
-    html_of_events(markup.events_without(is_omitted), is_here, images)
+    let is_omitted = |tag, value: &str| tag == Tag::Call && is_in_document(value);
+    html_of_events(markup.events_without(is_omitted), is_in_document, images)
 }
 
 /// Converts only the prose of markup to HTML: no folds, tools and images.
@@ -165,12 +169,12 @@ pub fn prose_html(markup: &Markup) -> Html {
 
 fn html_of_events<'m>(
     events: impl Iterator<Item = Event<'m>>,
-    is_here: &dyn Fn(&str) -> bool,
+    is_in_document: &dyn Fn(&str) -> bool,
     images: &[NamedImage],
 ) -> Html {
     let mut html = Html::default();
     // The HTML elements to close, one for each tag that is open; empty if it has none.
-    let mut open = Vec::new();
+    let mut open_elements = Vec::new();
     for event in events {
         match event {
             Event::Text(text) => html.push_escaped(text),
@@ -178,21 +182,21 @@ fn html_of_events<'m>(
                 let element = match tag {
                     Tag::Link => html.open_link(tag, value, is_allowed_address(value)),
                     Tag::Entry | Tag::Call => {
-                        html.open_link(tag, &format!("#e{value}"), is_here(value))
+                        html.open_link(tag, &format!("#e{value}"), is_in_document(value))
                     }
                     Tag::Image => html.open_figure(value, images),
                     _ => html.open_tag(tag, value),
                 };
-                open.push(element);
+                open_elements.push(element);
             }
             Event::Close => {
-                let element = open.pop().unwrap_or_default();
+                let element = open_elements.pop().unwrap_or_default();
                 if !element.is_empty() {
-                    html.close(element);
+                    html.close_element(element);
                 }
             }
-            Event::Word(code) => html.open("span", &[("class", &format!("w-{code}"))]),
-            Event::WordEnd => html.close("span"),
+            Event::Word(code) => html.open_element("span", &[("class", &format!("w-{code}"))]),
+            Event::WordEnd => html.close_element("span"),
             Event::Section | Event::SectionEnd => {}
         }
     }
@@ -240,27 +244,29 @@ pub fn is_allowed_address(address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::Word;
+    use crate::markup::WordKind;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
         let images = [("good", "AAAA"), ("bad", "AA\" onerror=")].map(|(name, data)| NamedImage {
             name: name.to_owned(),
             data: data.to_owned(),
         });
-        full_html(&Markup::of(make), &|entry| entry == "1", &images).to_string()
+        full_html(&Markup::from_fn(make), &|entry| entry == "1", &images).to_string()
     }
 
     #[test]
     fn text_is_escaped_wherever_it_stands() {
         let hostile = "</pre><script>alert(1)</script>\" onclick='x";
         let found = written(|m| {
-            m.text(hostile);
-            m.element_with(Tag::Fold, hostile, |m| m.words(Tag::Summary, hostile));
-            m.element_with(Tag::Link, &format!("https://x/{hostile}"), |m| {
-                m.text(hostile)
+            m.push_text(hostile);
+            m.push_element_with(Tag::Fold, hostile, |m| {
+                m.push_text_element(Tag::Summary, hostile)
             });
-            m.element_with(Tag::Block, hostile, |m| {
-                m.section(|m| m.word(Some(Word::STRING), hostile))
+            m.push_element_with(Tag::Link, &format!("https://x/{hostile}"), |m| {
+                m.push_text(hostile)
+            });
+            m.push_element_with(Tag::Block, hostile, |m| {
+                m.push_section(|m| m.push_word(Some(WordKind::STRING), hostile))
             });
         });
         assert!(
@@ -277,7 +283,7 @@ mod tests {
     fn every_element_is_closed() {
         for row in Tag::table().lines() {
             let tag = Tag::from_code(row.chars().next().unwrap()).unwrap();
-            let found = written(|m| m.words(tag, "x"));
+            let found = written(|m| m.push_text_element(tag, "x"));
             if !matches!(tag, Tag::Break | Tag::Rule | Tag::Task) {
                 assert!(found.contains("</"), "{row}: {found}");
             }
@@ -305,7 +311,7 @@ mod tests {
         ] {
             assert!(!is_allowed_address(bad), "{bad}");
         }
-        let link = |to: &str| written(|m| m.element_with(Tag::Link, to, |m| m.text("x")));
+        let link = |to: &str| written(|m| m.push_element_with(Tag::Link, to, |m| m.push_text("x")));
         assert_eq!(link("javascript:x"), "<span>x</span>");
         assert!(link("https://a").starts_with("<a href=\"https://a\""));
     }
@@ -314,7 +320,7 @@ mod tests {
     fn images_are_data_of_known_types() {
         assert!(is_base64("AAAA") && is_base64("AAA=") && is_base64("AA"));
         assert!(!is_base64("index") && !is_base64("A===") && !is_base64("AA\nA"));
-        let image = |value: &str| written(|m| m.element_with(Tag::Image, value, |_| ()));
+        let image = |value: &str| written(|m| m.push_element_with(Tag::Image, value, |_| ()));
         assert!(image("image/png good").contains("src=\"data:image/png;base64,AAAA\""));
         for bad in [
             "image/svg+xml good",

@@ -4,14 +4,14 @@
 //! loading. The facts that require reading the entries follow the entries.
 
 use super::commonmark::Author;
-use super::markup::visible;
-use super::row_text::readable;
+use super::markup::make_visible;
+use super::row_text::readable_row;
 use super::source::Contents;
 use super::source::cut;
-use super::view_parts::{EditFact, Facts};
+use super::view_parts::{EditFact, EntryFacts};
 use foldhash::HashMap;
 use pisess_core::ops::rows::{Row, Tone};
-use pisess_core::ops::tree::{Filter, passes};
+use pisess_core::ops::tree::{Filter, filter_shows};
 use pisess_core::session::Session;
 use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind};
 use pisess_core::session::labels::Labels;
@@ -31,20 +31,20 @@ const FILTERS: [Filter; 4] = [
 
 /// The bits of an entry that follow those of the filters: hidden by the agents in every mode unless
 /// it is the leaf; failed; aborted by the user.
-const FLAGS: [(u32, Flags); 3] = [
+const FLAG_BITS: [(u32, Flags); 3] = [
     (16, Flags::SILENT),
     (32, Flags::FAILED),
     (64, Flags::ABORTED),
 ];
 
 /// The bit of an entry that is not part of the conversation.
-const NOTE: u32 = 128;
+const NOTE_BIT: u32 = 128;
 
 /// The character for an entry has the code of its bits plus this number: that of `0`.
-const FIRST_MASK: u32 = 48;
+const MASK_BASE: u32 = 48;
 
 /// The part that precedes the entries, as JSON. Lists have an item per exported entry, in order.
-pub fn early(contents: &Contents) -> Vec<u8> {
+pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
     let session = contents.session;
     let entries = &contents.entries;
     let labels = Labels::new(session);
@@ -52,10 +52,10 @@ pub fn early(contents: &Contents) -> Vec<u8> {
 
     let ids = entries
         .iter()
-        .map(|&ix| string::encoded(&Text::from(contents.id(ix))));
+        .map(|&ix| string::encode_to_vec(&Text::from(contents.entry_id(ix))));
     let kinds: String = entries
         .iter()
-        .map(|&ix| letter(session.entry(ix)))
+        .map(|&ix| kind_letter(session.entry(ix)))
         .collect();
     let masks: String = entries
         .iter()
@@ -67,19 +67,25 @@ pub fn early(contents: &Contents) -> Vec<u8> {
         .cwd
         .as_ref()
         .map(|cwd| cwd.to_string_lossy().into_owned());
-    let leaf = contents.leaf.and_then(|leaf| contents.number(leaf));
+    let leaf = contents.leaf.and_then(|leaf| contents.entry_number(leaf));
     let kind_names = KindNames::new(contents);
 
     Object::new()
         .str("tags", &super::markup::Tag::table())
-        .number("tokensOfAll", usage.tokens())
+        .number("tokensOfAll", usage.total_tokens())
         .number("costOfAll", micro_rounded(usage.cost))
-        .json("title", &quoted(&contents.title()))
-        .json("name", &quoted_or_null(contents.name().as_deref()))
-        .json("cwd", &quoted_or_null(cwd.as_deref()))
+        .json("title", &quote_json(&contents.title()))
+        .json(
+            "name",
+            &quote_json_or_null(contents.session_name().as_deref()),
+        )
+        .json("cwd", &quote_json_or_null(cwd.as_deref()))
         .str("agent", session.agent().constants().name)
         .str("session", &session.header.id.to_string_lossy())
-        .json("left", &quoted_or_null(contents.note(None).as_deref()))
+        .json(
+            "left",
+            &quote_json_or_null(contents.omission_note(None).as_deref()),
+        )
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
         .number("leaf", leaf.map_or(-1.0, f64::from))
         .json("ids", &array(ids))
@@ -94,36 +100,37 @@ pub fn early(contents: &Contents) -> Vec<u8> {
         .finish()
 }
 
-/// The bits of an entry as a character: the filters that show it, its [`FLAGS`] and [`NOTE`].
+/// The bits of an entry as a character: the filters that show it, its [`FLAG_BITS`] and
+/// [`NOTE_BIT`].
 fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     let entry = session.entry(ix);
     let mut mask = 0;
     for (bit, filter) in FILTERS.into_iter().enumerate() {
-        if passes(session, labels, Some(ix), filter, ix) {
+        if filter_shows(session, labels, Some(ix), filter, ix) {
             mask |= 1 << bit;
         }
     }
-    for (bit, flag) in FLAGS {
-        if entry.flags.has(flag) {
+    for (bit, flag) in FLAG_BITS {
+        if entry.flags.contains(flag) {
             mask |= bit;
         }
     }
     if entry.kind.is_bookkeeping() {
-        mask |= NOTE;
+        mask |= NOTE_BIT;
     }
-    char::from_u32(FIRST_MASK + mask).unwrap_or_default()
+    char::from_u32(MASK_BASE + mask).unwrap_or_default()
 }
 
 /// For each entry, how many entries above it in the list its parent is; `null` without a parent.
 fn parent_distances(contents: &Contents, tree: &Tree) -> Vec<u8> {
     let mut column = Vec::new();
-    for (number, parent) in contents.parents(tree).into_iter().enumerate() {
+    for (number, parent) in contents.exported_parents(tree).into_iter().enumerate() {
         match parent {
             Some(parent) => {
                 let distance = number as i64 - i64::from(parent);
-                push_item(distance.to_string().as_bytes(), &mut column);
+                push_list_item(distance.to_string().as_bytes(), &mut column);
             }
-            None => push_item(b"null", &mut column),
+            None => push_list_item(b"null", &mut column),
         }
     }
     array([column])
@@ -133,8 +140,8 @@ fn parent_distances(contents: &Contents, tree: &Tree) -> Vec<u8> {
 fn label_pairs(contents: &Contents, labels: &Labels) -> Vec<u8> {
     let mut pairs = Vec::new();
     for (number, &ix) in contents.entries.iter().enumerate() {
-        if let Some(label) = labels.name(ix) {
-            let label = quoted(&cut(&label.to_string_lossy(), 300));
+        if let Some(label) = labels.get(ix) {
+            let label = quote_json(&cut(&label.to_string_lossy(), 300));
             pairs.push(array([number.to_string().into_bytes(), label]));
         }
     }
@@ -146,19 +153,19 @@ fn micro_rounded(cost: f64) -> f64 {
     (cost * 1e6).round() / 1e6
 }
 
-fn quoted(text: &str) -> Vec<u8> {
-    string::encoded(&Text::from(visible(text)))
+fn quote_json(text: &str) -> Vec<u8> {
+    string::encode_to_vec(&Text::from(make_visible(text)))
 }
 
-fn quoted_or_null(text: Option<&str>) -> Vec<u8> {
+fn quote_json_or_null(text: Option<&str>) -> Vec<u8> {
     match text {
-        Some(text) => quoted(text),
+        Some(text) => quote_json(text),
         None => b"null".to_vec(),
     }
 }
 
 /// The letter for the kind of an entry.
-pub(super) fn letter(entry: &Entry) -> char {
+pub(super) fn kind_letter(entry: &Entry) -> char {
     match entry.kind {
         Kind::Message => entry.role.schema().letter,
         kind => kind.schema().letter,
@@ -167,9 +174,9 @@ pub(super) fn letter(entry: &Entry) -> char {
 
 /// The name of an entry's type or role if the letter does not imply it; for what an extension made,
 /// the name that the extension gives it.
-pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
+pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
     let (role, body) = session.row_parts(ix);
-    let name = match letter(session.entry(ix)) {
+    let name = match kind_letter(session.entry(ix)) {
         'x' if !body.is_empty() => body.to_string_lossy().into_owned(),
         'm' | 'x' => role.to_string_lossy().into_owned(),
         'n' | 'o' | 's' | 'b' => match session.role_name(ix) {
@@ -197,21 +204,21 @@ impl KindNames {
         let mut known: HashMap<String, usize> = HashMap::default();
         let mut entries = Vec::new();
         for (number, &ix) in contents.entries.iter().enumerate() {
-            if let Some(name) = name_of(contents.session, ix) {
-                let index = intern(name, &mut names, &mut known);
+            if let Some(name) = type_name(contents.session, ix) {
+                let index = intern_name(name, &mut names, &mut known);
                 entries.push(number.to_string());
                 entries.push(index.to_string());
             }
         }
         KindNames {
-            names: array(names.iter().map(|name| quoted(name))),
+            names: array(names.iter().map(|name| quote_json(name))),
             entries: array(entries),
         }
     }
 }
 
 /// Finds the index of a name among `names`, to which it is added if it is not `known`.
-fn intern(name: String, names: &mut Vec<String>, known: &mut HashMap<String, usize>) -> usize {
+fn intern_name(name: String, names: &mut Vec<String>, known: &mut HashMap<String, usize>) -> usize {
     if let Some(index) = known.get(&name) {
         return *index;
     }
@@ -228,10 +235,10 @@ fn time_differences(contents: &Contents) -> Vec<u8> {
     for &ix in &contents.entries {
         let time_ms = contents.session.entry(ix).time_ms;
         if time_ms == Entry::NO_TIME {
-            push_item(b"null", &mut column);
+            push_list_item(b"null", &mut column);
         } else {
             let difference = time_ms - previous_ms;
-            push_item(difference.to_string().as_bytes(), &mut column);
+            push_list_item(difference.to_string().as_bytes(), &mut column);
             previous_ms = time_ms;
         }
     }
@@ -249,10 +256,10 @@ fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
         // Where a child is left out, those below it take its place, in file order.
         let numbers: Option<Vec<u32>> = children
             .iter()
-            .map(|&child| contents.number(child))
+            .map(|&child| contents.entry_number(child))
             .collect();
         if let Some(numbers) = numbers
-            && let Some(parent) = contents.number(ix)
+            && let Some(parent) = contents.entry_number(ix)
         {
             let children = array(numbers.iter().map(u32::to_string));
             families.push(array([parent.to_string().into_bytes(), children]));
@@ -263,15 +270,15 @@ fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
 
 /// The facts that require reading the entries.
 #[derive(Debug, Default)]
-pub struct Late {
+pub struct LateFacts {
     /// The names of models, and the index of each.
     models: Vec<String>,
     known: HashMap<String, usize>,
     /// The number of entries that were added.
-    count: usize,
-    /// For each entry the index of its model plus one, 0 without one; see [`push_item`].
+    entry_count: usize,
+    /// For each entry the index of its model plus one, 0 without one; see [`push_list_item`].
     model: Vec<u8>,
-    /// For each entry its lines; see [`push_item`].
+    /// For each entry its lines; see [`push_list_item`].
     lines: Vec<u8>,
     /// The numbers of the entries that the agent does not show.
     hidden: Vec<String>,
@@ -281,24 +288,24 @@ pub struct Late {
 
 /// Appends the JSON of an item to those of a list. A list with an item per entry is not kept as
 /// values: those of a long session are many.
-fn push_item(item: &[u8], column: &mut Vec<u8>) {
+fn push_list_item(item: &[u8], column: &mut Vec<u8>) {
     if !column.is_empty() {
         column.push(b',');
     }
     column.extend_from_slice(item);
 }
 
-impl Late {
+impl LateFacts {
     /// Adds the facts of the next entry, and about how many lines it takes.
-    pub fn push(&mut self, facts: Facts, lines: u32) {
-        let number = self.count;
-        self.count += 1;
+    pub fn add_entry(&mut self, facts: EntryFacts, lines: u32) {
+        let number = self.entry_count;
+        self.entry_count += 1;
         let model = match facts.model {
-            Some(model) => intern(model, &mut self.models, &mut self.known) + 1,
+            Some(model) => intern_name(model, &mut self.models, &mut self.known) + 1,
             None => 0,
         };
-        push_item(model.to_string().as_bytes(), &mut self.model);
-        push_item(lines.to_string().as_bytes(), &mut self.lines);
+        push_list_item(model.to_string().as_bytes(), &mut self.model);
+        push_list_item(lines.to_string().as_bytes(), &mut self.lines);
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }
@@ -311,14 +318,14 @@ impl Late {
 
     /// The part that follows the entries, as JSON.
     pub fn finish(self, contents: &Contents) -> Vec<u8> {
-        let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
+        let models = self.models.iter().map(|model| quote_json(&cut(model, 120)));
         let mut costs = Vec::new();
         let mut usages = Vec::new();
         for &ix in &contents.entries {
             let usage = contents.session.usage_of(ix).copied().unwrap_or_default();
-            let cost = js::number(micro_rounded(usage.cost.unwrap_or(0.0)));
-            push_item(cost.as_bytes(), &mut costs);
-            push_item(&usage_json(&usage), &mut usages);
+            let cost = js::number_to_string(micro_rounded(usage.cost.unwrap_or(0.0)));
+            push_list_item(cost.as_bytes(), &mut costs);
+            push_list_item(&usage_json(&usage), &mut usages);
         }
         Object::new()
             .json("models", &array(models))
@@ -334,25 +341,26 @@ impl Late {
 
 /// The tokens of an entry, `[input, output, cache read, cache write]`; 0 if there are none.
 fn usage_json(usage: &Usage) -> Vec<u8> {
-    if usage.tokens() > 0.0 {
+    if usage.total_tokens() > 0.0 {
         let tokens = [
             usage.input,
             usage.output,
             usage.cache_read,
             usage.cache_write,
         ];
-        array(tokens.map(js::number))
+        array(tokens.map(js::number_to_string))
     } else {
         b"0".to_vec()
     }
 }
 
 /// The characters of a body in a row: the width of the side bar.
-const BODY: usize = 160;
+const LONGEST_BODY: usize = 160;
 
 /// The row of an entry in the tree: its role and its body, separated by a tab. If the body contains
-/// a path, its directory is enclosed in further tabs, so that a narrow row can keep the file's name.
-pub fn row(row: &Row) -> String {
+/// a path, its directory is enclosed in further tabs, so that a narrow row can keep the file's
+/// name.
+pub fn row_markup(row: &Row) -> String {
     let role = row.role.to_string_lossy();
     // Readers of a page know no leaf.
     let role = if role == "leaf" { "switch" } else { &*role };
@@ -365,7 +373,7 @@ pub fn row(row: &Row) -> String {
         Author::Program
     };
     let body = if is_prose {
-        readable(&body, author)
+        readable_row(&body, author)
     } else {
         body
     };
@@ -384,10 +392,10 @@ pub fn row(row: &Row) -> String {
     let mut markup = super::markup::Markup::default();
     for (number, column) in columns.into_iter().enumerate() {
         if number > 0 {
-            markup.text("\t");
+            markup.push_text("\t");
         }
         // Tabs of the session become spaces.
-        markup.text(&cut(column, BODY).replace(['\n', '\t', '\r'], " "));
+        markup.push_text(&cut(column, LONGEST_BODY).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
 }

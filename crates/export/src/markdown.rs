@@ -9,15 +9,15 @@
 //! bookkeeping, and messages that the agent does not show. The time is written at each request, and
 //! the model at its first answer and where it changes.
 
-use super::commonmark::{Author, one_line};
-use super::entry_view::entry_view;
-use super::markup::visible;
-use super::source::{Contents, Source, cut};
-use super::static_html::{edit_notes, name_of, time_of};
-pub use escape::APART;
-use escape::escaped;
+use super::commonmark::{Author, to_plain_line};
+use super::entry_view::draw_entry;
+use super::markup::make_visible;
+use super::source::{Contents, ContentsReader, cut};
+use super::static_html::{edit_notes, entry_heading, entry_time};
+pub use escape::ZERO_WIDTH_SPACE;
+use escape::escape_markdown;
 use foldhash::HashMap;
-use pisess_core::ops::tree::{Drawing, Filter, rows};
+use pisess_core::ops::tree::{Filter, TreeView, view_without_layout};
 use pisess_core::session::entry::{EntryIx, Flags, Kind};
 use pisess_core::session::labels::Labels;
 use std::io::{self, Write};
@@ -25,26 +25,26 @@ use std::io::{self, Write};
 mod escape;
 mod writer;
 
-/// Writes the path to the leaf as a document: the title, a note about what is left out, and the parts
-/// of the entries in order. `workers` threads make the parts.
-pub fn document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
-    let path = contents.path();
+/// Writes the path to the leaf as a document: the title, a note about what is left out, and the
+/// parts of the entries in order. `workers` threads make the parts.
+pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
+    let path = contents.exported_path();
     let document = Document {
         contents,
-        edits: edit_notes(&Source::new(contents), &path)?,
+        edit_notes: edit_notes(&ContentsReader::new(contents), &path)?,
         labels: Labels::new(contents.session),
-        drawing: rows(contents.session, contents.leaf),
+        drawing: view_without_layout(contents.session, contents.leaf),
     };
-    let is_here = contents.on_path();
+    let is_in_document = contents.path_predicate();
 
-    writeln!(out, "# {}", line(&contents.title()))?;
-    if let Some(note) = contents.note(contents.others()) {
-        write!(out, "\n*{}*\n", line(&note))?;
+    writeln!(out, "# {}", escape_line(&contents.title()))?;
+    if let Some(note) = contents.omission_note(contents.describe_other_branches()) {
+        write!(out, "\n*{}*\n", escape_line(&note))?;
     }
 
-    let make_part = |source: &Source, ix| document.part(source, ix, &is_here);
+    let make_part = |source: &ContentsReader, ix| document.entry_part(source, ix, &is_in_document);
     let mut last_model: Option<String> = None;
-    contents.in_order(&path, workers, make_part, |part| {
+    contents.for_each_in_order(&path, workers, make_part, |part| {
         let Some(mut part) = part else { return Ok(()) };
         if let Some(heading) = &part.heading {
             write!(out, "\n## {heading}\n")?;
@@ -65,14 +65,14 @@ pub fn document(contents: &Contents, workers: usize, out: &mut dyn Write) -> io:
 struct Document<'a> {
     contents: &'a Contents<'a>,
     /// The remarks at entries that were edited; see [`edit_notes`].
-    edits: HashMap<EntryIx, &'static str>,
+    edit_notes: HashMap<EntryIx, &'static str>,
     labels: Labels<'a>,
     /// The rows of the tree: the heading of a long request is its row.
-    drawing: Drawing<'a>,
+    drawing: TreeView<'a>,
 }
 
 /// What a document shows of an entry.
-struct Part {
+struct DocumentPart {
     /// The heading of a request; `None` for other entries.
     heading: Option<String>,
     /// Remarks, without the model.
@@ -84,33 +84,33 @@ struct Part {
 }
 
 impl Document<'_> {
-    /// Returns the part of an entry; `None` if nothing is shown of it. A request has a heading, and its
-    /// time as a remark. Entries that are neither requests, replies nor results of tools have their
-    /// name and time as remarks. `is_here` returns whether the document contains the entry with this
-    /// number.
-    fn part(
+    /// Returns the part of an entry; `None` if nothing is shown of it. A request has a heading, and
+    /// its time as a remark. Entries that are neither requests, replies nor results of tools have
+    /// their name and time as remarks. `is_here` returns whether the document contains the entry
+    /// with this number.
+    fn entry_part(
         &self,
-        source: &Source,
+        source: &ContentsReader,
         ix: EntryIx,
-        is_here: &dyn Fn(&str) -> bool,
-    ) -> io::Result<Option<Part>> {
+        is_in_document: &dyn Fn(&str) -> bool,
+    ) -> io::Result<Option<DocumentPart>> {
         if is_left_out(self.contents, ix) {
             return Ok(None);
         }
-        let letter = super::index::letter(self.contents.session.entry(ix));
-        let view = entry_view(source, ix)?;
-        let text = writer::markdown(&view.markup, is_here);
-        let mut notes = self.notes(ix);
+        let letter = super::index::kind_letter(self.contents.session.entry(ix));
+        let view = draw_entry(source, ix)?;
+        let text = writer::markup_to_markdown(&view.markup, is_in_document);
+        let mut notes = self.entry_notes(ix);
         // A message that contains only tool calls is left out: each call is shown with its result.
         if text.is_empty() && notes.is_empty() {
             return Ok(None);
         }
-        let time = time_of(self.contents, ix);
+        let time = entry_time(self.contents, ix);
         match letter {
             'u' => {
                 notes.splice(0..0, time);
-                if let Some(heading) = as_heading(&text) {
-                    return Ok(Some(Part {
+                if let Some(heading) = heading_line(&text) {
+                    return Ok(Some(DocumentPart {
                         heading: Some(heading.to_owned()),
                         notes,
                         model: None,
@@ -119,24 +119,24 @@ impl Document<'_> {
                 }
                 // Without this, a long request would be in memory twice.
                 drop(text);
-                let row = one_line(&self.drawing.row(ix).body.to_string_lossy(), Author::User);
-                Ok(Some(Part {
-                    heading: Some(line(&cut(&row, LONGEST_HEADING))),
+                let row = to_plain_line(&self.drawing.row(ix).body.to_string_lossy(), Author::User);
+                Ok(Some(DocumentPart {
+                    heading: Some(escape_line(&cut(&row, LONGEST_HEADING))),
                     notes,
                     model: None,
-                    text: writer::quoted(&view.markup, is_here),
+                    text: writer::markup_to_quotation(&view.markup, is_in_document),
                 }))
             }
-            'a' | 't' => Ok(Some(Part {
+            'a' | 't' => Ok(Some(DocumentPart {
                 heading: None,
                 notes,
                 model: view.facts.model,
                 text,
             })),
             _ => {
-                let name = name_of(self.contents, ix);
+                let name = entry_heading(self.contents, ix);
                 notes.splice(0..0, [name].into_iter().chain(time));
-                Ok(Some(Part {
+                Ok(Some(DocumentPart {
                     heading: None,
                     notes,
                     model: None,
@@ -147,12 +147,12 @@ impl Document<'_> {
     }
 
     /// Returns the remarks on an entry that other entries make: its label, and that it was edited.
-    fn notes(&self, ix: EntryIx) -> Vec<String> {
+    fn entry_notes(&self, ix: EntryIx) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some(label) = self.labels.name(ix) {
+        if let Some(label) = self.labels.get(ix) {
             notes.push(format!("Label “{}”", label.to_string_lossy()));
         }
-        if let Some(note) = self.edits.get(&ix) {
+        if let Some(note) = self.edit_notes.get(&ix) {
             notes.push((*note).to_owned());
         }
         notes
@@ -174,19 +174,19 @@ fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     }
     match contents.cuts.filter {
         None => {
-            let is_setting = super::index::letter(entry) == 'n';
-            is_setting || entry.kind.is_bookkeeping() || entry.flags.has(Flags::HIDDEN)
+            let is_setting = super::index::kind_letter(entry) == 'n';
+            is_setting || entry.kind.is_bookkeeping() || entry.flags.contains(Flags::HIDDEN)
         }
-        Some(Filter::Default | Filter::NoTools) => entry.flags.has(Flags::HIDDEN),
+        Some(Filter::Default | Filter::NoTools) => entry.flags.contains(Flags::HIDDEN),
         Some(Filter::UserOnly | Filter::LabeledOnly | Filter::All) => false,
     }
 }
 
 /// Returns the Markdown of an entry alone, without leading line breaks. Its calls are part of it,
 /// because no result is there that shows them.
-pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
+pub fn entry_markdown(source: &ContentsReader, ix: EntryIx) -> io::Result<String> {
     let is_here = |_: &str| false;
-    let mut text = writer::markdown(&entry_view(source, ix)?.markup, &is_here);
+    let mut text = writer::markup_to_markdown(&draw_entry(source, ix)?.markup, &is_here);
     let line_breaks = text.len() - text.trim_start_matches('\n').len();
     text.drain(..line_breaks);
     Ok(text)
@@ -197,7 +197,7 @@ fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
     if notes.is_empty() {
         Ok(())
     } else {
-        write!(out, "\n*{}*\n", line(&notes.join(" · ")))
+        write!(out, "\n*{}*\n", escape_line(&notes.join(" · ")))
     }
 }
 
@@ -206,7 +206,7 @@ const LONGEST_HEADING: usize = 120;
 
 /// Returns a request in Markdown as a heading. `None` if it has several lines or more than
 /// [`LONGEST_HEADING`] characters, or if it begins a block, such as a list.
-fn as_heading(text: &str) -> Option<&str> {
+fn heading_line(text: &str) -> Option<&str> {
     let line = text.trim();
     if line.is_empty() || line.contains('\n') || line.chars().count() > LONGEST_HEADING {
         return None;
@@ -225,6 +225,6 @@ fn as_heading(text: &str) -> Option<&str> {
 }
 
 /// Returns text of a session, escaped for a line of its own.
-fn line(text: &str) -> String {
-    escaped(&visible(text).replace('\n', " "), true)
+fn escape_line(text: &str) -> String {
+    escape_markdown(&make_visible(text).replace('\n', " "), true)
 }

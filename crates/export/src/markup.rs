@@ -11,7 +11,7 @@
 //! 04                  closes
 //! ```
 
-use pisess_core::format::push_shown;
+use pisess_core::format::push_visible_lines;
 use std::ops::Range;
 
 // The marks of the table above.
@@ -169,31 +169,31 @@ impl Tag {
 
 /// The kind of a word of code, by its letter in markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word(char);
+pub struct WordKind(char);
 
-impl Word {
+impl WordKind {
     /// A keyword.
-    pub const KEYWORD: Word = Word('k');
+    pub const KEYWORD: WordKind = WordKind('k');
     /// A string.
-    pub const STRING: Word = Word('s');
+    pub const STRING: WordKind = WordKind('s');
     /// A comment.
-    pub const COMMENT: Word = Word('c');
+    pub const COMMENT: WordKind = WordKind('c');
     /// A number or a constant.
-    pub const NUMBER: Word = Word('n');
+    pub const NUMBER: WordKind = WordKind('n');
     /// The name of a type.
-    pub const TYPE: Word = Word('t');
+    pub const TYPE: WordKind = WordKind('t');
     /// A name that is called, or a key.
-    pub const CALL: Word = Word('f');
+    pub const CALL: WordKind = WordKind('f');
     /// Bold text of a terminal.
-    pub const BOLD: Word = Word('b');
+    pub const BOLD: WordKind = WordKind('b');
 
     /// A terminal colour, 0 to 7: black, red, green, yellow, blue, magenta, cyan, white.
-    pub fn colour(number: u16) -> Word {
-        Word(char::from_digit(number.into(), 8).unwrap_or('7'))
+    pub fn from_colour(number: u16) -> WordKind {
+        WordKind(char::from_digit(number.into(), 8).unwrap_or('7'))
     }
 
     /// Returns its letter in markup.
-    pub fn code(self) -> char {
+    pub fn letter(self) -> char {
         self.0
     }
 }
@@ -254,7 +254,7 @@ struct Section {
 impl Markup {
     /// Returns the markup that `make` appends.
     #[cfg(test)]
-    pub fn of(make: impl FnOnce(&mut Markup)) -> Markup {
+    pub fn from_fn(make: impl FnOnce(&mut Markup)) -> Markup {
         let mut markup = Markup::default();
         make(&mut markup);
         markup
@@ -289,34 +289,34 @@ impl Markup {
     }
 
     /// Appends text of a session; no character of it acts as a mark.
-    pub fn text(&mut self, text: &str) {
-        push_shown(&mut self.out, text);
+    pub fn push_text(&mut self, text: &str) {
+        push_visible_lines(&mut self.out, text);
     }
 
     /// Appends an element with the content that `inside` appends.
-    pub fn element(&mut self, tag: Tag, inside: impl FnOnce(&mut Markup)) {
+    pub fn push_element(&mut self, tag: Tag, inside: impl FnOnce(&mut Markup)) {
         self.open(tag);
         inside(self);
         self.close();
     }
 
     /// Appends an element with a value and the content that `inside` appends.
-    pub fn element_with(&mut self, tag: Tag, value: &str, inside: impl FnOnce(&mut Markup)) {
+    pub fn push_element_with(&mut self, tag: Tag, value: &str, inside: impl FnOnce(&mut Markup)) {
         self.open_with(tag, value);
         inside(self);
         self.close();
     }
 
     /// Appends an element that contains only text.
-    pub fn words(&mut self, tag: Tag, text: &str) {
-        self.element(tag, |m| m.text(text));
+    pub fn push_text_element(&mut self, tag: Tag, text: &str) {
+        self.push_element(tag, |m| m.push_text(text));
     }
 
     /// Appends a fold of this kind: a title, then the section that `inside` appends.
-    pub fn fold(&mut self, kind: &str, title: &str, inside: impl FnOnce(&mut Markup)) {
-        self.element_with(Tag::Fold, kind, |m| {
-            m.words(Tag::Summary, title);
-            m.section(inside);
+    pub fn push_fold(&mut self, kind: &str, title: &str, inside: impl FnOnce(&mut Markup)) {
+        self.push_element_with(Tag::Fold, kind, |m| {
+            m.push_text_element(Tag::Summary, title);
+            m.push_section(inside);
         });
     }
 
@@ -328,7 +328,7 @@ impl Markup {
     /// Opens an element with a value.
     pub fn open_with(&mut self, tag: Tag, value: &str) {
         // Newlines in a value have no meaning.
-        let value = visible(&value.replace(['\n', '\r', '\t'], " "));
+        let value = make_visible(&value.replace(['\n', '\r', '\t'], " "));
         self.push_open(&[OPEN_WITH, tag.code()], &format!("{value}{VALUE}"));
     }
 
@@ -354,9 +354,9 @@ impl Markup {
         }
     }
 
-    /// Appends a section with the content that `inside` appends; [`Markup::divide`]
+    /// Appends a section with the content that `inside` appends; [`Markup::divide_section`]
     /// may split it.
-    pub fn section(&mut self, inside: impl FnOnce(&mut Markup)) {
+    pub fn push_section(&mut self, inside: impl FnOnce(&mut Markup)) {
         self.begin_section();
         inside(self);
         self.end_section();
@@ -385,13 +385,13 @@ impl Markup {
         if bytes < limits.bytes && self.section.elements < limits.elements {
             return false;
         }
-        self.divide();
+        self.divide_section();
         true
     }
 
-    /// Ends the section and begins another. The open elements are closed before it, and opened again
-    /// in the new one, with the same values.
-    pub fn divide(&mut self) {
+    /// Ends the section and begins another. The open elements are closed before it, and opened
+    /// again in the new one, with the same values.
+    pub fn divide_section(&mut self) {
         for _ in self.section.open.iter().flatten() {
             self.out.push(CLOSE);
         }
@@ -414,16 +414,16 @@ impl Markup {
     }
 
     /// Appends a word of code; without a kind, plain text.
-    pub fn word(&mut self, kind: Option<Word>, text: &str) {
+    pub fn push_word(&mut self, kind: Option<WordKind>, text: &str) {
         if text.is_empty() {
             return;
         }
         let Some(kind) = kind else {
-            return push_shown(&mut self.out, text);
+            return push_visible_lines(&mut self.out, text);
         };
         self.out.push(WORD);
-        self.out.push(kind.code());
-        push_shown(&mut self.out, text);
+        self.out.push(kind.letter());
+        push_visible_lines(&mut self.out, text);
         self.out.push(WORD_END);
     }
 }
@@ -517,9 +517,9 @@ impl<F> EventsWithout<'_, F> {
 }
 
 /// Returns the text as it may be shown: see [`Markup::text`].
-pub fn visible(text: &str) -> String {
+pub fn make_visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    push_shown(&mut out, text);
+    push_visible_lines(&mut out, text);
     out
 }
 
@@ -531,8 +531,10 @@ mod tests {
     fn no_text_is_a_mark() {
         let mut markup = Markup::default();
         let every: String = (0..=0x10_ffff).filter_map(char::from_u32).collect();
-        markup.text(&every);
-        markup.element_with(Tag::Link, &every, |m| m.word(Some(Word::KEYWORD), &every));
+        markup.push_text(&every);
+        markup.push_element_with(Tag::Link, &every, |m| {
+            m.push_word(Some(WordKind::KEYWORD), &every)
+        });
         let marks: String = markup
             .as_str()
             .chars()
@@ -543,9 +545,9 @@ mod tests {
 
     #[test]
     fn what_is_nested_too_deep_keeps_its_text() {
-        let markup = Markup::of(|m| {
+        let markup = Markup::from_fn(|m| {
             (0..1000).for_each(|_| m.open(Tag::Quote));
-            m.text("deep");
+            m.push_text("deep");
             (0..1000).for_each(|_| m.close());
         });
         let text = markup.finish();
@@ -557,15 +559,15 @@ mod tests {
     #[test]
     fn a_divided_section_opens_again_what_was_open() {
         let mut markup = Markup::default();
-        markup.section(|m| {
-            m.element_with(Tag::Numbers, "7", |m| {
-                m.words(Tag::Item, "one");
+        markup.push_section(|m| {
+            m.push_element_with(Tag::Numbers, "7", |m| {
+                m.push_text_element(Tag::Item, "one");
                 let limits = SectionLimits {
                     bytes: 3,
                     elements: 100,
                 };
                 assert!(m.divide_if_full(limits));
-                m.words(Tag::Item, "two");
+                m.push_text_element(Tag::Item, "two");
             });
         });
         assert_eq!(

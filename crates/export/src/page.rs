@@ -9,21 +9,21 @@
 //! security policy allows this script and this style by their hashes, and images of the page
 //! itself. It forbids everything else: requests, forms, plug-ins, and turning text into HTML.
 
-use super::entry_view::entry_view;
-use super::height::lines;
+use super::entry_view::draw_entry;
+use super::height::estimate_lines;
 use super::html::{Html, NamedImage, prose_html};
-use super::index::{self, Late};
-use super::markup::visible;
-use super::source::{Contents, Source};
-use super::view_parts::Facts;
+use super::index::{self, LateFacts};
+use super::markup::make_visible;
+use super::source::{Contents, ContentsReader};
+use super::view_parts::EntryFacts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use foldhash::HashMap;
-use pisess_core::ops::tree::rows;
+use pisess_core::ops::tree::view_without_layout;
 use pisess_core::session::entry::EntryIx;
-use pisess_core::session::read::batches::{BatchSize, batches};
+use pisess_core::session::read::batches::{BatchSize, split_batches};
 use pisess_store::FnWriter;
 use pisess_store::workers::in_order;
 use sha2::{Digest, Sha256};
@@ -49,7 +49,7 @@ const SOURCE_SEPARATOR: char = '\x1d';
 const MOST_PROSE: usize = 4 << 20;
 
 /// Begins the part for browsers that do not run the script.
-pub(super) const PROSE: &str = "<noscript id=\"prose\">";
+pub(super) const PROSE_START: &str = "<noscript id=\"prose\">";
 
 const SKELETON: &str = include_str!("page/page.html");
 const STYLE: &str = concat!(
@@ -73,7 +73,7 @@ const SCRIPT: &str = concat!(
 
 /// Writes the page, in the order of the drawing above. `workers` threads make the pieces. `attach`
 /// adds the exported entries as a session, which the reader can save.
-pub fn page(
+pub fn write_page(
     contents: &Contents,
     workers: usize,
     attach: bool,
@@ -82,7 +82,7 @@ pub fn page(
     write_head(contents, STYLE, Some(SCRIPT), out)?;
     out.write_all(b"<body>\n")?;
     out.write_all(SKELETON.as_bytes())?;
-    write_piece("id=\"index\"", &index::early(contents), out)?;
+    write_piece("id=\"index\"", &index::early_facts_json(contents), out)?;
     write_row_pieces(contents, workers, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
     let (late, prose) = write_entry_pieces(contents, workers, out)?;
@@ -115,14 +115,14 @@ pub(super) fn write_head(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-    let scripts = match script {
+    let script_policy = match script {
         Some(script) => format!("script-src 'sha256-{}'; ", hash(script)),
         None => String::new(),
     };
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {scripts}\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {script_policy}\
          style-src 'sha256-{}'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
          require-trusted-types-for 'script'; trusted-types 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -132,20 +132,20 @@ pub(super) fn write_head(
          <link rel=\"icon\" href=\"data:,\">\n\
          <title>{}</title>\n<style>{style}</style>\n</head>\n",
         hash(style),
-        Html::text(&contents.title()),
+        Html::from_text(&contents.title()),
     )
 }
 
 /// How hard to compress, from 1 to 9. Of a session, level 6 saves half a percent more, and takes
 /// twice as long; of repetitive texts, a tenth more.
-const LEVEL: u32 = 5;
+const COMPRESSION_LEVEL: u32 = 5;
 
 /// Writes a piece: an element with these attributes on a line of its own, that contains the bytes,
 /// compressed and in base64.
 fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut packed = GzEncoder::new(
         Vec::with_capacity(bytes.len() / 4 + 64),
-        Compression::new(LEVEL),
+        Compression::new(COMPRESSION_LEVEL),
     );
     packed.write_all(bytes)?;
     writeln!(
@@ -158,11 +158,11 @@ fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Resul
 /// Writes the rows of the tree in pieces, in file order. `workers` threads make them. The attribute
 /// `data-n` is the number of the first entry.
 fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
-    let drawing = rows(contents.session, contents.leaf);
+    let drawing = view_without_layout(contents.session, contents.leaf);
     let make_piece = |(chunk, entries): (usize, &[EntryIx])| {
         let mut rows = Vec::with_capacity(entries.len());
         for &ix in entries {
-            rows.push(index::row(&drawing.row(ix)));
+            rows.push(index::row_markup(&drawing.row(ix)));
         }
         let mut piece = Vec::new();
         let first_number = chunk * ROWS_PER_PIECE;
@@ -180,37 +180,37 @@ fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) ->
 type ProseByNumber = HashMap<u32, Html>;
 
 /// Writes the entries in pieces, in file order. `workers` threads make them. Returns the facts that
-/// are written after the entries, and the prose of the prompts and answers on the path. If these have
-/// more than [`MOST_PROSE`] bytes, the prose ends there.
+/// are written after the entries, and the prose of the prompts and answers on the path. If these
+/// have more than [`MOST_PROSE`] bytes, the prose ends there.
 fn write_entry_pieces(
     contents: &Contents,
     workers: usize,
     out: &mut dyn Write,
-) -> io::Result<(Late, ProseByNumber)> {
-    let batches = batches(&contents.entries, PIECE_SIZE, |&ix| {
+) -> io::Result<(LateFacts, ProseByNumber)> {
+    let batches = split_batches(&contents.entries, PIECE_SIZE, |&ix| {
         contents.session.entry(ix).span.len
     });
 
     // For each entry, by its number, whether it is a prompt or an answer on the path.
     let mut has_prose = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {
-        let letter = index::letter(contents.session.entry(ix));
-        if let Some(number) = contents.number(ix)
+        let letter = index::kind_letter(contents.session.entry(ix));
+        if let Some(number) = contents.entry_number(ix)
             && matches!(letter, 'u' | 'a')
         {
             has_prose[number as usize] = true;
         }
     }
 
-    let mut late = Late::default();
+    let mut late_facts = LateFacts::default();
     let mut prose_by_number = ProseByNumber::default();
     let mut prose_len = 0;
-    let make_piece = |range| entries_piece(&Source::new(contents), range, &has_prose);
+    let make_piece = |range| make_entries_piece(&ContentsReader::new(contents), range, &has_prose);
     in_order(batches, workers, make_piece, |piece| {
         let piece = piece?;
         out.write_all(&piece.bytes)?;
         for (facts, lines) in piece.facts {
-            late.push(facts, lines);
+            late_facts.add_entry(facts, lines);
         }
         for (number, prose) in piece.prose {
             // Prose beyond the maximum counts, too, so that nothing after it is kept.
@@ -221,7 +221,7 @@ fn write_entry_pieces(
         }
         Ok::<(), io::Error>(())
     })?;
-    Ok((late, prose_by_number))
+    Ok((late_facts, prose_by_number))
 }
 
 /// Writes the prompts and answers of the path for browsers that do not run the script.
@@ -232,18 +232,18 @@ fn write_prose(
 ) -> io::Result<()> {
     writeln!(
         out,
-        "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>",
-        Html::text(&contents.title())
+        "{PROSE_START}\n<div class=\"document\">\n<h1>{}</h1>",
+        Html::from_text(&contents.title())
     )?;
     out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
     for ix in contents.session.path(contents.leaf) {
-        let Some(number) = contents.number(ix) else {
+        let Some(number) = contents.entry_number(ix) else {
             continue;
         };
         let Some(prose) = prose_by_number.get(&number) else {
             continue;
         };
-        let letter = index::letter(contents.session.entry(ix));
+        let letter = index::kind_letter(contents.session.entry(ix));
         let who = if letter == 'u' { "User" } else { "Assistant" };
         writeln!(
             out,
@@ -258,15 +258,15 @@ struct EntriesPiece {
     /// The piece with the entries, then their images.
     bytes: Vec<u8>,
     /// For each entry, its facts and about how many lines it takes.
-    facts: Vec<(Facts, u32)>,
+    facts: Vec<(EntryFacts, u32)>,
     /// The numbers and prose of the prompts and answers on the path.
     prose: Vec<(u32, Html)>,
 }
 
 /// Makes the piece with the entries whose numbers are in `range`. Of those for which `has_prose` is
 /// true, by number, it also makes the prose.
-fn entries_piece(
-    source: &Source,
+fn make_entries_piece(
+    source: &ContentsReader,
     range: Range<usize>,
     has_prose: &[bool],
 ) -> io::Result<EntriesPiece> {
@@ -275,8 +275,8 @@ fn entries_piece(
     let mut facts = Vec::with_capacity(range.len());
     let mut prose = Vec::new();
     for number in range.clone() {
-        let mut view = entry_view(source, source.contents.entries[number])?;
-        facts.push((view.facts, lines(&view.markup)));
+        let mut view = draw_entry(source, source.contents.entries[number])?;
+        facts.push((view.facts, estimate_lines(&view.markup)));
         // A long text is not shown without JavaScript, so it is not copied.
         if has_prose[number] && !view.has_long_text {
             let entry_prose = prose_html(&view.markup);
@@ -294,9 +294,9 @@ fn entries_piece(
         } else {
             text += view.markup.as_str();
         }
-        if !view.text.is_empty() {
+        if !view.markdown_source.is_empty() {
             text.push(SOURCE_SEPARATOR);
-            text += &visible(&view.text);
+            text += &make_visible(&view.markdown_source);
         }
         images.append(&mut view.images);
     }

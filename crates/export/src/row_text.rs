@@ -1,10 +1,10 @@
 //! Rows of entries as readers see them: without the marks of Markdown.
 
-use super::commonmark::{Author, one_line};
+use super::commonmark::{Author, to_plain_line};
 use std::borrow::Cow;
 
 /// Returns a row's text without marks of Markdown; a skill is shown as the user called it.
-pub fn readable(body: &str, author: Author) -> Cow<'_, str> {
+pub fn readable_row(body: &str, author: Author) -> Cow<'_, str> {
     if let Some(name) = body
         .strip_prefix("<skill name=\"")
         .and_then(|rest| rest.split('"').next())
@@ -19,7 +19,7 @@ pub fn readable(body: &str, author: Author) -> Cow<'_, str> {
     let line = if is_item {
         body.to_owned()
     } else {
-        one_line(body, author)
+        to_plain_line(body, author)
     };
     // A row is one line, so marks that begin a line, and those that end behind the row, remain.
     let words = line.split_whitespace().filter(|word| {
@@ -27,14 +27,14 @@ pub fn readable(body: &str, author: Author) -> Cow<'_, str> {
         !(word.starts_with("```") || is_mark("#") || is_mark("|-:") && word.len() > 3)
     });
     let words: Vec<String> = words
-        .map(|word| without_emphasis(&word.replace('`', "")))
+        .map(|word| strip_emphasis(&word.replace('`', "")))
         .collect();
     Cow::Owned(words.join(" "))
 }
 
 /// Removes the marks of strong emphasis around a word; a pattern such as `src/**/*.rs` keeps
 /// its asterisks.
-fn without_emphasis(word: &str) -> String {
+fn strip_emphasis(word: &str) -> String {
     let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
     let word = match word.strip_prefix("**") {
         Some(rest) if is_text(rest.chars().next()) => rest,

@@ -2,18 +2,18 @@
 
 use super::commonmark::Author;
 use super::cuts::Cuts;
-use super::row_text::readable;
+use super::row_text::readable_row;
 use foldhash::HashMap;
 pub use pisess_core::format::clip as cut;
-use pisess_core::format::counted;
-use pisess_core::ops::branches::branches;
+use pisess_core::format::format_count;
+use pisess_core::ops::branches::find_branches;
 use pisess_core::ops::plan::copy_all;
-use pisess_core::session::content::blocks_of;
+use pisess_core::session::content::blocks_of_type;
 use pisess_core::session::entry::{EntryIx, Flags, Slice};
 use pisess_core::session::list_stats::is_command;
-use pisess_core::session::read::batches::{BatchSize, batches};
+use pisess_core::session::read::batches::{BatchSize, split_batches};
 use pisess_core::session::read::entry_reader::EntryReader;
-use pisess_core::session::tree::{Tree, active};
+use pisess_core::session::tree::{Tree, active_mask};
 use pisess_core::session::usage::{Usage, UsageSums};
 use pisess_core::session::{RequestScope, Session};
 use pisess_json::Raw;
@@ -46,18 +46,18 @@ pub struct Contents<'a> {
     /// Whether only the path to `end` is exported.
     path_only: bool,
     /// The last entry of the path, whether or not it is exported.
-    end: Option<EntryIx>,
+    path_end: Option<EntryIx>,
     /// For each entry of the session, its position in `entries`, or [`NO_NUMBER`].
-    numbers: Vec<u32>,
+    entry_numbers: Vec<u32>,
     /// The exported calls, sorted by the id of the call, then by entry.
-    calls: Vec<CallPlace<'a>>,
+    calls: Vec<CallEntry<'a>>,
     /// The exported results, sorted likewise.
-    results: Vec<CallPlace<'a>>,
+    results: Vec<CallEntry<'a>>,
 }
 
 /// An entry with a call, or with its result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct CallPlace<'a> {
+struct CallEntry<'a> {
     /// The id of the call.
     id: &'a [u8],
     entry: EntryIx,
@@ -83,61 +83,62 @@ impl<'a> Contents<'a> {
             rendered: HashMap::default(),
             requests: None,
             path_only,
-            end,
-            numbers: Vec::new(),
+            path_end: end,
+            entry_numbers: Vec::new(),
             calls: Vec::new(),
             results: Vec::new(),
         };
-        contents.cut(Cuts::default());
+        contents.apply_cuts(Cuts::default());
         contents
     }
 
-    /// Leaves out these parts, and no others: earlier cuts no longer apply. Computes everything that
-    /// depends on the exported entries: their numbers, calls, results, and the leaf.
-    pub fn cut(&mut self, cuts: Cuts) {
+    /// Leaves out these parts, and no others: earlier cuts no longer apply. Computes everything
+    /// that depends on the exported entries: their numbers, calls, results, and the leaf.
+    pub fn apply_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
         let mut entries: Vec<EntryIx> = if self.path_only {
-            let mut path = session.path(self.end);
+            let mut path = session.path(self.path_end);
             // In a file, a parent may follow its children.
             path.sort_unstable();
             path
         } else {
-            session.all().collect()
+            session.entry_indexes().collect()
         };
-        cuts.keep(session, self.end, &mut entries);
+        cuts.retain_exported(session, self.path_end, &mut entries);
         let mut numbers = vec![NO_NUMBER; session.entries.len()];
         for (number, ix) in entries.iter().enumerate() {
-            numbers[ix.at()] = number as u32;
+            numbers[ix.index()] = number as u32;
         }
         self.entries = entries;
-        self.numbers = numbers;
+        self.entry_numbers = numbers;
         self.cuts = cuts;
 
         let calls = session.collected.tool_calls.iter();
-        self.calls = self.exported_places(calls.map(|call| (call.entry, call.id)));
+        self.calls = self.exported_call_entries(calls.map(|call| (call.entry, call.id)));
         let results = session.collected.tool_results.iter();
-        self.results = self.exported_places(results.map(|result| (result.entry, result.text)));
+        self.results =
+            self.exported_call_entries(results.map(|result| (result.entry, result.text)));
 
         self.leaf = session
-            .upwards(self.end)
-            .find(|&ix| self.number(ix).is_some());
+            .ancestors(self.path_end)
+            .find(|&ix| self.entry_number(ix).is_some());
     }
 
-    /// Returns the places of the exported ones among these entries, each given with the id of a call,
-    /// sorted by the id.
-    fn exported_places(
+    /// Returns the places of the exported ones among these entries, each given with the id of a
+    /// call, sorted by the id.
+    fn exported_call_entries(
         &self,
         entries: impl Iterator<Item = (EntryIx, Slice)>,
-    ) -> Vec<CallPlace<'a>> {
-        let mut places = Vec::new();
+    ) -> Vec<CallEntry<'a>> {
+        let mut call_entries = Vec::new();
         for (entry, id) in entries {
             let id = self.session.bytes(id);
-            if self.number(entry).is_some() && !id.is_empty() {
-                places.push(CallPlace { id, entry });
+            if self.entry_number(entry).is_some() && !id.is_empty() {
+                call_entries.push(CallEntry { id, entry });
             }
         }
-        places.sort_unstable();
-        places
+        call_entries.sort_unstable();
+        call_entries
     }
 
     /// Returns the usage of the session, or of the path. Pruned requests count, and so do entries
@@ -147,7 +148,7 @@ impl<'a> Contents<'a> {
             return requests.iter().map(|(_, usage)| usage).collect();
         }
         let scope = if self.path_only {
-            RequestScope::PathTo(self.end)
+            RequestScope::PathTo(self.path_end)
         } else {
             RequestScope::AllBranches
         };
@@ -156,36 +157,39 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the exported entries on the path to the leaf, from the root.
-    pub fn path(&self) -> Vec<EntryIx> {
+    pub fn exported_path(&self) -> Vec<EntryIx> {
         let mut path = self.session.path(self.leaf);
-        path.retain(|&ix| self.number(ix).is_some());
+        path.retain(|&ix| self.entry_number(ix).is_some());
         path
     }
 
-    /// Returns a predicate: whether the path to the leaf contains the entry with this number, which is
-    /// a value in markup.
-    pub fn on_path(&self) -> impl Fn(&str) -> bool + '_ {
-        let on_path = active(self.session, self.leaf);
+    /// Returns a predicate: whether the path to the leaf contains the entry with this number, which
+    /// is a value in markup.
+    pub fn path_predicate(&self) -> impl Fn(&str) -> bool + '_ {
+        let on_path = active_mask(self.session, self.leaf);
         move |number| {
             let entry = number
                 .parse()
                 .ok()
                 .and_then(|number: usize| self.entries.get(number));
-            entry.is_some_and(|ix| on_path[ix.at()])
+            entry.is_some_and(|ix| on_path[ix.index()])
         }
     }
 
     /// Returns, for each exported entry, the number of its nearest ancestor that is exported.
-    pub fn parents(&self, tree: &Tree) -> Vec<Option<u32>> {
+    pub fn exported_parents(&self, tree: &Tree) -> Vec<Option<u32>> {
         let session = self.session;
         let mut ancestors: Vec<Option<u32>> = vec![None; session.entries.len()];
         // Parents come first, so that the ancestor of a parent is known.
         for ix in tree.walk(&vec![false; session.entries.len()]) {
             if let Some(parent) = session.entry(ix).parent {
-                ancestors[ix.at()] = self.number(parent).or(ancestors[parent.at()]);
+                ancestors[ix.index()] = self.entry_number(parent).or(ancestors[parent.index()]);
             }
         }
-        self.entries.iter().map(|ix| ancestors[ix.at()]).collect()
+        self.entries
+            .iter()
+            .map(|ix| ancestors[ix.index()])
+            .collect()
     }
 
     /// Writes the exported entries as a session: the whole file, or the header and the lines of the
@@ -202,25 +206,26 @@ impl<'a> Contents<'a> {
         out.write_all(self.session.header.bytes.trim_ascii_end())?;
         out.write_all(b"\n")?;
         for &ix in &self.entries {
-            out.write_all(&reader.stored(self.session.entry(ix).span)?)?;
+            out.write_all(&reader.read_stored(self.session.entry(ix).span)?)?;
             out.write_all(b"\n")?;
         }
         Ok(())
     }
 
-    /// Calls `make` for each of these entries, on `workers` threads with a [`Source`] for each, and
-    /// `take` with the results, on this thread, in the order of the entries. Ends at the first error.
-    pub fn in_order<T: Send>(
+    /// Calls `make` for each of these entries, on `workers` threads with a [`ContentsReader`] for
+    /// each, and `take` with the results, on this thread, in the order of the entries. Ends at the
+    /// first error.
+    pub fn for_each_in_order<T: Send>(
         &self,
         entries: &[EntryIx],
         workers: usize,
-        make: impl Fn(&Source, EntryIx) -> io::Result<T> + Sync,
+        make: impl Fn(&ContentsReader, EntryIx) -> io::Result<T> + Sync,
         mut take: impl FnMut(T) -> io::Result<()>,
     ) -> io::Result<()> {
-        let batches = batches(entries, BatchSize::default(), |&ix| {
+        let batches = split_batches(entries, BatchSize::default(), |&ix| {
             self.session.entry(ix).span.len
         });
-        let sources = Pool::new(|| Source::new(self));
+        let sources = Pool::new(|| ContentsReader::new(self));
         let make_batch = |batch: Range<usize>| -> io::Result<Vec<T>> {
             sources.with(|source| entries[batch].iter().map(|&ix| make(source, ix)).collect())
         };
@@ -234,36 +239,36 @@ impl<'a> Contents<'a> {
 
     /// Returns the note for readers about what is left out. `others` is [`Contents::others`] in a
     /// document of the path, and else `None`.
-    pub fn note(&self, others: Option<String>) -> Option<String> {
+    pub fn omission_note(&self, other_branches: Option<String>) -> Option<String> {
         // Earlier entries are counted only if the export is cut to the last ones.
-        let path_len = if self.cuts.last.is_some() {
-            self.session.path(self.end).len()
+        let path_len = if self.cuts.last_entries.is_some() {
+            self.session.path(self.path_end).len()
         } else {
             0
         };
         let omitted = path_len.saturating_sub(self.entries.len());
-        self.cuts.note(omitted, others)
+        self.cuts.omission_note(omitted, other_branches)
     }
 
     /// Returns the number of branches that are not on the path, and of their entries without
-    /// bookkeeping, as `2 other branches (7 entries)`. `None` if there are none, or if the path does
-    /// not end at the session's leaf.
-    pub fn others(&self) -> Option<String> {
+    /// bookkeeping, as `2 other branches (7 entries)`. `None` if there are none, or if the path
+    /// does not end at the session's leaf.
+    pub fn describe_other_branches(&self) -> Option<String> {
         let session = self.session;
-        if self.end != session.leaf {
+        if self.path_end != session.leaf {
             return None;
         }
 
         let mut branch_count = 0;
-        for branch in branches(session, &Tree::new(session)) {
+        for branch in find_branches(session, &Tree::new(session)) {
             if !branch.active {
                 branch_count += 1;
             }
         }
-        let on_path = active(session, self.end);
+        let on_path = active_mask(session, self.path_end);
         let mut entry_count = 0;
-        for ix in session.all() {
-            if !on_path[ix.at()] && !session.entry(ix).kind.is_bookkeeping() {
+        for ix in session.entry_indexes() {
+            if !on_path[ix.index()] && !session.entry(ix).kind.is_bookkeeping() {
                 entry_count += 1;
             }
         }
@@ -271,13 +276,13 @@ impl<'a> Contents<'a> {
             return None;
         }
 
-        let other_branches = counted(branch_count, "other branch", "other branches");
-        let entries = counted(entry_count, "entry", "entries");
+        let other_branches = format_count(branch_count, "other branch", "other branches");
+        let entries = format_count(entry_count, "entry", "entries");
         Some(format!("{other_branches} ({entries})"))
     }
 
     /// Returns the name of the session.
-    pub fn name(&self) -> Option<String> {
+    pub fn session_name(&self) -> Option<String> {
         self.session
             .name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -286,7 +291,7 @@ impl<'a> Contents<'a> {
     /// Returns the title of the export: the session's name, else the first request that is
     /// exported, else its project and day.
     pub fn title(&self) -> String {
-        if let Some(title) = self.name().or_else(|| self.first_request()) {
+        if let Some(title) = self.session_name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);
         }
 
@@ -306,16 +311,16 @@ impl<'a> Contents<'a> {
         parts.join(", ")
     }
 
-    /// Returns the first exported request, on one line. The name of a command counts only if no other
-    /// request follows. Blank requests do not count.
+    /// Returns the first exported request, on one line. The name of a command counts only if no
+    /// other request follows. Blank requests do not count.
     fn first_request(&self) -> Option<String> {
         let mut command = None;
         for &ix in &self.entries {
-            if !self.session.entry(ix).flags.has(Flags::USER_REQUEST) {
+            if !self.session.entry(ix).flags.contains(Flags::USER_REQUEST) {
                 continue;
             }
             let (_, row) = self.session.row_parts(ix);
-            let request = readable(&row.to_string_lossy(), Author::User).into_owned();
+            let request = readable_row(&row.to_string_lossy(), Author::User).into_owned();
             if request.trim().is_empty() {
                 continue;
             }
@@ -330,8 +335,8 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the position of an entry among the exported ones; `None` if it is not exported.
-    pub fn number(&self, ix: EntryIx) -> Option<u32> {
-        let number = *self.numbers.get(ix.at())?;
+    pub fn entry_number(&self, ix: EntryIx) -> Option<u32> {
+        let number = *self.entry_numbers.get(ix.index())?;
         if number == NO_NUMBER {
             return None;
         }
@@ -339,14 +344,14 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the id of an entry, for people.
-    pub fn id(&self, ix: EntryIx) -> String {
+    pub fn entry_id(&self, ix: EntryIx) -> String {
         self.session.id(ix).to_string_lossy().into_owned()
     }
 
     /// Returns the entry with the call that a result answers: the nearest exported one before the
     /// result that has a call with this id. Ids may occur again.
-    fn call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
-        let result = CallPlace { id, entry: result };
+    fn nearest_call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
+        let result = CallEntry { id, entry: result };
         let end = self.calls.partition_point(|call| *call < result);
         let nearest = self.calls[..end].last()?;
         if nearest.id == id {
@@ -357,24 +362,24 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the result of a call, unless the result answers a later call with the same id.
-    pub fn answer(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
-        let result = self.result(id, call)?;
-        if self.call(id, result) != Some(call) {
+    pub fn matching_result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
+        let result = self.nearest_result(id, call)?;
+        if self.nearest_call(id, result) != Some(call) {
             return None;
         }
         Some(result)
     }
 
-    /// Whether a result is the [`Contents::answer`] of a call.
-    pub fn is_answer(&self, id: &[u8], result: EntryIx) -> bool {
-        self.call(id, result)
-            .is_some_and(|call| self.result(id, call) == Some(result))
+    /// Whether a result is the [`Contents::matching_result`] of a call.
+    pub fn is_matching_result(&self, id: &[u8], result: EntryIx) -> bool {
+        self.nearest_call(id, result)
+            .is_some_and(|call| self.nearest_result(id, call) == Some(result))
     }
 
     /// Returns the entry with the result of a call: the nearest exported one after it that has a
     /// result with this id.
-    pub fn result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
-        let call = CallPlace { id, entry: call };
+    pub fn nearest_result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
+        let call = CallEntry { id, entry: call };
         let start = self.results.partition_point(|result| *result <= call);
         let nearest = self.results.get(start)?;
         if nearest.id == id {
@@ -386,7 +391,7 @@ impl<'a> Contents<'a> {
 }
 
 /// A reader of [`Contents`], for one thread.
-pub struct Source<'a> {
+pub struct ContentsReader<'a> {
     /// What it reads.
     pub contents: &'a Contents<'a>,
     /// Reads the entries that are exported.
@@ -395,30 +400,30 @@ pub struct Source<'a> {
     call_reader: EntryReader<'a>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ContentsReader<'a> {
     /// Returns a new reader of these contents.
-    pub fn new(contents: &'a Contents<'a>) -> Source<'a> {
-        Source {
+    pub fn new(contents: &'a Contents<'a>) -> ContentsReader<'a> {
+        ContentsReader {
             contents,
             reader: EntryReader::new(contents.session, contents.file),
             call_reader: EntryReader::new(contents.session, contents.file),
         }
     }
 
-    /// Returns what `use_call` returns for the block of the call that a result answers, or for `null`
-    /// if there is none. `id` is that of the call.
+    /// Returns what `use_call` returns for the block of the call that a result answers, or for
+    /// `null` if there is none. `id` is that of the call.
     pub fn with_call<T>(
         &self,
         id: &[u8],
         result: EntryIx,
         use_call: impl FnOnce(Raw) -> T,
     ) -> io::Result<T> {
-        let Some(ix) = self.contents.call(id, result) else {
+        let Some(ix) = self.contents.nearest_call(id, result) else {
             return Ok(use_call(Raw::NULL));
         };
         self.call_reader.with_message(ix, |message| {
             let content = message.get("content").unwrap_or(Raw::NULL);
-            for call in blocks_of(content, "toolCall") {
+            for call in blocks_of_type(content, "toolCall") {
                 let call_id = call.get_text("id");
                 if call_id.is_some_and(|call_id| call_id.as_bytes() == id) {
                     return use_call(call);
@@ -430,11 +435,11 @@ impl<'a> Source<'a> {
 }
 
 /// Returns the decoded string; `None` if the value is not one.
-pub fn decoded(value: Raw) -> Option<String> {
+pub fn decode_string(value: Raw) -> Option<String> {
     value.text().map(|text| text.to_string_lossy().into_owned())
 }
 
 /// Returns the decoded string; any other value as JSON.
-pub fn shown(value: Raw) -> String {
-    decoded(value).unwrap_or_else(|| String::from_utf8_lossy(value.bytes()).into_owned())
+pub fn string_or_json(value: Raw) -> String {
+    decode_string(value).unwrap_or_else(|| String::from_utf8_lossy(value.bytes()).into_owned())
 }

@@ -1,9 +1,9 @@
 //! One path as HTML without a script, for mail and wikis.
 
-use super::entry_view::entry_view;
+use super::entry_view::draw_entry;
 use super::html::{Html, full_html};
 use super::page::{STATIC_STYLE, write_head};
-use super::source::{Contents, Source, cut};
+use super::source::{Contents, ContentsReader, cut};
 use foldhash::HashMap;
 use pisess_core::session::entry::{Entry, EntryIx, Kind};
 use pisess_core::session::labels::Labels;
@@ -12,29 +12,33 @@ use std::io::{self, Write};
 
 /// Writes the path to the leaf as a page without a script. `workers` threads make the parts of its
 /// entries.
-pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
-    let path = contents.path();
-    let edits = edit_notes(&Source::new(contents), &path)?;
+pub fn write_static_page(
+    contents: &Contents,
+    workers: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let path = contents.exported_path();
+    let edits = edit_notes(&ContentsReader::new(contents), &path)?;
     let labels = Labels::new(contents.session);
-    let is_here = contents.on_path();
+    let is_in_document = contents.path_predicate();
 
     write_head(contents, STATIC_STYLE, None, out)?;
     writeln!(
         out,
         "<body class=\"document\">\n<h1>{}</h1>",
-        Html::text(&contents.title())
+        Html::from_text(&contents.title())
     )?;
-    if let Some(note) = contents.note(contents.others()) {
-        writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
+    if let Some(note) = contents.omission_note(contents.describe_other_branches()) {
+        writeln!(out, "<p class=\"note\">{}</p>", Html::from_text(&note))?;
     }
 
-    let make_part = |source: &Source, ix| {
-        let view = entry_view(source, ix)?;
-        let body = full_html(&view.markup, &is_here, &view.images);
+    let make_part = |source: &ContentsReader, ix| {
+        let view = draw_entry(source, ix)?;
+        let body = full_html(&view.markup, &is_in_document, &view.images);
         let label = labels
-            .name(ix)
+            .get(ix)
             .map(|label| label.to_string_lossy().into_owned());
-        Ok(Part {
+        Ok(PagePart {
             ix,
             label,
             edit: edits.get(&ix).copied(),
@@ -43,7 +47,7 @@ pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> 
         })
     };
     let mut last_model: Option<String> = None;
-    contents.in_order(&path, workers, make_part, |mut part| {
+    contents.for_each_in_order(&path, workers, make_part, |mut part| {
         // A message that contains only tool calls is omitted: each call is shown with its result.
         if part.body.as_str().is_empty() && part.edit.is_none() && part.label.is_none() {
             return Ok(());
@@ -62,7 +66,7 @@ pub fn static_page(contents: &Contents, workers: usize, out: &mut dyn Write) -> 
 }
 
 /// What a page shows of an entry.
-struct Part {
+struct PagePart {
     ix: EntryIx,
     label: Option<String>,
     /// The note that it was edited.
@@ -72,36 +76,36 @@ struct Part {
     body: Html,
 }
 
-impl Part {
+impl PagePart {
     /// Writes an article: its name and time, label, model, and note, then its content.
     fn write(&self, contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
-        let mut heading = vec![name_of(contents, self.ix)];
-        heading.extend(time_of(contents, self.ix));
+        let mut heading = vec![entry_heading(contents, self.ix)];
+        heading.extend(entry_time(contents, self.ix));
         writeln!(
             out,
             "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{}</div></article>",
-            super::index::letter(contents.session.entry(self.ix)),
-            contents.number(self.ix).unwrap_or_default(),
-            Html::text(&heading.join(" · ")),
-            in_element("<span class=\"label\">", self.label.as_deref(), "</span>"),
-            in_element("<span>", self.model.as_deref(), "</span>"),
-            in_element("<div class=\"note\">", self.edit, "</div>"),
+            super::index::kind_letter(contents.session.entry(self.ix)),
+            contents.entry_number(self.ix).unwrap_or_default(),
+            Html::from_text(&heading.join(" · ")),
+            wrap_in_element("<span class=\"label\">", self.label.as_deref(), "</span>"),
+            wrap_in_element("<span>", self.model.as_deref(), "</span>"),
+            wrap_in_element("<div class=\"note\">", self.edit, "</div>"),
             self.body,
         )
     }
 }
 
 /// An element with an escaped text; empty without a text.
-fn in_element(begin: &str, text: Option<&str>, end: &str) -> String {
+fn wrap_in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     match text {
-        Some(text) => format!("{begin}{}{end}", Html::text(text)),
+        Some(text) => format!("{begin}{}{end}", Html::from_text(text)),
         None => String::new(),
     }
 }
 
 /// The heading of an entry: who wrote it, the name of another message, or the type in words.
-pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
-    let name = match super::index::letter(contents.session.entry(ix)) {
+pub(super) fn entry_heading(contents: &Contents, ix: EntryIx) -> String {
+    let name = match super::index::kind_letter(contents.session.entry(ix)) {
         'u' => "User",
         'a' => "Assistant",
         't' => "Tool",
@@ -110,20 +114,24 @@ pub(super) fn name_of(contents: &Contents, ix: EntryIx) -> String {
         'c' => "Compaction",
         'r' => "Branch summary",
         'm' | 'x' => {
-            return match super::index::name_of(contents.session, ix) {
+            return match super::index::type_name(contents.session, ix) {
                 Some(name) if !name.is_empty() => name,
                 _ => "Message".to_owned(),
             };
         }
         'l' => "Label",
         'e' => "Edit of the context",
-        _ => return in_words(&super::index::name_of(contents.session, ix).unwrap_or_default()),
+        _ => {
+            return type_in_words(
+                &super::index::type_name(contents.session, ix).unwrap_or_default(),
+            );
+        }
     };
     name.to_owned()
 }
 
 /// The day and the time of an entry to the minute, in UTC, because a document has no time zone.
-pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
+pub(super) fn entry_time(contents: &Contents, ix: EntryIx) -> Option<String> {
     let time_ms = contents.session.entry(ix).time_ms;
     if time_ms == Entry::NO_TIME {
         return None;
@@ -138,7 +146,7 @@ pub(super) fn time_of(contents: &Contents, ix: EntryIx) -> Option<String> {
 const LONGEST_TYPE: usize = 60;
 
 /// Rewrites the name of a type for people: `model_change` becomes `Model change`.
-fn in_words(name: &str) -> String {
+fn type_in_words(name: &str) -> String {
     let words = cut(name, LONGEST_TYPE).replace('_', " ");
     let mut letters = words.chars();
     match letters.next() {
@@ -147,11 +155,11 @@ fn in_words(name: &str) -> String {
     }
 }
 
-/// The notes for the reader at entries whose content was edited on a path. The last edit of an entry
-/// counts: a `replacement` that is `null` omits the content, any other replaces it, and without one
-/// there is no note.
+/// The notes for the reader at entries whose content was edited on a path. The last edit of an
+/// entry counts: a `replacement` that is `null` omits the content, any other replaces it, and
+/// without one there is no note.
 pub(super) fn edit_notes(
-    source: &Source,
+    source: &ContentsReader,
     path: &[EntryIx],
 ) -> io::Result<HashMap<EntryIx, &'static str>> {
     let session = source.contents.session;
@@ -161,7 +169,10 @@ pub(super) fn edit_notes(
             continue;
         }
         source.reader.with_entry(ix, |line| {
-            let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
+            let Some(target) = line
+                .get_text("targetId")
+                .and_then(|id| session.find_entry(&id))
+            else {
                 return;
             };
             let Some(replacement) = line.get("replacement") else {

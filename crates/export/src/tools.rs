@@ -5,14 +5,14 @@
 
 use super::code::{self, Language};
 use super::markup::{Markup, SectionLimits, Tag};
-use super::source::{cut, decoded};
+use super::source::{cut, decode_string};
 use super::view_parts::EntryView;
 use pisess_core::agents::readable;
-use pisess_core::format::changes::{self, Sign};
-use pisess_core::format::counted;
-use pisess_core::session::content::{is_block, joined_text, members, truthy};
+use pisess_core::format::changes::{self, DiffSign};
+use pisess_core::format::format_count;
+use pisess_core::session::content::{find_members, has_truthy, is_block, join_text};
 use pisess_core::session::outcome::Outcome;
-use pisess_core::session::paths::below;
+use pisess_core::session::paths::strip_folder;
 use pisess_json::Raw;
 use std::io;
 
@@ -38,21 +38,21 @@ const NESTED_CALLS: SectionLimits = SectionLimits {
 };
 
 /// A remark after the subject in a head line.
-struct Mark<'t> {
+struct HeadMark<'t> {
     tag: Tag,
     text: &'t str,
 }
 
-impl<'t> Mark<'t> {
-    fn plain(text: &'t str) -> Self {
-        Mark {
+impl<'t> HeadMark<'t> {
+    fn remark(text: &'t str) -> Self {
+        HeadMark {
             tag: Tag::Mark,
             text,
         }
     }
 
     fn failure(text: &'t str) -> Self {
-        Mark {
+        HeadMark {
             tag: Tag::BadMark,
             text,
         }
@@ -64,19 +64,22 @@ impl EntryView<'_> {
     /// export has no result.
     pub fn push_call(&mut self, block: Raw) {
         let contents = self.source.contents;
-        let name = block.get("name").and_then(decoded).unwrap_or_default();
+        let name = block
+            .get("name")
+            .and_then(decode_string)
+            .unwrap_or_default();
         let arguments = block.get("arguments").unwrap_or(Raw::NULL);
-        let subject = self.subject(&name, arguments);
+        let subject = self.call_subject(&name, arguments);
 
         let result = block
             .get_text("id")
-            .and_then(|id| contents.result(id.as_bytes(), self.ix))
-            .and_then(|result| contents.number(result));
+            .and_then(|id| contents.nearest_result(id.as_bytes(), self.ix))
+            .and_then(|result| contents.entry_number(result));
         if let Some(result) = result {
             self.markup
-                .element_with(Tag::Call, &result.to_string(), |m| {
-                    m.words(Tag::Name, &cut(&name, LONGEST_NAME));
-                    m.words(Tag::Subject, &cut(&subject, LONGEST_SUBJECT));
+                .push_element_with(Tag::Call, &result.to_string(), |m| {
+                    m.push_text_element(Tag::Name, &cut(&name, LONGEST_NAME));
+                    m.push_text_element(Tag::Subject, &cut(&subject, LONGEST_SUBJECT));
                 });
             return;
         }
@@ -85,10 +88,10 @@ impl EntryView<'_> {
             let mut marks = Vec::new();
             // A filter may have left out the result.
             if contents.cuts.filter.is_none() {
-                marks.push(Mark::plain("no result"));
+                marks.push(HeadMark::remark("no result"));
             }
-            push_head(&name, &subject, &marks, &mut view.markup);
-            view.push_work(&name, arguments, Raw::NULL);
+            push_head_line(&name, &subject, &marks, &mut view.markup);
+            view.push_call_details(&name, arguments, Raw::NULL);
         });
     }
 
@@ -101,50 +104,50 @@ impl EntryView<'_> {
         })
     }
 
-    /// Appends a tool: its head line, the work that its arguments describe, its output, the calls that
-    /// it made itself, and the other content of its result. `message` is the result, and `call` the
-    /// block of its call, or `null` if there is none.
+    /// Appends a tool: its head line, the work that its arguments describe, its output, the calls
+    /// that it made itself, and the other content of its result. `message` is the result, and
+    /// `call` the block of its call, or `null` if there is none.
     fn push_call_with_result(&mut self, call: Raw, message: Raw) {
         let names = ["toolName", "content", "isError", "prunedAt", "details"];
-        let [result_name, content, is_error, pruned_at, details] = members(message, names);
-        let [call_name, arguments] = members(call, ["name", "arguments"]);
-        let name = result_name.or(call_name).and_then(decoded);
+        let [result_name, content, is_error, pruned_at, details] = find_members(message, names);
+        let [call_name, arguments] = find_members(call, ["name", "arguments"]);
+        let name = result_name.or(call_name).and_then(decode_string);
         let name = name.unwrap_or("tool".into());
         let arguments = arguments.unwrap_or(Raw::NULL);
         let details = details.unwrap_or(Raw::NULL);
         let output = ToolOutput::new(content);
         let failed = is_error.is_some_and(Raw::is_truthy);
 
-        let outcome = Outcome::of(message, &output.text);
-        let exit = outcome.exit_code().map(|code| format!("exit {code}"));
+        let outcome = Outcome::from_result(message, &output.text);
+        let exit_text = outcome.exit_code().map(|code| format!("exit {code}"));
         let mut marks = Vec::new();
         if failed {
-            marks.push(Mark::failure(exit.as_deref().unwrap_or("failed")));
+            marks.push(HeadMark::failure(exit_text.as_deref().unwrap_or("failed")));
         }
         if pruned_at.is_some() {
-            marks.push(Mark::plain("shortened by the agent"));
+            marks.push(HeadMark::remark("shortened by the agent"));
         }
 
         self.push_tool(if failed { "failed" } else { "" }, |view| {
-            let subject = view.subject(&name, arguments);
-            push_head(&name, &subject, &marks, &mut view.markup);
+            let subject = view.call_subject(&name, arguments);
+            push_head_line(&name, &subject, &marks, &mut view.markup);
 
-            let shows_change = view.push_work(&name, arguments, details);
+            let shows_change = view.push_call_details(&name, arguments, details);
             let text = output.text.trim();
             if text.is_empty() {
-                if output.others.is_empty() && !shows_change {
-                    view.markup.words(Tag::Note, "no output");
+                if output.other_blocks.is_empty() && !shows_change {
+                    view.markup.push_text_element(Tag::Note, "no output");
                 }
             } else if shows_change && !failed && is_edit_tool(&name) {
                 // Of a call that succeeded, the change says more than its output.
                 view.markup
-                    .words(Tag::Note, &cut(&first_line(text), LONGEST_REMARK));
+                    .push_text_element(Tag::Note, &cut(&first_line(text), LONGEST_REMARK));
             } else {
                 view.push_output(&name, arguments, &output.text, failed);
             }
 
             view.push_nested_calls(message);
-            for block in output.others {
+            for block in output.other_blocks {
                 if is_block(block, "image") {
                     view.push_image(block);
                 } else {
@@ -162,20 +165,23 @@ impl EntryView<'_> {
         self.markup.close();
     }
 
-    /// Appends the text of a result, as many of its lines as are exported: the last ones of a command,
-    /// and else the first ones. The lines of a file that was read have their numbers.
+    /// Appends the text of a result, as many of its lines as are exported: the last ones of a
+    /// command, and else the first ones. The lines of a file that was read have their numbers.
     fn push_output(&mut self, name: &str, arguments: Raw, text: &str, failed: bool) {
         match name {
             "read" if !failed => {
-                let offset = arguments.get("offset").and_then(Raw::index);
+                let offset = arguments.get("offset").and_then(Raw::as_index);
                 let first_line = offset.unwrap_or(1).max(1) as u64;
-                let language = self.path(arguments).as_deref().and_then(Language::of_path);
+                let language = self
+                    .path_argument(arguments)
+                    .as_deref()
+                    .and_then(Language::from_path);
                 self.push_first_lines(text, |text, m| {
-                    code::lines(text, first_line, language, m);
+                    code::push_numbered_lines(text, first_line, language, m);
                 });
             }
             "bash" | "Bash" => self.push_last_lines(text),
-            _ => self.push_first_lines(text, code::output),
+            _ => self.push_first_lines(text, code::push_output),
         }
     }
 
@@ -194,7 +200,7 @@ impl EntryView<'_> {
 
         self.markup.open(Tag::Fold);
         self.markup
-            .words(Tag::Summary, &counted(count, "call", "calls"));
+            .push_text_element(Tag::Summary, &format_count(count, "call", "calls"));
         self.push_section(|view| {
             for call in calls.items() {
                 view.push_nested_call(call);
@@ -205,42 +211,44 @@ impl EntryView<'_> {
     }
 
     fn push_nested_call(&mut self, call: Raw) {
-        let name = text_at(call, "name").unwrap_or_default();
+        let name = string_member(call, "name").unwrap_or_default();
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
-        let subject = self.subject(&name, arguments);
+        let subject = self.call_subject(&name, arguments);
         let mut marks = Vec::new();
         if call.get("isError").is_some_and(Raw::is_truthy) {
-            marks.push(Mark::failure("failed"));
+            marks.push(HeadMark::failure("failed"));
         }
-        push_head(&name, &subject, &marks, &mut self.markup);
+        push_head_line(&name, &subject, &marks, &mut self.markup);
     }
 
     /// The subject of a call, on one line: what the tool works on, under the names that the agents
-    /// give the tools. Of an unknown tool it is a path. If a call does not have what its tool needs,
-    /// the subject is its first string.
-    fn subject(&self, name: &str, arguments: Raw) -> String {
+    /// give the tools. Of an unknown tool it is a path. If a call does not have what its tool
+    /// needs, the subject is its first string.
+    fn call_subject(&self, name: &str, arguments: Raw) -> String {
         let subject = match name {
-            "bash" | "Bash" => text_at(arguments, "command").map(|text| first_line(&text)),
+            "bash" | "Bash" => string_member(arguments, "command").map(|text| first_line(&text)),
             "shell" | "local_shell" => shell_subject(arguments),
             "read" => self.read_subject(arguments),
-            "grep" | "Grep" => text_at(arguments, "pattern").map(|pattern| {
-                let place = self.path(arguments).unwrap_or(".".to_owned());
-                format!("/{pattern}/ in {place}")
+            "grep" | "Grep" => string_member(arguments, "pattern").map(|pattern| {
+                let directory = self.path_argument(arguments).unwrap_or(".".to_owned());
+                format!("/{pattern}/ in {directory}")
             }),
             "find" | "glob" | "Glob" => {
-                text_at(arguments, "pattern").map(|pattern| match self.path(arguments) {
-                    Some(place) => format!("{pattern} in {place}"),
-                    None => pattern,
+                string_member(arguments, "pattern").map(|pattern| {
+                    match self.path_argument(arguments) {
+                        Some(place) => format!("{pattern} in {place}"),
+                        None => pattern,
+                    }
                 })
             }
-            _ => self.path(arguments),
+            _ => self.path_argument(arguments),
         };
         if let Some(subject) = subject {
             return subject;
         }
 
         for (_, value) in arguments.members() {
-            if let Some(text) = decoded(value) {
+            if let Some(text) = decode_string(value) {
                 return first_line(&text);
             }
         }
@@ -250,10 +258,10 @@ impl EntryView<'_> {
     /// The file that a call reads, with the range of lines if it is limited: `PATH:FIRST-LAST`, or
     /// `PATH:FIRST` if the range reaches to the end.
     fn read_subject(&self, arguments: Raw) -> Option<String> {
-        let path = self.path(arguments)?;
+        let path = self.path_argument(arguments)?;
         // The number of the first line, from 1, and how many lines are read.
-        let offset = arguments.get("offset").and_then(Raw::index);
-        let limit = arguments.get("limit").and_then(Raw::index);
+        let offset = arguments.get("offset").and_then(Raw::as_index);
+        let limit = arguments.get("limit").and_then(Raw::as_index);
 
         let first = offset.unwrap_or(1);
         if let Some(count) = limit {
@@ -268,15 +276,15 @@ impl EntryView<'_> {
     }
 
     /// The path that arguments name, relative to the session's directory if it is in there.
-    fn path(&self, arguments: Raw) -> Option<String> {
+    fn path_argument(&self, arguments: Raw) -> Option<String> {
         let path = ["path", "file_path", "notebook_path", "filePath", "file"]
             .iter()
             .find_map(|key| arguments.get(key))
-            .and_then(decoded)?;
+            .and_then(decode_string)?;
         let Some(cwd) = &self.source.contents.session.header.cwd else {
             return Some(path);
         };
-        match below(path.as_bytes(), cwd.to_string_lossy().as_bytes()) {
+        match strip_folder(path.as_bytes(), cwd.to_string_lossy().as_bytes()) {
             Some(rest) if !rest.is_empty() => Some(path[path.len() - rest.len()..].to_owned()),
             _ => Some(path),
         }
@@ -286,14 +294,19 @@ impl EntryView<'_> {
     /// file.
     ///
     /// Of a command, this is the whole of a long one; of a tool that only reads, nothing; of a tool
-    /// that writes a file, its content. Of any other tool, it is the first of these that the call has:
-    /// the agent's diff in `details`, the texts that an edit replaces, the arguments as JSON.
-    fn push_work(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
+    /// that writes a file, its content. Of any other tool, it is the first of these that the call
+    /// has: the agent's diff in `details`, the texts that an edit replaces, the arguments as JSON.
+    fn push_call_details(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
         match name {
             "bash" | "Bash" => {
-                let command = text_at(arguments, "command").unwrap_or_default();
+                let command = string_member(arguments, "command").unwrap_or_default();
                 if command.trim_end().contains('\n') || command.chars().count() > LONGEST_SUBJECT {
-                    code::block(&command, "sh", Language::named("sh"), &mut self.markup);
+                    code::push_code_block(
+                        &command,
+                        "sh",
+                        Language::from_name("sh"),
+                        &mut self.markup,
+                    );
                 }
                 return false;
             }
@@ -301,28 +314,30 @@ impl EntryView<'_> {
                 return false;
             }
             "write" | "Write" => {
-                if let Some(content) = text_at(arguments, "content") {
-                    let path = self.path(arguments);
-                    let language = path.and_then(|path| Language::of_path(&path));
-                    self.push_first_lines(&content, |text, m| code::lines(text, 1, language, m));
+                if let Some(content) = string_member(arguments, "content") {
+                    let path = self.path_argument(arguments);
+                    let language = path.and_then(|path| Language::from_path(&path));
+                    self.push_first_lines(&content, |text, m| {
+                        code::push_numbered_lines(text, 1, language, m)
+                    });
                     return true;
                 }
             }
             _ => {}
         }
 
-        if let Some(diff) = details.get("diff").and_then(decoded) {
-            let lines: Vec<_> = diff.lines().map(line_of_diff).collect();
+        if let Some(diff) = details.get("diff").and_then(decode_string) {
+            let lines: Vec<_> = diff.lines().map(classify_diff_line).collect();
             // Some agents store only the headers of the hunks.
-            if lines.iter().any(|(sign, _)| *sign != Sign::Common) {
+            if lines.iter().any(|(sign, _)| *sign != DiffSign::Common) {
                 self.push_diff(lines);
                 return true;
             }
         }
 
-        let replacements = replacements(arguments);
+        let replacements = read_replacements(arguments);
         if !replacements.is_empty() {
-            for Replacement { old, new } in &replacements {
+            for TextReplacement { old, new } in &replacements {
                 self.push_comparison(old, new);
             }
             return true;
@@ -336,19 +351,19 @@ impl EntryView<'_> {
         false
     }
 
-    /// Appends the difference between two texts as a diff. Texts that are too long to compare are all
-    /// removed lines, then all added lines.
+    /// Appends the difference between two texts as a diff. Texts that are too long to compare are
+    /// all removed lines, then all added lines.
     fn push_comparison(&mut self, old: &str, new: &str) {
         let mut lines = Vec::new();
         if old.len() + new.len() > LONGEST_COMPARED {
-            lines.extend(old.lines().map(|line| (Sign::Removed, line)));
-            lines.extend(new.lines().map(|line| (Sign::Added, line)));
+            lines.extend(old.lines().map(|line| (DiffSign::Removed, line)));
+            lines.extend(new.lines().map(|line| (DiffSign::Added, line)));
             self.push_diff(lines);
             return;
         }
 
         let mut signed_lines = Vec::new();
-        for (sign, line) in changes::lines(old, new) {
+        for (sign, line) in changes::diff_lines(old, new) {
             let line = line.trim_end_matches(['\n', '\r']);
             signed_lines.push((sign, format!("{}{line}", sign.as_str())));
         }
@@ -359,48 +374,48 @@ impl EntryView<'_> {
     }
 
     /// Appends the first lines of a diff, as many as are exported.
-    fn push_diff(&mut self, mut lines: Vec<(Sign, &str)>) {
+    fn push_diff(&mut self, mut lines: Vec<(DiffSign, &str)>) {
         let count = lines.len();
-        lines.truncate(self.shown_lines(count));
+        lines.truncate(self.shown_line_count(count));
         if !lines.is_empty() {
-            code::diff(&lines, &mut self.markup);
+            code::push_diff(&lines, &mut self.markup);
         }
-        self.push_omitted(count, "more ");
+        self.push_omitted_count(count, "more ");
     }
 
     /// Appends the first lines of a text by `write`, as many as are exported, and how many are left
     /// out.
     fn push_first_lines(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
         let count = text.lines().count();
-        let shown = self.shown_lines(count);
+        let shown = self.shown_line_count(count);
         if shown > 0 {
             write(&text[..offset_of_line(text, shown)], &mut self.markup);
         }
-        self.push_omitted(count, "more ");
+        self.push_omitted_count(count, "more ");
     }
 
-    /// Appends how many lines of a command's output are left out, and the last lines, as many as are
-    /// exported: its result is there.
+    /// Appends how many lines of a command's output are left out, and the last lines, as many as
+    /// are exported: its result is there.
     fn push_last_lines(&mut self, text: &str) {
         let count = text.lines().count();
-        let shown = self.shown_lines(count);
-        self.push_omitted(count, "earlier ");
+        let shown = self.shown_line_count(count);
+        self.push_omitted_count(count, "earlier ");
         if shown > 0 {
             let start = offset_of_line(text, count - shown);
-            code::output(&text[start..], &mut self.markup);
+            code::push_output(&text[start..], &mut self.markup);
         }
     }
 
     /// How many of `count` lines the export shows: all, or as many as `cuts` allows.
-    fn shown_lines(&self, count: usize) -> usize {
-        count.min(self.source.contents.cuts.lines.unwrap_or(count))
+    fn shown_line_count(&self, count: usize) -> usize {
+        count.min(self.source.contents.cuts.max_lines.unwrap_or(count))
     }
 
-    /// Appends a remark with how many of `count` lines are left out, if any. `which` is the adjective
-    /// before `lines`, with a space: `more ` after the shown lines, `earlier ` before them. It is left
-    /// out if no line is shown.
-    fn push_omitted(&mut self, count: usize, which: &str) {
-        let shown = self.shown_lines(count);
+    /// Appends a remark with how many of `count` lines are left out, if any. `which` is the
+    /// adjective before `lines`, with a space: `more ` after the shown lines, `earlier ` before
+    /// them. It is left out if no line is shown.
+    fn push_omitted_count(&mut self, count: usize, which: &str) {
+        let shown = self.shown_line_count(count);
         if shown == count {
             return;
         }
@@ -408,7 +423,7 @@ impl EntryView<'_> {
         let one = format!("{adjective}line");
         let many = format!("{adjective}lines");
         self.markup
-            .words(Tag::Note, &counted(count - shown, &one, &many));
+            .push_text_element(Tag::Note, &format_count(count - shown, &one, &many));
     }
 
     /// Appends a shell command or Python code that the user ran, with its output.
@@ -418,23 +433,23 @@ impl EntryView<'_> {
         } else {
             ("python", "py", "code")
         };
-        let code = text_at(message, key).unwrap_or_default();
-        let output = text_at(message, "output").unwrap_or_default();
+        let code = string_member(message, key).unwrap_or_default();
+        let output = string_member(message, "output").unwrap_or_default();
 
         // Its end is in its members: the agent adds no line about it to the output.
-        let outcome = Outcome::of(message, "");
-        let exit = outcome.exit_code().map(|code| format!("exit {code}"));
+        let outcome = Outcome::from_result(message, "");
+        let exit_text = outcome.exit_code().map(|code| format!("exit {code}"));
         let mut marks = Vec::new();
         if outcome == Outcome::Stopped {
-            marks.push(Mark::failure("cancelled"));
-        } else if let Some(exit) = &exit {
-            marks.push(Mark::failure(exit));
+            marks.push(HeadMark::failure("cancelled"));
+        } else if let Some(exit) = &exit_text {
+            marks.push(HeadMark::failure(exit));
         }
-        if truthy(message, "excludeFromContext") {
-            marks.push(Mark::plain("not sent to the model"));
+        if has_truthy(message, "excludeFromContext") {
+            marks.push(HeadMark::remark("not sent to the model"));
         }
-        if truthy(message, "truncated") {
-            marks.push(Mark::plain("output shortened"));
+        if has_truthy(message, "truncated") {
+            marks.push(HeadMark::remark("output shortened"));
         }
 
         let state = if outcome == Outcome::Passed {
@@ -443,12 +458,17 @@ impl EntryView<'_> {
             "failed"
         };
         self.push_tool(state, |view| {
-            push_head(name, &first_line(&code), &marks, &mut view.markup);
+            push_head_line(name, &first_line(&code), &marks, &mut view.markup);
             if code.trim_end().contains('\n') {
-                code::block(&code, language, Language::named(language), &mut view.markup);
+                code::push_code_block(
+                    &code,
+                    language,
+                    Language::from_name(language),
+                    &mut view.markup,
+                );
             }
             if output.trim().is_empty() {
-                view.markup.words(Tag::Note, "no output");
+                view.markup.push_text_element(Tag::Note, "no output");
             } else {
                 view.push_last_lines(&output);
             }
@@ -462,22 +482,24 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends a file that the user mentioned: its path, why its content was left out, its lines, its
-    /// image; whichever there are.
+    /// Appends a file that the user mentioned: its path, why its content was left out, its lines,
+    /// its image; whichever there are.
     fn push_file(&mut self, file: Raw) {
-        let path = self.path(file).unwrap_or_default();
-        push_head("file", &path, &[], &mut self.markup);
-        if let Some(reason) = text_at(file, "skippedReason") {
-            self.markup.words(
+        let path = self.path_argument(file).unwrap_or_default();
+        push_head_line("file", &path, &[], &mut self.markup);
+        if let Some(reason) = string_member(file, "skippedReason") {
+            self.markup.push_text_element(
                 Tag::Note,
                 &format!("left out: {}", cut(&reason, LONGEST_REASON)),
             );
         }
-        if let Some(content) = text_at(file, "content")
+        if let Some(content) = string_member(file, "content")
             && !content.is_empty()
         {
-            let language = Language::of_path(&path);
-            self.push_first_lines(&content, |text, m| code::lines(text, 1, language, m));
+            let language = Language::from_path(&path);
+            self.push_first_lines(&content, |text, m| {
+                code::push_numbered_lines(text, 1, language, m)
+            });
         }
         if let Some(image) = file.get("image")
             && image.is_object()
@@ -488,21 +510,21 @@ impl EntryView<'_> {
 }
 
 /// Appends the head line of a tool.
-fn push_head(name: &str, subject: &str, marks: &[Mark], markup: &mut Markup) {
-    markup.element(Tag::ToolHead, |m| {
-        m.words(Tag::Name, &cut(name, LONGEST_NAME));
+fn push_head_line(name: &str, subject: &str, marks: &[HeadMark], markup: &mut Markup) {
+    markup.push_element(Tag::ToolHead, |m| {
+        m.push_text_element(Tag::Name, &cut(name, LONGEST_NAME));
         if !subject.is_empty() {
-            m.words(Tag::Subject, &cut(subject, LONGEST_SUBJECT));
+            m.push_text_element(Tag::Subject, &cut(subject, LONGEST_SUBJECT));
         }
         for mark in marks {
-            m.words(mark.tag, mark.text);
+            m.push_text_element(mark.tag, mark.text);
         }
     });
 }
 
 /// The text at `key`; `None` if there is no string.
-fn text_at(object: Raw, key: &str) -> Option<String> {
-    object.get(key).and_then(decoded)
+fn string_member(object: Raw, key: &str) -> Option<String> {
+    object.get(key).and_then(decode_string)
 }
 
 fn first_line(text: &str) -> String {
@@ -526,41 +548,42 @@ fn is_edit_tool(name: &str) -> bool {
 }
 
 /// The side of a line of a diff. Headers of files are on no side.
-fn line_of_diff(line: &str) -> (Sign, &str) {
+fn classify_diff_line(line: &str) -> (DiffSign, &str) {
     if line.starts_with('+') && !line.starts_with("+++") {
-        (Sign::Added, line)
+        (DiffSign::Added, line)
     } else if line.starts_with('-') && !line.starts_with("---") {
-        (Sign::Removed, line)
+        (DiffSign::Removed, line)
     } else {
-        (Sign::Common, line)
+        (DiffSign::Common, line)
     }
 }
 
 /// A text that an edit replaces.
-struct Replacement {
+struct TextReplacement {
     old: String,
     new: String,
 }
 
 /// The replacements of an edit: a list of them, or one in the arguments themselves.
-fn replacements(arguments: Raw) -> Vec<Replacement> {
+fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
     if let Some(edits) = arguments.get("edits")
         && edits.is_array()
     {
-        return edits.items().filter_map(replacement).collect();
+        return edits.items().filter_map(read_replacement).collect();
     }
-    Vec::from_iter(replacement(arguments))
+    Vec::from_iter(read_replacement(arguments))
 }
 
-/// Reads a replacement, by the names that agents use for its texts. `None` if it does not have both.
-fn replacement(object: Raw) -> Option<Replacement> {
+/// Reads a replacement, by the names that agents use for its texts. `None` if it does not have
+/// both.
+fn read_replacement(object: Raw) -> Option<TextReplacement> {
     let old_keys = ["oldText", "old_text", "old_string"];
     let old = old_keys.iter().find_map(|key| object.get(key))?;
     let new_keys = ["newText", "new_text", "new_string"];
     let new = new_keys.iter().find_map(|key| object.get(key))?;
-    Some(Replacement {
-        old: decoded(old)?,
-        new: decoded(new)?,
+    Some(TextReplacement {
+        old: decode_string(old)?,
+        new: decode_string(new)?,
     })
 }
 
@@ -569,7 +592,7 @@ struct ToolOutput<'t> {
     /// Its texts, joined without a separator.
     text: String,
     /// Its blocks that are not text.
-    others: Vec<Raw<'t>>,
+    other_blocks: Vec<Raw<'t>>,
 }
 
 impl<'t> ToolOutput<'t> {
@@ -582,8 +605,8 @@ impl<'t> ToolOutput<'t> {
             }
         }
         ToolOutput {
-            text: joined_text(content, "").into_string_lossy(),
-            others,
+            text: join_text(content, "").into_string_lossy(),
+            other_blocks: others,
         }
     }
 }

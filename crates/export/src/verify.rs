@@ -5,21 +5,21 @@
 //! forms, each time for the values in the same form:
 //!
 //! ```text
-//! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of links)
-//! static page ───────────────┼─ lines ─┼─ Plain:    without elements and escapes
-//! Markdown, trajectory ──────┘         ├─ Squeezed: without signs of Markdown
+//! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of
+//! links) static page ───────────────┼─ lines ─┼─ Plain:    without elements and escapes Markdown,
+//! trajectory ──────┘         ├─ Squeezed: without signs of Markdown
 //!                                      └─ Block:    without white space and margins, for several lines
 //! ```
 
-use super::markdown::APART;
+use super::markdown::ZERO_WIDTH_SPACE;
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
-use super::page::PROSE;
+use super::page::PROSE_START;
 use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
-use pisess_core::redact::values::{Exact, Value};
-use pisess_core::session::read::line_chunks::{Line, each_line};
+use pisess_core::redact::values::{SecretValue, ValueSearch};
+use pisess_core::session::read::line_chunks::{Line, for_each_line};
 use pisess_json::string;
 use pisess_store::ReadAt;
 use regex::bytes::{NoExpand, Regex};
@@ -49,34 +49,34 @@ pub enum Rendition {
 ///
 /// Of a page, only what comes from the session is searched: the pieces, the title and the prose. Of
 /// a static page, this is everything except its style.
-pub fn left_over(
+pub fn find_leaked_values(
     format: Rendition,
     written: &dyn ReadAt,
-    values: &[Value],
+    values: &[SecretValue],
 ) -> io::Result<BTreeSet<usize>> {
     let mut searchers: Vec<_> = Spelling::ALL
         .into_iter()
-        .filter_map(|spelling| Searcher::new(spelling, values))
+        .filter_map(|spelling| SpellingSearcher::new(spelling, values))
         .collect();
     // Whether the current line is in the style of a static page, or in the prose of a page. Each
     // spans several lines.
     let mut is_style = false;
     let mut is_prose = false;
-    each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
+    for_each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
         match format {
             Rendition::Markdown | Rendition::Trajectory => {
                 search_text(&mut searchers, line, format);
             }
-            Rendition::Page if line.starts_with(PIECE) => {
+            Rendition::Page if line.starts_with(PIECE_START) => {
                 search_text(&mut searchers, &inflated_piece(line)?, format);
             }
             // The rest of a page, including its style, is the same for every session.
             Rendition::Page => {
-                if line.starts_with(PROSE.as_bytes()) {
+                if line.starts_with(PROSE_START.as_bytes()) {
                     is_prose = true;
                 }
                 // Title and prose are HTML, as on a static page.
-                if is_prose || line.starts_with(TITLE) {
+                if is_prose || line.starts_with(TITLE_START) {
                     search_text(&mut searchers, line, Rendition::StaticPage);
                 }
                 if line.starts_with(b"</noscript>") {
@@ -97,28 +97,31 @@ pub fn left_over(
         }
         Ok::<(), io::Error>(())
     })?;
-    Ok(searchers.into_iter().flat_map(Searcher::finish).collect())
+    Ok(searchers
+        .into_iter()
+        .flat_map(SpellingSearcher::finish)
+        .collect())
 }
 
 /// Searches whole lines of an export in all spellings.
-fn search_text(searchers: &mut [Searcher], text: &[u8], format: Rendition) {
-    let plain = plain(text, format);
+fn search_text(searchers: &mut [SpellingSearcher], text: &[u8], format: Rendition) {
+    let plain = strip_markup(text, format);
     for searcher in searchers {
-        searcher.push(text, &plain, format);
+        searcher.add_lines(text, &plain, format);
     }
 }
 
 /// Begins the line of a piece of a page.
-const PIECE: &[u8] = b"<script type=\"text/plain\" ";
+const PIECE_START: &[u8] = b"<script type=\"text/plain\" ";
 
 /// Begins the line with the title of a page.
-const TITLE: &[u8] = b"<title>";
+const TITLE_START: &[u8] = b"<title>";
 
 /// Begins gzip data (RFC 1952).
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 
 /// Returns the inflated content of a piece of a page; nothing for an image. `line` is the whole
-/// element, and begins with [`PIECE`].
+/// element, and begins with [`PIECE_START`].
 fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
     let tag_end = memchr::memchr(b'>', line).ok_or_else(invalid_piece)?;
     let content_start = tag_end + 1;
@@ -134,7 +137,7 @@ fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
             GzDecoder::new(&packed[..]).read_to_end(&mut text)?;
         }
         // An image, whose data is unchanged. The id of the index begins so, too, but it is gzip.
-        _ if line[PIECE.len()..].starts_with(b"id=\"i") => {}
+        _ if line[PIECE_START.len()..].starts_with(b"id=\"i") => {}
         _ => return Err(invalid_piece()),
     }
     Ok(text)
@@ -148,17 +151,17 @@ fn invalid_piece() -> io::Error {
 }
 
 /// Returns lines of an export without elements and escapes.
-fn plain(text: &[u8], format: Rendition) -> Vec<u8> {
+fn strip_markup(text: &[u8], format: Rendition) -> Vec<u8> {
     match format {
         // Arguments of a call may be JSON in a string of JSON.
-        Rendition::Trajectory => unescaped(&unescaped(text)),
-        Rendition::Page => without_marks(text),
-        Rendition::StaticPage => entities_decoded(&without_elements(text)),
-        Rendition::Markdown => entities_decoded(text),
+        Rendition::Trajectory => unescape_json(&unescape_json(text)),
+        Rendition::Page => strip_marks(text),
+        Rendition::StaticPage => decode_entities(&strip_elements(text)),
+        Rendition::Markdown => decode_entities(text),
     }
 }
 
-fn unescaped(text: &[u8]) -> Vec<u8> {
+fn unescape_json(text: &[u8]) -> Vec<u8> {
     string::decode(text).into_bytes()
 }
 
@@ -185,7 +188,7 @@ impl Spelling {
 
     /// Whether the value is searched for in this spelling: values of several lines only in `Block`,
     /// others only in the other spellings.
-    fn is_for(self, value: &[u8]) -> bool {
+    fn applies_to(self, value: &[u8]) -> bool {
         let has_lines = value
             .iter()
             .any(|byte| matches!(byte, b'\n' | b'\r' | b'\t'));
@@ -193,14 +196,14 @@ impl Spelling {
     }
 
     /// Removes the bytes that do not count in this spelling.
-    fn spell(self, text: &[u8]) -> Vec<u8> {
+    fn filter_bytes(self, text: &[u8]) -> Vec<u8> {
         text.iter()
             .copied()
-            .filter(|&byte| self.keeps(byte))
+            .filter(|&byte| self.keeps_byte(byte))
             .collect()
     }
 
-    fn keeps(self, byte: u8) -> bool {
+    fn keeps_byte(self, byte: u8) -> bool {
         match byte {
             b'\\' => self == Spelling::Marked,
             b'*' | b'_' | b'~' | b'`' => matches!(self, Spelling::Marked | Spelling::Plain),
@@ -213,101 +216,103 @@ impl Spelling {
 /// The number of bytes to collect before searching them.
 const WINDOW_LEN: usize = 1 << 20;
 
-/// The minimum length in bytes of a value whose spelling differs from it: shorter spellings occur by
-/// chance.
+/// The minimum length in bytes of a value whose spelling differs from it: shorter spellings occur
+/// by chance.
 const SHORTEST_SPELLED: usize = 8;
 
 /// Searches the text in one spelling.
-struct Searcher {
+struct SpellingSearcher {
     spelling: Spelling,
-    exact: Exact,
-    /// For each value in `exact`, its index among all values.
+    value_search: ValueSearch,
+    /// For each value in `value_search`, its index among all values.
     value_indexes: Vec<usize>,
     /// The text not searched yet, preceded by enough searched text for a value that spans both.
     window: Vec<u8>,
     /// How many bytes of searched text are kept.
-    overlap: usize,
+    overlap_len: usize,
     /// The indexes among all values of those that were found.
     found: BTreeSet<usize>,
 }
 
-impl Searcher {
+impl SpellingSearcher {
     /// Makes a searcher; `None` if no value is searched for in this spelling.
-    fn new(spelling: Spelling, values: &[Value]) -> Option<Searcher> {
+    fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
         let mut value_indexes = Vec::new();
         let mut spelled_values = Vec::new();
         for (index, value) in values.iter().enumerate() {
-            if !spelling.is_for(&value.bytes) {
+            if !spelling.applies_to(&value.bytes) {
                 continue;
             }
-            let bytes = spelling.spell(&value.bytes);
+            let bytes = spelling.filter_bytes(&value.bytes);
             if bytes == value.bytes || bytes.len() >= SHORTEST_SPELLED {
                 value_indexes.push(index);
-                spelled_values.push(Value {
+                spelled_values.push(SecretValue {
                     kind: value.kind,
                     bytes,
                 });
             }
         }
 
-        // `Exact` also finds values in percent-encoding, which takes three characters for one.
+        // `ValueSearch` also finds values in percent-encoding, which takes three characters for
+        // one.
         let overlap = spelled_values
             .iter()
             .map(|value| value.bytes.len() * 3)
             .max()?;
-        Some(Searcher {
+        Some(SpellingSearcher {
             spelling,
-            exact: Exact::new(spelled_values),
+            value_search: ValueSearch::new(spelled_values),
             value_indexes,
             window: Vec::new(),
-            overlap,
+            overlap_len: overlap,
             found: BTreeSet::new(),
         })
     }
 
-    /// Adds whole lines of the text, which has this format, and searches the window when it is full.
-    /// `plain` is the same text as [`plain`] returns it.
-    fn push(&mut self, text: &[u8], plain: &[u8], format: Rendition) {
+    /// Adds whole lines of the text, which has this format, and searches the window when it is
+    /// full. `plain` is the same text as [`plain`] returns it.
+    fn add_lines(&mut self, text: &[u8], stripped_text: &[u8], format: Rendition) {
         let spelled = match self.spelling {
-            Spelling::Marked if format == Rendition::Trajectory => unescaped(text),
-            Spelling::Marked => entities_decoded(text),
-            spelling => spelling.spell(plain),
+            Spelling::Marked if format == Rendition::Trajectory => unescape_json(text),
+            Spelling::Marked => decode_entities(text),
+            spelling => spelling.filter_bytes(stripped_text),
         };
         self.window.extend(spelled);
-        self.window.extend(self.spelling.spell(b"\n"));
+        self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
-            self.search();
+            self.search_window();
         }
     }
 
     /// Searches the window, and keeps only its last `overlap` bytes.
-    fn search(&mut self) {
-        self.exact.each(&self.window, &mut |_, value| {
-            self.found.insert(self.value_indexes[value]);
-        });
-        let searched = self.window.len().saturating_sub(self.overlap);
+    fn search_window(&mut self) {
+        self.value_search
+            .each_occurrence(&self.window, &mut |_, value| {
+                self.found.insert(self.value_indexes[value]);
+            });
+        let searched = self.window.len().saturating_sub(self.overlap_len);
         self.window.drain(..searched);
     }
 
     /// Searches the rest of the text, and returns the indexes of the values that are in the text.
     fn finish(mut self) -> BTreeSet<usize> {
         if !self.window.is_empty() {
-            self.search();
+            self.search_window();
         }
         self.found
     }
 }
 
 /// Returns HTML without its elements.
-fn without_elements(html: &[u8]) -> Cow<'_, [u8]> {
+fn strip_elements(html: &[u8]) -> Cow<'_, [u8]> {
     static ELEMENT: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("(?-u)<[^>]*>?").expect("a constant"));
     ELEMENT.replace_all(html, NoExpand(b""))
 }
 
-/// Returns markup without its marks, and without what belongs to them: the letter after the mark that
-/// opens an element or a word, and the letter and value of an element with a value.
-fn without_marks(markup: &[u8]) -> Vec<u8> {
+/// Returns markup without its marks, and without what belongs to them: the letter after the mark
+/// that opens an element or a word, and the letter and value of an element with a value.
+fn strip_marks(markup: &[u8]) -> Vec<u8> {
     static MARK: LazyLock<Regex> = LazyLock::new(|| {
         let others = format!("[{CLOSE}{SECTION}{SECTION_END}{WORD_END}]");
         let mark = format!("(?s-u)[{OPEN}{WORD}].?|{OPEN_WITH}[^{VALUE}]*{VALUE}?|{others}");
@@ -317,15 +322,15 @@ fn without_marks(markup: &[u8]) -> Vec<u8> {
 }
 
 /// Returns text in which the entities that pisess writes are replaced by their characters, and
-/// [`APART`] by nothing.
-fn entities_decoded(text: &[u8]) -> Vec<u8> {
+/// [`ZERO_WIDTH_SPACE`] by nothing.
+fn decode_entities(text: &[u8]) -> Vec<u8> {
     const ENTITIES: [(&str, &str); 6] = [
         ("&amp;", "&"),
         ("&lt;", "<"),
         ("&gt;", ">"),
         ("&quot;", "\""),
         ("&#39;", "'"),
-        (APART, ""),
+        (ZERO_WIDTH_SPACE, ""),
     ];
     static ENTITY: LazyLock<AhoCorasick> =
         LazyLock::new(|| AhoCorasick::new(ENTITIES.map(|(entity, _)| entity)).expect("a constant"));
@@ -336,10 +341,10 @@ fn entities_decoded(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn values(values: &[&str]) -> Vec<Value> {
+    fn values(values: &[&str]) -> Vec<SecretValue> {
         values
             .iter()
-            .map(|value| Value {
+            .map(|value| SecretValue {
                 kind: "secret",
                 bytes: value.as_bytes().to_vec(),
             })
@@ -347,7 +352,7 @@ mod tests {
     }
 
     fn left(format: Rendition, text: &str, value: &str) -> usize {
-        left_over(format, &text.as_bytes().to_vec(), &values(&[value]))
+        find_leaked_values(format, &text.as_bytes().to_vec(), &values(&[value]))
             .unwrap()
             .len()
     }
@@ -451,7 +456,7 @@ mod tests {
         assert_eq!(left(Rendition::Page, &marked, "9secret9"), 1);
         assert_eq!(left(Rendition::Page, &marked, "not-here"), 0);
         let prose =
-            format!("{PROSE}\n<p>my sk&quot;-<em>live</em></p>\n</noscript>\n<p>after</p>\n");
+            format!("{PROSE_START}\n<p>my sk&quot;-<em>live</em></p>\n</noscript>\n<p>after</p>\n");
         assert_eq!(left(Rendition::Page, &prose, "sk\"-live"), 1);
         assert_eq!(left(Rendition::Page, &prose, "after"), 0);
         assert_eq!(
@@ -465,7 +470,7 @@ mod tests {
         let broken = "<script type=\"text/plain\" id=\"late\">AAAA</script>\n"
             .as_bytes()
             .to_vec();
-        assert!(left_over(Rendition::Page, &broken, &values(&["border"])).is_err());
+        assert!(find_leaked_values(Rendition::Page, &broken, &values(&["border"])).is_err());
     }
 
     #[test]

@@ -5,9 +5,9 @@ use super::code::{self, Language};
 use super::commonmark::{self, Author};
 use super::html::{IMAGE_TYPES, NamedImage, is_allowed_address, is_base64};
 use super::markup::{Markup, Tag};
-use super::source::{Source, cut, decoded};
-use super::wrapped::{Part, parts};
-use pisess_core::session::content::members;
+use super::source::{ContentsReader, cut, decode_string};
+use super::wrapped::{TextPart, split_parts};
+use pisess_core::session::content::find_members;
 use pisess_core::session::entry::{EntryIx, Flags, Role};
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
@@ -17,25 +17,25 @@ use pisess_json::scan::RawString;
 const LONGEST_TEXT: usize = 8 << 20;
 
 /// The members that every entry has.
-pub const ENVELOPE: [&str; 4] = ["type", "id", "parentId", "timestamp"];
+pub const ENVELOPE_KEYS: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
 /// An entry prepared for display.
 pub struct EntryView<'s> {
     /// Where it is from.
-    pub source: &'s Source<'s>,
+    pub source: &'s ContentsReader<'s>,
     pub ix: EntryIx,
     pub markup: Markup,
     pub images: Vec<NamedImage>,
     /// The Markdown of its texts, for copying; empty if one is long, and is copied as it is shown.
-    pub text: String,
+    pub markdown_source: String,
     /// Whether one of its texts is long.
     pub has_long_text: bool,
-    pub facts: Facts,
+    pub facts: EntryFacts,
 }
 
 /// What a page keeps of an entry besides its markup.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub struct EntryFacts {
     /// The model that wrote it, as `provider/model`.
     pub model: Option<String>,
     /// Whether the agent does not show it.
@@ -55,15 +55,15 @@ pub struct EditFact {
 
 impl<'s> EntryView<'s> {
     /// Makes a view that is still empty.
-    pub fn new(source: &'s Source<'s>, ix: EntryIx) -> Self {
+    pub fn new(source: &'s ContentsReader<'s>, ix: EntryIx) -> Self {
         EntryView {
             source,
             ix,
             markup: Markup::default(),
             images: Vec::new(),
-            text: String::new(),
+            markdown_source: String::new(),
             has_long_text: false,
-            facts: Facts::default(),
+            facts: EntryFacts::default(),
         }
     }
 
@@ -76,21 +76,21 @@ impl<'s> EntryView<'s> {
     /// Keeps the source of a text, for copying, unless one is long.
     pub(super) fn keep_source(&mut self, text: &str) {
         if text.len() > LONGEST_TEXT {
-            self.forget_source();
+            self.discard_source();
         }
         if self.has_long_text {
             return;
         }
-        if !self.text.is_empty() {
-            self.text.push_str("\n\n");
+        if !self.markdown_source.is_empty() {
+            self.markdown_source.push_str("\n\n");
         }
-        self.text.push_str(text);
+        self.markdown_source.push_str(text);
     }
 
     /// Notes that a text is long, so that no source is kept.
-    fn forget_source(&mut self) {
+    fn discard_source(&mut self) {
         self.has_long_text = true;
-        self.text = String::new();
+        self.markdown_source = String::new();
     }
 
     /// Appends a JSON string as Markdown. A very long one is decoded in parts, so that its text is
@@ -98,8 +98,8 @@ impl<'s> EntryView<'s> {
     fn push_string(&mut self, string: Raw, author: Author) {
         let raw = string.raw_string().unwrap_or_default();
         if raw.len() > LONGEST_TEXT {
-            self.forget_source();
-            return code::output_of(raw, &mut self.markup);
+            self.discard_source();
+            return code::push_json_output(raw, &mut self.markup);
         }
         let text = string.text().unwrap_or_default();
         self.push_prose(&text.to_string_lossy(), author);
@@ -123,20 +123,20 @@ impl<'s> EntryView<'s> {
     /// a known shape is shown as JSON.
     fn push_block(&mut self, block: Raw, author: Author) {
         let contents = self.source.contents;
-        let [kind, text, thinking] = members(block, ["type", "text", "thinking"]);
+        let [kind, text, thinking] = find_members(block, ["type", "text", "thinking"]);
         let kind = kind.and_then(Raw::text).unwrap_or_default();
         let text = text.filter(|value| value.is_string());
         let thinking = thinking.filter(|value| value.is_string());
         let is_reply = contents.session.is_message(self.ix, Role::Assistant);
         match (kind.as_bytes(), text, thinking) {
             (b"text", Some(text), _) => self.push_string(text, author),
-            (b"toolCall", ..) if is_reply && contents.cuts.tools => {}
+            (b"toolCall", ..) if is_reply && contents.cuts.omits_tools => {}
             (b"toolCall", ..) if is_reply => self.push_call(block),
-            (b"thinking" | b"redactedThinking", ..) if contents.cuts.thinking => {}
+            (b"thinking" | b"redactedThinking", ..) if contents.cuts.omits_thinking => {}
             (b"thinking", _, Some(thinking)) => self.push_thinking(thinking),
             (b"redactedThinking", ..) => {
                 self.markup
-                    .words(Tag::Note, "Thinking, encrypted by the provider");
+                    .push_text_element(Tag::Note, "Thinking, encrypted by the provider");
             }
             (b"image", ..) => self.push_image(block),
             (b"", ..) => self.push_json("block", block),
@@ -149,8 +149,8 @@ impl<'s> EntryView<'s> {
         let text = thinking.text().unwrap_or_default();
         let text = text.to_string_lossy();
         if !text.trim().is_empty() {
-            self.markup.fold("thinking", "Thinking", |m| {
-                commonmark::push(&text, Author::Program, m)
+            self.markup.push_fold("thinking", "Thinking", |m| {
+                commonmark::push_markdown(&text, Author::Program, m)
             });
         }
     }
@@ -159,17 +159,21 @@ impl<'s> EntryView<'s> {
     pub fn push_image(&mut self, block: Raw) {
         let kind = block
             .get("mimeType")
-            .and_then(decoded)
+            .and_then(decode_string)
             .unwrap_or_default()
             .trim()
             .to_ascii_lowercase();
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
         if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
-            let number = self.source.contents.number(self.ix).unwrap_or(u32::MAX);
+            let number = self
+                .source
+                .contents
+                .entry_number(self.ix)
+                .unwrap_or(u32::MAX);
             let name = format!("i{number}-{}", self.images.len());
             self.markup
-                .element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
+                .push_element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
             self.images.push(NamedImage {
                 name,
                 data: data.into_owned(),
@@ -177,21 +181,21 @@ impl<'s> EntryView<'s> {
             return;
         }
 
-        let url = block.get("url").and_then(decoded);
-        self.markup.element(Tag::Note, |m| {
-            m.text("Image, ");
-            m.text(if kind.is_empty() {
+        let url = block.get("url").and_then(decode_string);
+        self.markup.push_element(Tag::Note, |m| {
+            m.push_text("Image, ");
+            m.push_text(if kind.is_empty() {
                 "type unknown"
             } else {
                 &kind
             });
             match url {
                 Some(url) if is_allowed_address(&url) => {
-                    m.text(": ");
-                    m.element_with(Tag::Link, &url, |m| m.text(&url));
+                    m.push_text(": ");
+                    m.push_element_with(Tag::Link, &url, |m| m.push_text(&url));
                 }
-                _ if data.starts_with("blob:") => m.text(": kept outside of the session file"),
-                _ => m.text(": not a type that can be shown here"),
+                _ if data.starts_with("blob:") => m.push_text(": kept outside of the session file"),
+                _ => m.push_text(": not a type that can be shown here"),
             }
         });
     }
@@ -199,10 +203,10 @@ impl<'s> EntryView<'s> {
     /// Notes that the agent does not show the message, if so.
     pub fn push_hidden_note(&mut self) {
         let entry = self.source.contents.session.entry(self.ix);
-        if entry.flags.has(Flags::HIDDEN) {
+        if entry.flags.contains(Flags::HIDDEN) {
             self.facts.is_hidden = true;
             self.markup
-                .words(Tag::Note, "For the model; the agent does not show it");
+                .push_text_element(Tag::Note, "For the model; the agent does not show it");
         }
     }
 
@@ -210,19 +214,19 @@ impl<'s> EntryView<'s> {
     pub fn push_folded_text(&mut self, title: &str, text: &str) {
         if !text.trim().is_empty() {
             self.markup
-                .fold("", title, |m| push_prose(text, Author::Program, m));
+                .push_fold("", title, |m| push_prose(text, Author::Program, m));
         }
     }
 
     /// Appends the content of a message, folded.
     pub fn push_folded_content(&mut self, title: &str, content: Option<Raw>) {
         self.markup.open_with(Tag::Fold, "");
-        self.markup.words(Tag::Summary, title);
+        self.markup.push_text_element(Tag::Summary, title);
         self.push_section(|view| view.push_content(content, Author::Program));
         self.markup.close();
     }
 
-    /// Appends a section with the content that `inside` appends, as [`Markup::section`].
+    /// Appends a section with the content that `inside` appends, as [`Markup::push_section`].
     pub(super) fn push_section(&mut self, inside: impl FnOnce(&mut Self)) {
         self.markup.begin_section();
         inside(self);
@@ -236,10 +240,10 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends the whole object, folded, if it has a member besides [`ENVELOPE`] and `known`: those
-    /// that are shown already.
-    pub fn push_rest(&mut self, title: &str, object: Raw, known: &[&str]) {
-        let is_known = |key: RawString| known.iter().chain(&ENVELOPE).any(|name| key.is(name));
+    /// Appends the whole object, folded, if it has a member besides [`ENVELOPE_KEYS`] and `known`:
+    /// those that are shown already.
+    pub fn push_unless_known(&mut self, title: &str, object: Raw, known: &[&str]) {
+        let is_known = |key: RawString| known.iter().chain(&ENVELOPE_KEYS).any(|name| key.is(name));
         if !object.is_object() || object.members().any(|(key, _)| !is_known(key)) {
             self.push_json(title, object);
         }
@@ -248,30 +252,34 @@ impl<'s> EntryView<'s> {
     /// Appends a value, folded.
     pub fn push_json(&mut self, title: &str, value: Raw) {
         let text = String::from_utf8_lossy(&pretty(value)).into_owned();
-        self.markup.fold("data", title, |m| {
-            code::block(&text, "json", Language::named("json"), m)
+        self.markup.push_fold("data", title, |m| {
+            code::push_code_block(&text, "json", Language::from_name("json"), m)
         });
     }
 }
 
 /// Appends a text as Markdown; what an agent has enclosed in elements is folded.
 pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
-    for part in parts(text) {
+    for part in split_parts(text) {
         match part.title() {
             None => push_part(part, author, markup),
-            Some(title) => markup.element(Tag::Fold, |m| {
-                m.words(Tag::Summary, &cut(&title, 200));
-                m.section(|m| push_part(part, author, m));
+            Some(title) => markup.push_element(Tag::Fold, |m| {
+                m.push_text_element(Tag::Summary, &cut(&title, 200));
+                m.push_section(|m| push_part(part, author, m));
             }),
         }
     }
 }
 
-fn push_part(part: Part, author: Author, markup: &mut Markup) {
+fn push_part(part: TextPart, author: Author, markup: &mut Markup) {
     match part {
-        Part::Text(text) => commonmark::push(text, author, markup),
-        Part::Skill(_, body) => commonmark::push(body, Author::Program, markup),
-        Part::File(path, body) => code::lines(body, 1, Language::of_path(path), markup),
-        Part::Read(body) | Part::Modified(body) => code::output(body, markup),
+        TextPart::Text(text) => commonmark::push_markdown(text, author, markup),
+        TextPart::Skill(_, body) => commonmark::push_markdown(body, Author::Program, markup),
+        TextPart::File(path, body) => {
+            code::push_numbered_lines(body, 1, Language::from_path(path), markup)
+        }
+        TextPart::ReadFiles(body) | TextPart::ModifiedFiles(body) => {
+            code::push_output(body, markup)
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Texts that agents enclose in elements of their own before they send them: attached files,
 //! skills, lists of files.
 
-use pisess_core::format::counted;
+use pisess_core::format::format_count;
 
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'t> {
+pub enum TextPart<'t> {
     /// Text outside such elements.
     Text(&'t str),
     /// An attached file: its path and its content.
@@ -13,28 +13,28 @@ pub enum Part<'t> {
     /// The instructions of a skill: its name and its content.
     Skill(&'t str, &'t str),
     /// The files that were read, one per line.
-    Read(&'t str),
+    ReadFiles(&'t str),
     /// The files that were changed, one per line.
-    Modified(&'t str),
+    ModifiedFiles(&'t str),
 }
 
-impl Part<'_> {
+impl TextPart<'_> {
     /// The line that is shown in place of a folded element; `None` for text.
     pub fn title(self) -> Option<String> {
         match self {
-            Part::Text(_) => None,
-            Part::File(name, _) => Some(format!("File {name}")),
-            Part::Skill(name, _) => Some(format!("Skill {name}")),
-            Part::Read(body) => Some(format!("{} read", count_files(body))),
-            Part::Modified(body) => Some(format!("{} changed", count_files(body))),
+            TextPart::Text(_) => None,
+            TextPart::File(name, _) => Some(format!("File {name}")),
+            TextPart::Skill(name, _) => Some(format!("Skill {name}")),
+            TextPart::ReadFiles(body) => Some(format!("{} read", describe_file_count(body))),
+            TextPart::ModifiedFiles(body) => Some(format!("{} changed", describe_file_count(body))),
         }
     }
 }
 
 /// The number of files in a list with one per line, in words.
-fn count_files(list: &str) -> String {
+fn describe_file_count(list: &str) -> String {
     let count = list.lines().filter(|line| !line.trim().is_empty()).count();
-    counted(count, "file", "files")
+    format_count(count, "file", "files")
 }
 
 /// The tags of such elements.
@@ -42,7 +42,7 @@ const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
 
 /// Divides a text into its parts. An element begins a line and ends with its closing tag, on the
 /// same line or at the start of a later one; one without an end is text.
-pub fn parts(text: &str) -> Vec<Part<'_>> {
+pub fn split_parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let mut closing_tags = ClosingTags::default();
     let mut part_start = 0;
@@ -53,15 +53,15 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
         if !begins_line(text, start) {
             continue;
         }
-        let Some(element) = find_element(text, start, &mut closing_tags) else {
+        let Some(element) = read_element(text, start, &mut closing_tags) else {
             continue;
         };
-        parts.push(Part::Text(&text[part_start..start]));
+        parts.push(TextPart::Text(&text[part_start..start]));
         parts.push(element.part);
         part_start = element.end;
         at = element.end;
     }
-    parts.push(Part::Text(&text[part_start..]));
+    parts.push(TextPart::Text(&text[part_start..]));
     parts
 }
 
@@ -78,13 +78,13 @@ struct ClosingTags([usize; TAGS.len()]);
 
 /// An element in a text.
 struct Element<'t> {
-    part: Part<'t>,
+    part: TextPart<'t>,
     /// The offset behind its closing tag.
     end: usize,
 }
 
 /// Reads the element that begins at `start`; `None` if there is none.
-fn find_element<'t>(
+fn read_element<'t>(
     text: &'t str,
     start: usize,
     closing_tags: &mut ClosingTags,
@@ -110,26 +110,26 @@ fn find_element<'t>(
     let body_end = if let Some(at) = behind.find(&closing) {
         body_start + at
     } else {
-        let known = &mut closing_tags.0[tag];
-        if *known <= line_end {
-            *known = match text[line_end..].find(&format!("\n{closing}")) {
+        let closing_offset = &mut closing_tags.0[tag];
+        if *closing_offset <= line_end {
+            *closing_offset = match text[line_end..].find(&format!("\n{closing}")) {
                 Some(newline) => line_end + newline + 1,
                 None => text.len(),
             };
         }
-        if *known >= text.len() {
+        if *closing_offset >= text.len() {
             return None;
         }
-        *known
+        *closing_offset
     };
 
     let body = &text[body_start..body_end];
     let body = body.strip_prefix('\n').unwrap_or(body);
     let part = match TAGS[tag] {
-        "file" => Part::File(name, body),
-        "skill" => Part::Skill(name, body),
-        "read-files" => Part::Read(body),
-        _ => Part::Modified(body),
+        "file" => TextPart::File(name, body),
+        "skill" => TextPart::Skill(name, body),
+        "read-files" => TextPart::ReadFiles(body),
+        _ => TextPart::ModifiedFiles(body),
     };
     Some(Element {
         part,
@@ -150,20 +150,21 @@ mod tests {
     #[test]
     fn elements_of_agents_are_found_and_others_are_text() {
         let text = "look\n<file name=\"a.rs\">\nfn a() { \"</file>\" }\n</file>\n<plan>\nx\n</plan>\n<skill name=\"s\" location=\"/s\">\nBe.\n</skill>\n\ngo";
-        let found = parts(text);
+        let found = split_parts(text);
         assert_eq!(
             found,
             [
-                Part::Text("look\n"),
-                Part::File("a.rs", "fn a() { \"</file>\" }\n"),
-                Part::Text("\n<plan>\nx\n</plan>\n"),
-                Part::Skill("s", "Be.\n"),
-                Part::Text("\n\ngo"),
+                TextPart::Text("look\n"),
+                TextPart::File("a.rs", "fn a() { \"</file>\" }\n"),
+                TextPart::Text("\n<plan>\nx\n</plan>\n"),
+                TextPart::Skill("s", "Be.\n"),
+                TextPart::Text("\n\ngo"),
             ]
         );
-        let lists =
-            parts("<read-files>\na\nb\n</read-files>\n\n<modified-files>\nc\n</modified-files>");
-        assert_eq!(lists[1], Part::Read("a\nb\n"));
+        let lists = split_parts(
+            "<read-files>\na\nb\n</read-files>\n\n<modified-files>\nc\n</modified-files>",
+        );
+        assert_eq!(lists[1], TextPart::ReadFiles("a\nb\n"));
         assert_eq!(lists[1].title().unwrap(), "2 files read");
         let others = [
             "<files></files>",
@@ -173,13 +174,13 @@ mod tests {
         ];
         let open = ["<file name=\"x\">\nno end", "<file name=\"x\">\n  </file>"];
         for text in others.into_iter().chain(open) {
-            assert_eq!(parts(text), [Part::Text(text)], "{text}");
+            assert_eq!(split_parts(text), [TextPart::Text(text)], "{text}");
         }
         let inline =
             "<file name=\"a\">\n<file name=\"b\">1</file>\n</file>\n<file name=\"c\"></file>";
-        let found = parts(inline);
-        assert_eq!(found[1], Part::File("a", "<file name=\"b\">1</file>\n"));
-        assert_eq!(found[3], Part::File("c", ""));
+        let found = split_parts(inline);
+        assert_eq!(found[1], TextPart::File("a", "<file name=\"b\">1</file>\n"));
+        assert_eq!(found[3], TextPart::File("c", ""));
     }
 
     #[test]
@@ -193,7 +194,7 @@ mod tests {
             "<read-files >\n",
         ] {
             let text = line.repeat(200_000);
-            assert_eq!(parts(&text), [Part::Text(&text)]);
+            assert_eq!(split_parts(&text), [TextPart::Text(&text)]);
         }
     }
 }

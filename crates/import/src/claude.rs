@@ -9,29 +9,35 @@
 mod blocks;
 mod injected;
 
-use super::parts::{custom_message, filled_text, kept_line, time_ms, unused_members, usage_json};
-use super::writer::{Draft, Place, Writer};
-use super::{Origin, Reader};
-use blocks::{answered_call, convert_stop_reason, response_block, result_message, user_block};
+use super::parts::{
+    custom_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
+    usage_json,
+};
+use super::writer::{EntryDraft, EntryWriter, NodeIx};
+use super::{Origin, SourceReader};
+use blocks::{
+    answered_call_id, build_result_message, convert_response_block, convert_stop_reason,
+    convert_user_block,
+};
 use foldhash::HashMap;
-use injected::{Injected, META, classify};
-use pisess_core::session::content::{finite, is_block, joined_text, members};
+use injected::{InjectedKind, META_MESSAGE, classify_injected};
+use pisess_core::session::content::{find_members, finite_or_zero, is_block, join_text};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::array::from_fn;
 use std::io;
 
 /// The model of messages that Claude Code makes itself.
-const SYNTHETIC: &str = "<synthetic>";
+const SYNTHETIC_MODEL: &str = "<synthetic>";
 
 /// What the model sees of a result that a micro-compaction cleared.
-const CLEARED: &str = "[Old tool result content cleared]";
+const CLEARED_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 /// The numbers of tokens in the usage of a response.
-const TOKENS: [&str; 4] = [
+const TOKEN_KEYS: [&str; 4] = [
     "input_tokens",
     "output_tokens",
     "cache_read_input_tokens",
@@ -40,52 +46,52 @@ const TOKENS: [&str; 4] = [
 
 /// The reader of a source, with what the lines so far have shown.
 #[derive(Default)]
-pub struct Claude<'o> {
-    writer: Writer<'o>,
+pub struct ClaudeReader<'o> {
+    writer: EntryWriter<'o>,
     /// The lines of the tree, by `uuid`.
-    lines: HashMap<Box<[u8]>, LinePlaces>,
-    responses: Vec<Response>,
+    nodes_by_uuid: HashMap<Box<[u8]>, LineNodes>,
+    responses: Vec<ResponseState>,
     /// Positions in `responses`, by `message.id`.
     response_ids: HashMap<Box<[u8]>, usize>,
     /// The calls of tools, by their id.
-    calls: HashMap<Box<[u8]>, Call>,
+    calls: HashMap<Box<[u8]>, ToolCallState>,
     /// The last entry of the main conversation.
-    main_end: Option<Place>,
+    main_leaf: Option<NodeIx>,
     /// The last entry of all, side chains included.
-    last: Option<Place>,
+    last_entry: Option<NodeIx>,
     /// The last entry before the first line of the tree.
-    before_tree: Option<Place>,
+    last_before_tree: Option<NodeIx>,
     model: Option<Text<'static>>,
     /// Whether the whole file is that of a sub-agent.
-    is_agent: bool,
+    is_sub_agent_file: bool,
     /// Whether the user has named the session.
-    is_titled: bool,
+    has_user_title: bool,
     time_ms: i64,
     /// The compaction that was announced and whose summary has not been read yet.
-    announced: AnnouncedCompaction,
+    announced_compaction: AnnouncedCompaction,
 }
 
 /// The entries of a line.
 #[derive(Clone, Copy)]
-struct LinePlaces {
-    first: Place,
-    last: Place,
+struct LineNodes {
+    first: NodeIx,
+    last: NodeIx,
     /// The response that the line is a part of, or has a result for: a position in
     /// [`Claude::responses`].
     response: Option<usize>,
 }
 
-struct Response {
+struct ResponseState {
     /// The last entry with a part of it.
-    end: Place,
-    /// The tokens that its entries have together, as [`TOKENS`].
-    counted: [f64; 4],
+    last_node: NodeIx,
+    /// The tokens that its entries have together, as [`TOKEN_KEYS`].
+    counted_tokens: [f64; 4],
 }
 
-struct Call {
+struct ToolCallState {
     name: Text<'static>,
     /// Its last result.
-    result: Option<Place>,
+    last_result: Option<NodeIx>,
 }
 
 /// What the line before a summary says about the compaction.
@@ -94,7 +100,7 @@ struct AnnouncedCompaction {
     /// The tokens in the context before it.
     tokens_before: f64,
     /// The first entry that it keeps.
-    first_kept: Option<Place>,
+    first_kept: Option<NodeIx>,
 }
 
 /// A line with the members that decide what becomes of it.
@@ -106,14 +112,14 @@ struct ClaudeLine<'a> {
     parent: Option<Text<'a>>,
     message: Option<Raw<'a>>,
     /// Whether it is on a side chain of the file, which is where a sub-agent wrote.
-    is_side: bool,
+    is_sidechain: bool,
     time_ms: i64,
 }
 
-impl From<Place> for LinePlaces {
+impl From<NodeIx> for LineNodes {
     /// The places of a line that has one entry, and is not part of a response.
-    fn from(place: Place) -> LinePlaces {
-        LinePlaces {
+    fn from(place: NodeIx) -> LineNodes {
+        LineNodes {
             first: place,
             last: place,
             response: None,
@@ -123,12 +129,12 @@ impl From<Place> for LinePlaces {
 
 impl ClaudeLine<'_> {
     /// Whether the member `key` is `true`.
-    fn is(&self, key: &str) -> bool {
+    fn has_flag(&self, key: &str) -> bool {
         self.raw.get(key).and_then(Raw::bool) == Some(true)
     }
 
-    fn draft(&self, kind: &'static str, members: Object) -> Draft {
-        Draft {
+    fn new_draft(&self, kind: &'static str, members: Object) -> EntryDraft {
+        EntryDraft {
             offset: self.offset,
             time_ms: self.time_ms,
             kind,
@@ -138,110 +144,117 @@ impl ClaudeLine<'_> {
 
     /// Drafts a message. `message` lacks its time only; `used` are the members of the line that it
     /// has already, and `unused` the blocks without a counterpart, which are kept as `claude`.
-    fn message_draft(&self, message: Object, used: &[&str], unused: &[Raw]) -> Draft {
+    fn draft_message(
+        &self,
+        message: Object,
+        converted_keys: &[&str],
+        unconverted: &[Raw],
+    ) -> EntryDraft {
         let message = message.number("timestamp", self.time_ms as f64).finish();
 
-        let mut rest = unused_members(self.raw, &[&["type", "message"], used].concat());
+        let mut unconverted_line =
+            unconverted_members(self.raw, &[&["type", "message"], converted_keys].concat());
         if let Some(message) = self.message {
-            let blocks: Vec<_> = unused.iter().map(|block| block.bytes()).collect();
-            let rest_of_message =
-                unused_members(message, &["type", "role", "content", "model", "id"])
-                    .list("content", &blocks)
+            let blocks: Vec<_> = unconverted.iter().map(|block| block.bytes()).collect();
+            let unconverted_message =
+                unconverted_members(message, &["type", "role", "content", "model", "id"])
+                    .json_array("content", &blocks)
                     .finish();
-            if rest_of_message != b"{}" {
-                rest = rest.json("message", &rest_of_message);
+            if unconverted_message != b"{}" {
+                unconverted_line = unconverted_line.json("message", &unconverted_message);
             }
         }
 
         let members = Object::new()
             .json("message", &message)
-            .json("claude", &rest.finish());
-        self.draft("message", members)
+            .json("claude", &unconverted_line.finish());
+        self.new_draft("message", members)
     }
 
     /// Drafts what the user said, or Claude Code in the name of the user. A line with blocks that
     /// have no counterpart is always a message: a custom message has no place for them.
-    fn user_draft(&self, content: &[u8], unused: &[Raw]) -> Draft {
-        let injected = if !unused.is_empty() {
+    fn draft_user_message(&self, content: &[u8], unconverted: &[Raw]) -> EntryDraft {
+        let injected = if !unconverted.is_empty() {
             None
-        } else if self.is("isMeta") {
-            Some(META)
+        } else if self.has_flag("isMeta") {
+            Some(META_MESSAGE)
         } else {
-            classify(Raw::checked(content))
+            classify_injected(Raw::from_checked(content))
         };
         if let Some(injected) = injected {
-            return self.injected_draft(injected, content);
+            return self.draft_injected(injected, content);
         }
         let message = Object::new().str("role", "user").json("content", content);
-        self.message_draft(message, &[], unused)
+        self.draft_message(message, &[], unconverted)
     }
 
     /// Drafts a custom message, which the model sees.
-    fn injected_draft(&self, injected: Injected, content: &[u8]) -> Draft {
-        let Injected { kind, is_shown } = injected;
-        let rest = unused_members(self.raw, &["type", "message"]);
-        let members = custom_message(Origin::Claude.name(), kind, content, is_shown);
-        self.draft("custom_message", members.json("claude", &rest.finish()))
+    fn draft_injected(&self, injected: InjectedKind, content: &[u8]) -> EntryDraft {
+        let InjectedKind { kind, is_shown } = injected;
+        let rest = unconverted_members(self.raw, &["type", "message"]);
+        let members = custom_message_members(Origin::Claude.name(), kind, content, is_shown);
+        self.new_draft("custom_message", members.json("claude", &rest.finish()))
     }
 }
 
-impl<'o> Reader<'o> for Claude<'o> {
+impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         let line = self.parse_line(offset, raw);
         let is_repeated = match &line.uuid {
-            Some(uuid) => self.lines.contains_key(uuid.as_bytes()),
+            Some(uuid) => self.nodes_by_uuid.contains_key(uuid.as_bytes()),
             None => false,
         };
         if is_repeated {
             // Lines after it are attached where they would be without it.
-            self.keep(&line, is_repeated)?;
+            self.keep_line(&line, is_repeated)?;
             return Ok(());
         }
 
         let places = match self.convert_line(&line)? {
             Some(places) => places,
-            None => self.keep(&line, is_repeated)?,
+            None => self.keep_line(&line, is_repeated)?,
         };
-        self.last = Some(places.last);
-        if !line.is_side {
-            self.main_end = Some(places.last);
+        self.last_entry = Some(places.last);
+        if !line.is_sidechain {
+            self.main_leaf = Some(places.last);
         }
         if let Some(uuid) = line.uuid {
-            self.lines.insert(uuid.as_bytes().into(), places);
-        } else if self.lines.is_empty() {
-            self.before_tree = self.main_end;
+            self.nodes_by_uuid.insert(uuid.as_bytes().into(), places);
+        } else if self.nodes_by_uuid.is_empty() {
+            self.last_before_tree = self.main_leaf;
         }
         Ok(())
     }
 
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
-        let draft = Draft {
+        let draft = EntryDraft {
             offset,
             time_ms: self.time_ms,
             kind: "custom",
             members,
         };
-        self.main_end = Some(self.writer.append(self.main_end, draft)?);
+        self.main_leaf = Some(self.writer.append(self.main_leaf, draft)?);
         Ok(())
     }
 
-    fn add_record(&mut self, draft: Draft) -> io::Result<()> {
-        // `main_end` may stay: the record is now the end of that entry, so that lines follow it.
-        self.writer.append(self.main_end.or(self.last), draft)?;
+    fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
+        // `main_leaf` may stay: the record is now the end of that entry, so that lines follow it.
+        self.writer
+            .append(self.main_leaf.or(self.last_entry), draft)?;
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> io::Result<Writer<'o>> {
+    fn finish(self: Box<Self>) -> io::Result<EntryWriter<'o>> {
         Ok(self.writer)
     }
 }
 
-impl<'o> Claude<'o> {
+impl<'o> ClaudeReader<'o> {
     /// Makes a reader that has read nothing.
-    pub fn new(writer: Writer<'o>) -> Self {
-        Claude {
+    pub fn new(writer: EntryWriter<'o>) -> Self {
+        ClaudeReader {
             writer,
-            ..Claude::default()
+            ..ClaudeReader::default()
         }
     }
 
@@ -256,12 +269,12 @@ impl<'o> Claude<'o> {
             "isSidechain",
             "timestamp",
         ];
-        let [kind, uuid, parent, message, is_side, timestamp] = members(raw, names);
-        self.time_ms = time_ms(timestamp).unwrap_or(self.time_ms);
+        let [kind, uuid, parent, message, is_side, timestamp] = find_members(raw, names);
+        self.time_ms = parse_time_ms(timestamp).unwrap_or(self.time_ms);
 
         let is_side = is_side.and_then(Raw::bool) == Some(true);
-        if is_side && self.lines.is_empty() && filled_text(raw, "agentId").is_some() {
-            self.is_agent = true;
+        if is_side && self.nodes_by_uuid.is_empty() && non_empty_text(raw, "agentId").is_some() {
+            self.is_sub_agent_file = true;
         }
 
         let uuid = uuid.and_then(Raw::text);
@@ -273,14 +286,14 @@ impl<'o> Claude<'o> {
             uuid: uuid.filter(|id| !id.is_empty()),
             parent: parent.filter(|id| !id.is_empty()),
             message: message.filter(|message| message.is_object()),
-            is_side: is_side && !self.is_agent,
+            is_sidechain: is_side && !self.is_sub_agent_file,
             time_ms: self.time_ms,
         }
     }
 
     /// Adds the entries of a line, if its type has a counterpart; `None` if it has not, or the line
     /// lacks something.
-    fn convert_line(&mut self, line: &ClaudeLine) -> io::Result<Option<LinePlaces>> {
+    fn convert_line(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
         let Some(kind) = line.kind else {
             return Ok(None);
         };
@@ -295,67 +308,71 @@ impl<'o> Claude<'o> {
     }
 
     /// Finds the entries of the line with this `uuid`.
-    fn line_by_id(&self, uuid: &Text) -> Option<LinePlaces> {
-        self.lines.get(uuid.as_bytes()).copied()
+    fn find_line(&self, uuid: &Text) -> Option<LineNodes> {
+        self.nodes_by_uuid.get(uuid.as_bytes()).copied()
     }
 
     /// Finds where a line is attached, and the response that is there. A line whose parent is
     /// missing follows the one before it; a side chain begins where it was started; other lines
     /// without a parent follow what was kept before the first of them.
-    fn parent_of(&self, line: &ClaudeLine) -> (Option<Place>, Option<usize>) {
+    fn find_parent(&self, line: &ClaudeLine) -> (Option<NodeIx>, Option<usize>) {
         if let Some(uuid) = &line.parent {
-            if let Some(parent) = self.line_by_id(uuid) {
+            if let Some(parent) = self.find_line(uuid) {
                 return (Some(parent.last), parent.response);
             }
-            let before = if line.is_side {
-                self.last
+            let attach_to = if line.is_sidechain {
+                self.last_entry
             } else {
-                self.main_end
+                self.main_leaf
             };
-            return (before, None);
+            return (attach_to, None);
         }
 
-        let is_root = line.uuid.is_some() && !line.is_side;
-        let before = if is_root {
-            self.before_tree
+        let is_root = line.uuid.is_some() && !line.is_sidechain;
+        let attach_to = if is_root {
+            self.last_before_tree
         } else {
-            self.main_end
+            self.main_leaf
         };
-        (before, None)
+        (attach_to, None)
     }
 
     /// Keeps a line without a counterpart, with edits of the results that it clears. One that was
     /// read before follows the main conversation, wherever the first one is.
-    fn keep(&mut self, line: &ClaudeLine, is_repeated: bool) -> io::Result<LinePlaces> {
+    fn keep_line(&mut self, line: &ClaudeLine, is_repeated: bool) -> io::Result<LineNodes> {
         let subtype = line.raw.get("subtype");
         if subtype.is_some_and(|subtype| subtype.is("compact_boundary")) {
             return self.keep_boundary(line);
         }
 
         let (parent, response) = if is_repeated {
-            (self.main_end, None)
+            (self.main_leaf, None)
         } else {
-            self.parent_of(line)
+            self.find_parent(line)
         };
-        let first = self.writer.append(parent, kept_draft(line))?;
+        let first = self.writer.append(parent, draft_kept_line(line))?;
 
         let mut last = first;
-        for ClearedResult { call, replacement } in cleared_results(line.raw) {
+        for ClearedResult {
+            call_id: call,
+            replacement,
+        } in list_cleared_results(line.raw)
+        {
             let Some(call) = self.calls.get(call.as_bytes()) else {
                 continue;
             };
-            let Some(result) = call.result else {
+            let Some(result) = call.last_result else {
                 continue;
             };
             let replacement = Object::new().text("content", &replacement).finish();
             let edit = Object::new()
-                .str("targetId", &self.writer.id_of(result))
+                .str("targetId", &self.writer.entry_id(result))
                 .json("replacement", &replacement);
-            let draft = line.draft("context_edit", edit);
+            let draft = line.new_draft("context_edit", edit);
             last = self.writer.append(Some(last), draft)?;
         }
 
-        Ok(LinePlaces {
+        Ok(LineNodes {
             first,
             last,
             response,
@@ -365,38 +382,38 @@ impl<'o> Claude<'o> {
     /// Keeps the line that announces a compaction. If messages are preserved, it is attached to the
     /// last of them, so that those after it, which are summarized, are on another branch; what is
     /// attached to that message later is attached to the compaction.
-    fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LinePlaces> {
-        let draft = kept_draft(line);
+    fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LineNodes> {
+        let draft = draft_kept_line(line);
         let tokens = line
             .raw
             .get("compactMetadata")
             .and_then(|data| data.get("preTokens"));
-        self.announced.tokens_before = finite(tokens);
-        self.announced.first_kept = None;
+        self.announced_compaction.tokens_before = finite_or_zero(tokens);
+        self.announced_compaction.first_kept = None;
 
-        if let Some(preserved) = preserved_messages(line.raw)
-            && let Some(first) = self.line_by_id(&preserved.first)
-            && let Some(last) = self.line_by_id(&preserved.last)
+        if let Some(preserved) = find_preserved_messages(line.raw)
+            && let Some(first) = self.find_line(&preserved.first)
+            && let Some(last) = self.find_line(&preserved.last)
         {
             let place = self.writer.append(Some(last.last), draft)?;
-            self.announced.first_kept = Some(first.first);
+            self.announced_compaction.first_kept = Some(first.first);
             return Ok(place.into());
         }
 
-        let parent = filled_text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
+        let parent = non_empty_text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
         let before = parent
-            .and_then(|parent| self.line_by_id(&parent))
+            .and_then(|parent| self.find_line(&parent))
             .map(|parent| parent.last)
-            .or(self.main_end);
+            .or(self.main_leaf);
         let place = self.writer.add_below_end(before, draft)?;
         Ok(place.into())
     }
 
     /// Adds what the user, a tool or Claude Code itself sends to the model.
-    fn add_user_line(&mut self, line: &ClaudeLine, message: Raw) -> io::Result<Option<LinePlaces>> {
+    fn add_user_line(&mut self, line: &ClaudeLine, message: Raw) -> io::Result<Option<LineNodes>> {
         let content = message.get("content").unwrap_or(Raw::NULL);
-        if line.is("isCompactSummary") {
-            let summary = joined_text(Some(content), "\n");
+        if line.has_flag("isCompactSummary") {
+            let summary = join_text(Some(content), "\n");
             if !summary.is_blank() {
                 let place = self.add_compaction(line, &summary)?;
                 return Ok(Some(place.into()));
@@ -404,8 +421,8 @@ impl<'o> Claude<'o> {
         }
 
         let has_results = content.items().any(|block| is_block(block, "tool_result"));
-        if line.is("isMeta") && !has_results {
-            return self.add_meta(line, content);
+        if line.has_flag("isMeta") && !has_results {
+            return self.add_meta_message(line, content);
         }
 
         let Some(text) = content.text() else {
@@ -414,8 +431,8 @@ impl<'o> Claude<'o> {
         if text.is_empty() {
             return Ok(None);
         }
-        let (parent, _) = self.parent_of(line);
-        let draft = line.user_draft(&encoded(&text), &[]);
+        let (parent, _) = self.find_parent(line);
+        let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
         let place = self.writer.add_below_end(parent, draft)?;
         Ok(Some(place.into()))
     }
@@ -426,13 +443,13 @@ impl<'o> Claude<'o> {
         &mut self,
         line: &ClaudeLine,
         content: Raw,
-    ) -> io::Result<Option<LinePlaces>> {
+    ) -> io::Result<Option<LineNodes>> {
         let mut unused = Vec::new();
         let mut result_count = 0;
         for block in content.items() {
-            if answered_call(block).is_some() {
+            if answered_call_id(block).is_some() {
                 result_count += 1;
-            } else if user_block(block).is_none() {
+            } else if convert_user_block(block).is_none() {
                 unused.push(block);
             }
         }
@@ -443,10 +460,10 @@ impl<'o> Claude<'o> {
         } else {
             None
         };
-        let (parent, response) = self.parent_of(line);
-        let mut added = UserBlocks {
+        let (parent, response) = self.find_parent(line);
+        let mut user_blocks = UserBlocks {
             line,
-            unused,
+            unconverted: unused,
             details,
             response,
             first: None,
@@ -456,119 +473,135 @@ impl<'o> Claude<'o> {
 
         let mut parts = Vec::new();
         for block in content.items() {
-            if let Some(part) = user_block(block) {
+            if let Some(part) = convert_user_block(block) {
                 parts.push(part);
-            } else if let Some(call_id) = answered_call(block) {
-                self.add_user_parts(&mut added, &mut parts)?;
-                self.add_result(&mut added, block, &call_id)?;
+            } else if let Some(call_id) = answered_call_id(block) {
+                self.add_user_parts(&mut user_blocks, &mut parts)?;
+                self.add_result(&mut user_blocks, block, &call_id)?;
             }
             // Parts on both sides of a block that is neither are of one message.
         }
-        self.add_user_parts(&mut added, &mut parts)?;
+        self.add_user_parts(&mut user_blocks, &mut parts)?;
 
-        let (Some(first), Some(last)) = (added.first, added.last) else {
+        let (Some(first), Some(last)) = (user_blocks.first, user_blocks.last) else {
             return Ok(None);
         };
-        Ok(Some(LinePlaces {
+        Ok(Some(LineNodes {
             first,
             last,
-            response: if added.has_result { response } else { None },
+            response: if user_blocks.has_result {
+                response
+            } else {
+                None
+            },
         }))
     }
 
     /// Adds these texts and images, if there are any, as one message, and empties the list.
     fn add_user_parts(
         &mut self,
-        added: &mut UserBlocks,
+        user_blocks: &mut UserBlocks,
         parts: &mut Vec<Vec<u8>>,
     ) -> io::Result<()> {
         if parts.is_empty() {
             return Ok(());
         }
         let content = array(std::mem::take(parts));
-        let draft = added.line.user_draft(&content, added.unused_for_next());
-        let place = self.writer.add_below_end(added.last, draft)?;
-        added.push(place);
+        let draft = user_blocks
+            .line
+            .draft_user_message(&content, user_blocks.unused_for_next());
+        let place = self.writer.add_below_end(user_blocks.last, draft)?;
+        user_blocks.note_added(place);
         Ok(())
     }
 
     /// Adds the result of a call.
-    fn add_result(&mut self, added: &mut UserBlocks, block: Raw, call_id: &Text) -> io::Result<()> {
+    fn add_result(
+        &mut self,
+        user_blocks: &mut UserBlocks,
+        block: Raw,
+        call_id: &Text,
+    ) -> io::Result<()> {
         let call = self.calls.get(call_id.as_bytes());
-        let is_second = call.is_some_and(|call| call.result.is_some());
+        let is_second = call.is_some_and(|call| call.last_result.is_some());
         let name = call.map(|call| call.name.clone());
-        let message = result_message(block, call_id, name, added.details);
-        let used: &[&str] = match added.details {
+        let message = build_result_message(block, call_id, name, user_blocks.details);
+        let converted_keys: &[&str] = match user_blocks.details {
             Some(_) => &["toolUseResult"],
             None => &[],
         };
-        let draft = added
-            .line
-            .message_draft(message, used, added.unused_for_next());
+        let draft =
+            user_blocks
+                .line
+                .draft_message(message, converted_keys, user_blocks.unused_for_next());
 
-        let place = match added.response {
+        let place = match user_blocks.response {
             // A second result of a call begins another branch.
-            Some(response) if is_second && !added.has_result => {
-                let end = self.responses[response].end;
+            Some(response) if is_second && !user_blocks.has_result => {
+                let end = self.responses[response].last_node;
                 self.writer.add_child(Some(end), draft)?
             }
-            Some(_) => self.writer.append(added.last, draft)?,
-            None => self.writer.add_child(added.last, draft)?,
+            Some(_) => self.writer.append(user_blocks.last, draft)?,
+            None => self.writer.add_child(user_blocks.last, draft)?,
         };
 
-        added.push(place);
-        added.has_result = true;
+        user_blocks.note_added(place);
+        user_blocks.has_result = true;
         if let Some(call) = self.calls.get_mut(call_id.as_bytes()) {
-            call.result = Some(place);
+            call.last_result = Some(place);
         }
         Ok(())
     }
 
     /// Adds what Claude Code sends to the model without showing it to the user.
-    fn add_meta(&mut self, line: &ClaudeLine, content: Raw) -> io::Result<Option<LinePlaces>> {
+    fn add_meta_message(
+        &mut self,
+        line: &ClaudeLine,
+        content: Raw,
+    ) -> io::Result<Option<LineNodes>> {
         let content = match content.text() {
             Some(text) if !text.is_empty() => content.bytes().to_vec(),
-            _ => array(content.items().filter_map(user_block)),
+            _ => array(content.items().filter_map(convert_user_block)),
         };
         if content == b"[]" {
             return Ok(None);
         }
-        let (parent, _) = self.parent_of(line);
-        let draft = line.injected_draft(META, &content);
+        let (parent, _) = self.find_parent(line);
+        let draft = line.draft_injected(META_MESSAGE, &content);
         let place = self.writer.append(parent, draft)?;
         Ok(Some(place.into()))
     }
 
     /// Adds the summary of a compaction.
-    fn add_compaction(&mut self, line: &ClaudeLine, summary: &Text) -> io::Result<Place> {
-        let known_parent = line.parent.as_ref().and_then(|id| self.line_by_id(id));
-        let above = match known_parent {
+    fn add_compaction(&mut self, line: &ClaudeLine, summary: &Text) -> io::Result<NodeIx> {
+        let known_parent = line.parent.as_ref().and_then(|id| self.find_line(id));
+        let predecessor = match known_parent {
             Some(parent) => Some(parent.last),
-            None if line.is_side => None,
-            None => self.main_end,
+            None if line.is_sidechain => None,
+            None => self.main_leaf,
         };
-        let parent = above.map(|above| self.writer.end_of(above));
+        let parent = predecessor.map(|above| self.writer.resolve_end(above));
 
         let AnnouncedCompaction {
             tokens_before,
             first_kept,
-        } = std::mem::take(&mut self.announced);
+        } = std::mem::take(&mut self.announced_compaction);
         let first_kept_id = match (first_kept, parent) {
-            (Some(kept), Some(parent)) if self.writer.is_on_path(kept, parent) => {
-                self.writer.id_of(kept)
+            (Some(kept), Some(parent)) if self.writer.is_ancestor_or_self(kept, parent) => {
+                self.writer.entry_id(kept)
             }
             // Its own id: it keeps nothing.
             _ => self.writer.next_id(line.offset),
         };
 
-        let rest = unused_members(line.raw, &["type", "message"]);
+        let rest = unconverted_members(line.raw, &["type", "message"]);
         let members = Object::new()
             .text("summary", summary)
             .str("firstKeptEntryId", &first_kept_id)
             .number("tokensBefore", tokens_before)
             .json("claude", &rest.finish());
         self.writer
-            .append(parent, line.draft("compaction", members))
+            .append(parent, line.new_draft("compaction", members))
     }
 
     /// Adds a part of a response, which Claude Code writes block by block.
@@ -576,19 +609,19 @@ impl<'o> Claude<'o> {
         &mut self,
         line: &ClaudeLine,
         message: Raw,
-    ) -> io::Result<Option<LinePlaces>> {
+    ) -> io::Result<Option<LineNodes>> {
         let content = message.get("content").unwrap_or(Raw::NULL);
-        let error = filled_text(line.raw, "error");
-        let (used, unused): (Vec<_>, Vec<_>) = content
+        let error = non_empty_text(line.raw, "error");
+        let (converted_blocks, unconverted_blocks): (Vec<_>, Vec<_>) = content
             .items()
-            .partition(|block| response_block(*block).is_some());
-        if used.is_empty() && error.is_none() {
+            .partition(|block| convert_response_block(*block).is_some());
+        if converted_blocks.is_empty() && error.is_none() {
             return Ok(None);
         }
 
         // A response is continued only below its own lines.
-        let (mut parent, response_of_parent) = self.parent_of(line);
-        let id = filled_text(message, "id");
+        let (mut parent, response_of_parent) = self.find_parent(line);
+        let id = non_empty_text(message, "id");
         let known = id
             .as_ref()
             .and_then(|id| self.response_ids.get(id.as_bytes()).copied());
@@ -598,26 +631,32 @@ impl<'o> Claude<'o> {
             None
         };
 
-        let model = match filled_text(message, "model") {
+        let model = match non_empty_text(message, "model") {
             Some(model) => model.into_owned(),
             None => Text::from("unknown"),
         };
         let mut first = None;
-        if !line.is_side && model != SYNTHETIC && self.model.as_ref() != Some(&model) {
+        if !line.is_sidechain && model != SYNTHETIC_MODEL && self.model.as_ref() != Some(&model) {
             let members = Object::new()
                 .str("provider", "anthropic")
                 .text("modelId", &model);
-            let change = line.draft("model_change", members);
+            let change = line.new_draft("model_change", members);
             let place = self.add_response_part(continued, parent, change)?;
             parent = Some(place);
             first = Some(place);
             self.model = Some(model.clone());
         }
 
-        let blocks = array(used.iter().filter_map(|block| response_block(*block)));
-        let tokens = self.count_tokens(continued, message.get("usage"));
-        let stop_reason =
-            convert_stop_reason(message.get("stop_reason"), line.is("isApiErrorMessage"));
+        let blocks = array(
+            converted_blocks
+                .iter()
+                .filter_map(|block| convert_response_block(*block)),
+        );
+        let tokens = self.uncounted_tokens(continued, message.get("usage"));
+        let stop_reason = convert_stop_reason(
+            message.get("stop_reason"),
+            line.has_flag("isApiErrorMessage"),
+        );
         let error_status = line
             .raw
             .get("apiErrorStatus")
@@ -637,19 +676,20 @@ impl<'o> Claude<'o> {
             .with(error_status, |message, status| {
                 message.raw("errorStatus", status)
             });
-        let draft = line.message_draft(converted, &["error", "apiErrorStatus"], &unused);
+        let draft =
+            line.draft_message(converted, &["error", "apiErrorStatus"], &unconverted_blocks);
         let last = self.add_response_part(continued, parent, draft)?;
 
-        self.remember_calls(&used);
-        let state = Response {
-            end: last,
-            counted: tokens.counted,
+        self.remember_calls(&converted_blocks);
+        let response_state = ResponseState {
+            last_node: last,
+            counted_tokens: tokens.counted_tokens,
         };
-        let response = self.remember_response(continued, state);
+        let response = self.remember_response(continued, response_state);
         if let Some(id) = id {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
-        Ok(Some(LinePlaces {
+        Ok(Some(LineNodes {
             first: first.unwrap_or(last),
             last,
             response: Some(response),
@@ -660,9 +700,9 @@ impl<'o> Claude<'o> {
     fn add_response_part(
         &mut self,
         continued: Option<usize>,
-        parent: Option<Place>,
-        draft: Draft,
-    ) -> io::Result<Place> {
+        parent: Option<NodeIx>,
+        draft: EntryDraft,
+    ) -> io::Result<NodeIx> {
         if continued.is_some() {
             self.writer.append(parent, draft)
         } else {
@@ -676,22 +716,22 @@ impl<'o> Claude<'o> {
             if !is_block(*block, "tool_use") {
                 continue;
             }
-            let Some(id) = filled_text(*block, "id") else {
+            let Some(id) = non_empty_text(*block, "id") else {
                 continue;
             };
-            let Some(name) = filled_text(*block, "name") else {
+            let Some(name) = non_empty_text(*block, "name") else {
                 continue;
             };
-            let call = Call {
+            let call = ToolCallState {
                 name: name.into_owned(),
-                result: None,
+                last_result: None,
             };
             self.calls.insert(id.as_bytes().into(), call);
         }
     }
 
     /// Stores the state of a response that is continued, or of a new one. Returns its position.
-    fn remember_response(&mut self, continued: Option<usize>, state: Response) -> usize {
+    fn remember_response(&mut self, continued: Option<usize>, state: ResponseState) -> usize {
         if let Some(position) = continued {
             self.responses[position] = state;
             return position;
@@ -702,14 +742,14 @@ impl<'o> Claude<'o> {
 
     /// Counts the tokens of a line of a response. Each line repeats the usage of the whole
     /// response, so that the line gets only what the lines before it have not got.
-    fn count_tokens(&self, continued: Option<usize>, usage: Option<Raw>) -> ResponseTokens {
-        let before = match continued {
-            Some(position) => self.responses[position].counted,
+    fn uncounted_tokens(&self, continued: Option<usize>, usage: Option<Raw>) -> ResponseTokens {
+        let already_counted = match continued {
+            Some(position) => self.responses[position].counted_tokens,
             None => [0.0; 4],
         };
-        let now = TOKENS.map(|key| finite(usage.and_then(|usage| usage.get(key))));
+        let reported = TOKEN_KEYS.map(|key| finite_or_zero(usage.and_then(|usage| usage.get(key))));
         let [input, output, cache_read, cache_write] =
-            from_fn(|kind| (now[kind] - before[kind]).max(0.0));
+            from_fn(|kind| (reported[kind] - already_counted[kind]).max(0.0));
         let added = Usage {
             input,
             output,
@@ -718,22 +758,22 @@ impl<'o> Claude<'o> {
             ..Usage::default()
         };
         ResponseTokens {
-            counted: from_fn(|kind| now[kind].max(before[kind])),
-            usage: usage_json(&added, now.iter().sum(), None),
+            counted_tokens: from_fn(|kind| reported[kind].max(already_counted[kind])),
+            usage: usage_json(&added, reported.iter().sum(), None),
         }
     }
 
     /// Adds a name of the session. A name that the user chose is not replaced by another.
-    fn add_title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LinePlaces>> {
+    fn add_title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LineNodes>> {
         let is_by_user = kind.is("custom-title");
         let name = if is_by_user {
-            filled_text(line.raw, "customTitle")
-        } else if self.is_titled {
+            non_empty_text(line.raw, "customTitle")
+        } else if self.has_user_title {
             None
         } else if kind.is("ai-title") {
-            filled_text(line.raw, "aiTitle")
+            non_empty_text(line.raw, "aiTitle")
         } else {
-            self.summary_of_this_session(line)
+            self.own_summary(line)
         };
         let Some(name) = name else {
             return Ok(None);
@@ -743,31 +783,31 @@ impl<'o> Claude<'o> {
         }
 
         if is_by_user {
-            self.is_titled = true;
+            self.has_user_title = true;
         }
         self.writer.name = Some(name.clone().into_owned());
-        let rest = unused_members(line.raw, &["customTitle", "aiTitle"]);
+        let rest = unconverted_members(line.raw, &["customTitle", "aiTitle"]);
         let members = Object::new()
             .text("name", &name)
             .json("claude", &rest.finish());
-        let draft = line.draft("session_info", members);
-        let place = self.writer.append(self.main_end, draft)?;
+        let draft = line.new_draft("session_info", members);
+        let place = self.writer.append(self.main_leaf, draft)?;
         Ok(Some(place.into()))
     }
 
     /// The name in a `summary` line. Old files also have those of other sessions, whose leaves are
     /// elsewhere.
-    fn summary_of_this_session<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
-        let leaf = filled_text(line.raw, "leafUuid")?;
-        self.line_by_id(&leaf)?;
-        filled_text(line.raw, "summary")
+    fn own_summary<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
+        let leaf = non_empty_text(line.raw, "leafUuid")?;
+        self.find_line(&leaf)?;
+        non_empty_text(line.raw, "summary")
     }
 }
 
 /// The tokens of a response, once a line of it is read.
 struct ResponseTokens {
-    /// Those that its entries have together, as [`TOKENS`].
-    counted: [f64; 4],
+    /// Those that its entries have together, as [`TOKEN_KEYS`].
+    counted_tokens: [f64; 4],
     /// The `usage` object of the line.
     usage: Vec<u8>,
 }
@@ -776,15 +816,15 @@ struct ResponseTokens {
 struct UserBlocks<'a> {
     line: &'a ClaudeLine<'a>,
     /// The blocks without a counterpart.
-    unused: Vec<Raw<'a>>,
+    unconverted: Vec<Raw<'a>>,
     /// The result of its only call, as Claude Code stores it.
     details: Option<Raw<'a>>,
     /// The response to which the line is attached.
     response: Option<usize>,
     /// The first message of the line.
-    first: Option<Place>,
+    first: Option<NodeIx>,
     /// The last message of the line, or else the entry to which the line is attached.
-    last: Option<Place>,
+    last: Option<NodeIx>,
     has_result: bool,
 }
 
@@ -792,28 +832,28 @@ impl<'a> UserBlocks<'a> {
     /// The unused blocks that the next message keeps: the first message has them all.
     fn unused_for_next(&self) -> &[Raw<'a>] {
         match self.first {
-            None => &self.unused,
+            None => &self.unconverted,
             Some(_) => &[],
         }
     }
 
-    fn push(&mut self, place: Place) {
+    fn note_added(&mut self, place: NodeIx) {
         self.first = self.first.or(Some(place));
         self.last = Some(place);
     }
 }
 
 /// Drafts the custom entry that keeps a line, named after its type and subtype.
-fn kept_draft(line: &ClaudeLine) -> Draft {
+fn draft_kept_line(line: &ClaudeLine) -> EntryDraft {
     let mut kind = match line.kind.and_then(Raw::text) {
         Some(kind) => kind.to_string(),
         None => "line".to_owned(),
     };
-    if let Some(subtype) = filled_text(line.raw, "subtype") {
+    if let Some(subtype) = non_empty_text(line.raw, "subtype") {
         kind.push_str(&format!(".{subtype}"));
     }
-    let members = kept_line(Origin::Claude.name(), &kind, line.raw.bytes());
-    line.draft("custom", members)
+    let members = kept_line_members(Origin::Claude.name(), &kind, line.raw.bytes());
+    line.new_draft("custom", members)
 }
 
 /// The messages that a compaction preserves, by the `uuid` of their lines.
@@ -823,23 +863,23 @@ struct PreservedMessages<'a> {
 }
 
 /// Reads the messages that a compaction preserves: a list of all, or else the ends of a segment.
-fn preserved_messages(boundary: Raw<'_>) -> Option<PreservedMessages<'_>> {
+fn find_preserved_messages(boundary: Raw<'_>) -> Option<PreservedMessages<'_>> {
     let data = boundary.get("compactMetadata")?;
     let listed = data
         .get("preservedMessages")
         .and_then(|messages| messages.get("uuids"))
-        .and_then(ends_of_list);
+        .and_then(first_and_last);
     if listed.is_some() {
         return listed;
     }
     let segment = data.get("preservedSegment")?;
     Some(PreservedMessages {
-        first: filled_text(segment, "headUuid")?,
-        last: filled_text(segment, "tailUuid")?,
+        first: non_empty_text(segment, "headUuid")?,
+        last: non_empty_text(segment, "tailUuid")?,
     })
 }
 
-fn ends_of_list(uuids: Raw<'_>) -> Option<PreservedMessages<'_>> {
+fn first_and_last(uuids: Raw<'_>) -> Option<PreservedMessages<'_>> {
     Some(PreservedMessages {
         first: uuids.items().next()?.text()?,
         last: uuids.items().last()?.text()?,
@@ -849,30 +889,33 @@ fn ends_of_list(uuids: Raw<'_>) -> Option<PreservedMessages<'_>> {
 /// A result that the model no longer sees as it was.
 struct ClearedResult<'a> {
     /// The id of its call.
-    call: Text<'a>,
+    call_id: Text<'a>,
     /// What the model sees instead.
     replacement: Text<'a>,
 }
 
 /// Lists the results that a line clears: a micro-compaction names the calls alone, other lines
 /// have each replacement.
-fn cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
+fn list_cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
     let mut cleared = Vec::new();
     let ids = line
         .get("microcompactMetadata")
         .and_then(|data| data.get("compactedToolIds"));
     for call in ids.unwrap_or(Raw::NULL).items().filter_map(Raw::text) {
         cleared.push(ClearedResult {
-            call,
-            replacement: Text::from(CLEARED),
+            call_id: call,
+            replacement: Text::from(CLEARED_PLACEHOLDER),
         });
     }
 
     for item in line.get("replacements").unwrap_or(Raw::NULL).items() {
-        let call = filled_text(item, "toolUseId");
-        let replacement = filled_text(item, "replacement");
+        let call = non_empty_text(item, "toolUseId");
+        let replacement = non_empty_text(item, "replacement");
         if let (Some(call), Some(replacement)) = (call, replacement) {
-            cleared.push(ClearedResult { call, replacement });
+            cleared.push(ClearedResult {
+                call_id: call,
+                replacement,
+            });
         }
     }
     cleared

@@ -12,54 +12,57 @@ mod content;
 mod history;
 mod tools;
 
-use super::parts::{custom_message, filled_text, kept_line, time_ms, unused_members, usage_json};
-use super::writer::{Draft, Place, Writer};
-use super::{Origin, Reader, each_value};
+use super::parts::{
+    custom_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
+    usage_json,
+};
+use super::writer::{EntryDraft, EntryWriter, NodeIx};
+use super::{Origin, SourceReader, for_each_object};
 use content::{
-    fingerprint, item_fingerprints, joined_texts, reasoning_texts, text_and_image_blocks,
+    convert_content_blocks, fingerprint, item_fingerprints, join_texts, list_reasoning_texts,
     thinking_block,
 };
 use foldhash::{HashMap, HashSet};
-use history::{History, is_turn};
-use pisess_core::session::content::{finite, members, text_content};
+use history::{History, begins_turn};
+use pisess_core::session::content::{find_members, finite_or_zero, text_content};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_store::ReadAt;
 use std::io;
-use tools::{ToolCall, ToolResult, call_arguments, result_content};
+use tools::{ToolCall, ToolResult, convert_arguments, convert_result};
 
 const PROVIDER: &str = "openai-codex";
 /// The summary of a compaction of which only an encrypted form exists.
-const NO_SUMMARY: &str = "Context compacted by Codex.";
+const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
 /// The thinking levels of pi that Codex has, too.
-const LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
+const THINKING_LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
 /// The reader of a source, with what the lines so far have shown.
 #[derive(Default)]
-pub struct Codex<'o> {
-    writer: Writer<'o>,
+pub struct CodexReader<'o> {
+    writer: EntryWriter<'o>,
     /// The offset of the first item with each fingerprint, in the whole source.
-    items: HashMap<u64, u64>,
+    first_item_offsets: HashMap<u64, u64>,
     /// The offsets at which earlier imports ended: they saw no item after them.
     earlier_ends: Vec<u64>,
     /// The leaf.
-    at: Option<Place>,
+    leaf: Option<NodeIx>,
     /// The turns on the path.
-    turns: Vec<Turn>,
+    turns_on_path: Vec<TurnStart>,
     history: History,
-    held: Option<HeldReply>,
+    held_reply: Option<HeldReply>,
     model: Text<'static>,
-    level: Option<Text<'static>>,
+    thinking_level: Option<Text<'static>>,
     /// The tools that were called, by the id of the call.
     tool_names: HashMap<Box<[u8]>, Text<'static>>,
     /// The fingerprints of events that became messages. An item that says the same comes in a later
     /// import, and must not become a second message.
-    recorded: HashSet<u64>,
+    event_fingerprints: HashSet<u64>,
     /// The ids of the calls whose result was read.
-    answered: HashSet<Box<[u8]>>,
+    answered_calls: HashSet<Box<[u8]>>,
     /// The tokens of all requests, as reported last.
     total_usage: Option<Vec<u8>>,
     /// The number of tokens in the context, as reported last.
@@ -68,9 +71,9 @@ pub struct Codex<'o> {
 }
 
 /// What a rollback of a turn goes back to.
-struct Turn {
+struct TurnStart {
     /// The leaf before it.
-    leaf: Option<Place>,
+    leaf_before: Option<NodeIx>,
     /// [`History::last`] before it.
     last_user_text: Option<usize>,
 }
@@ -78,11 +81,11 @@ struct Turn {
 /// The last message of a response, held back until its tokens are known.
 struct HeldReply {
     /// Its members are those of the message, without usage and time.
-    reply: Draft,
+    draft: EntryDraft,
     /// The members of its line without a counterpart.
-    unused: Vec<u8>,
+    unconverted: Vec<u8>,
     /// The entries that came after it.
-    followers: Vec<Draft>,
+    followers: Vec<EntryDraft>,
 }
 
 /// What a line is to this reader.
@@ -108,10 +111,10 @@ struct CodexLine<'a> {
 
 impl<'a> CodexLine<'a> {
     fn new(offset: u64, raw: Raw<'a>) -> Self {
-        let [kind, payload] = members(raw, ["type", "payload"]);
+        let [kind, payload] = find_members(raw, ["type", "payload"]);
         let payload = payload.filter(|payload| payload.is_object());
         let (kind, payload) = match (kind, payload) {
-            (Some(kind), Some(payload)) => (LineKind::of_type(kind), payload),
+            (Some(kind), Some(payload)) => (LineKind::from_type(kind), payload),
             (Some(_), None) => (LineKind::Item, raw),
             (None, _) => (LineKind::Other, raw),
         };
@@ -125,19 +128,19 @@ impl<'a> CodexLine<'a> {
 
     /// The members of the line without a counterpart, as an object. `used` are those of the payload
     /// that have one.
-    fn unused(&self, used: &[&str]) -> Vec<u8> {
-        let payload = unused_members(self.payload, used).finish();
+    fn unconverted_members(&self, converted_keys: &[&str]) -> Vec<u8> {
+        let payload = unconverted_members(self.payload, converted_keys).finish();
         if self.raw == self.payload {
             return payload;
         }
-        unused_members(self.raw, &["payload"])
+        unconverted_members(self.raw, &["payload"])
             .json("payload", &payload)
             .finish()
     }
 }
 
 impl LineKind {
-    fn of_type(kind: Raw) -> LineKind {
+    fn from_type(kind: Raw) -> LineKind {
         if kind.is("response_item") {
             LineKind::Item
         } else if kind.is("event_msg") {
@@ -152,13 +155,17 @@ impl LineKind {
     }
 }
 
-impl<'o> Codex<'o> {
+impl<'o> CodexReader<'o> {
     /// Makes a reader of a source, all of whose items are known from the start: whether an event
     /// becomes a message depends on items that may come later. `earlier_ends` are the offsets at
     /// which earlier imports ended.
-    pub fn new(source: &dyn ReadAt, earlier_ends: &[u64], writer: Writer<'o>) -> io::Result<Self> {
+    pub fn new(
+        source: &dyn ReadAt,
+        earlier_ends: &[u64],
+        writer: EntryWriter<'o>,
+    ) -> io::Result<Self> {
         let mut items: HashMap<u64, u64> = HashMap::default();
-        each_value(source, source.len(), |line, raw| {
+        for_each_object(source, source.len(), |line, raw| {
             let Some(raw) = raw else { return Ok(()) };
             let line = CodexLine::new(line.span.start, raw);
             if line.kind == LineKind::Item {
@@ -168,19 +175,19 @@ impl<'o> Codex<'o> {
             }
             Ok(())
         })?;
-        Ok(Codex {
+        Ok(CodexReader {
             writer,
-            items,
+            first_item_offsets: items,
             earlier_ends: earlier_ends.to_vec(),
             model: Text::from("codex"),
-            ..Codex::default()
+            ..CodexReader::default()
         })
     }
 }
 
-impl<'o> Reader<'o> for Codex<'o> {
+impl<'o> SourceReader<'o> for CodexReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
-        self.time_ms = time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
+        self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine::new(offset, raw);
         let is_converted = match line.kind {
             LineKind::Item => self.add_item(&line)?,
@@ -194,7 +201,7 @@ impl<'o> Reader<'o> for Codex<'o> {
             LineKind::Other => false,
         };
         if !is_converted {
-            self.keep(&line)?;
+            self.keep_line(&line)?;
         }
         Ok(())
     }
@@ -203,30 +210,30 @@ impl<'o> Reader<'o> for Codex<'o> {
         self.add_entry(offset, "custom", members)
     }
 
-    fn add_record(&mut self, draft: Draft) -> io::Result<()> {
+    fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
         self.release_reply(None)?;
-        self.at = Some(self.writer.append(self.at, draft)?);
+        self.leaf = Some(self.writer.append(self.leaf, draft)?);
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Writer<'o>> {
+    fn finish(mut self: Box<Self>) -> io::Result<EntryWriter<'o>> {
         self.release_reply(None)?;
         Ok(self.writer)
     }
 }
 
-impl Codex<'_> {
+impl CodexReader<'_> {
     /// Adds an entry, or holds it back, too, if a reply is held.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
-        let draft = Draft {
+        let draft = EntryDraft {
             offset,
             time_ms: self.time_ms,
             kind,
             members,
         };
-        match &mut self.held {
+        match &mut self.held_reply {
             Some(held) => held.followers.push(draft),
-            None => self.at = Some(self.writer.add_child(self.at, draft)?),
+            None => self.leaf = Some(self.writer.add_child(self.leaf, draft)?),
         }
         Ok(())
     }
@@ -234,12 +241,12 @@ impl Codex<'_> {
     /// Adds the reply that is held, with this `usage`, and the entries after it. Does nothing if
     /// none is held.
     fn release_reply(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
-        let Some(held) = self.held.take() else {
+        let Some(held) = self.held_reply.take() else {
             return Ok(());
         };
         let HeldReply {
-            mut reply,
-            unused,
+            draft: mut reply,
+            unconverted: unused,
             followers,
         } = held;
 
@@ -252,31 +259,36 @@ impl Codex<'_> {
         reply.members = Object::new()
             .json("message", &message)
             .json("codex", &unused);
-        self.at = Some(self.writer.add_child(self.at, reply)?);
+        self.leaf = Some(self.writer.add_child(self.leaf, reply)?);
 
         for draft in followers {
-            self.at = Some(self.writer.add_child(self.at, draft)?);
+            self.leaf = Some(self.writer.add_child(self.leaf, draft)?);
         }
         Ok(())
     }
 
     /// Keeps a line without a counterpart, named after its type and that of its payload.
-    fn keep(&mut self, line: &CodexLine) -> io::Result<()> {
-        let kind = filled_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
-        let name = match filled_text(line.payload, "type") {
+    fn keep_line(&mut self, line: &CodexLine) -> io::Result<()> {
+        let kind = non_empty_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
+        let name = match non_empty_text(line.payload, "type") {
             Some(payload_kind) if payload_kind != kind => format!("{kind}.{payload_kind}"),
             _ => kind.to_string(),
         };
-        let members = kept_line(Origin::Codex.name(), &name, line.raw.bytes());
+        let members = kept_line_members(Origin::Codex.name(), &name, line.raw.bytes());
         self.add_entry(line.offset, "custom", members)
     }
 
     /// Adds a message other than a reply. `used` are the members of the payload that it has.
-    fn add_message(&mut self, line: &CodexLine, message: Object, used: &[&str]) -> io::Result<()> {
+    fn add_message(
+        &mut self,
+        line: &CodexLine,
+        message: Object,
+        converted_keys: &[&str],
+    ) -> io::Result<()> {
         let message = message.number("timestamp", self.time_ms as f64).finish();
         let members = Object::new()
             .json("message", &message)
-            .json("codex", &line.unused(used));
+            .json("codex", &line.unconverted_members(converted_keys));
         self.add_entry(line.offset, "message", members)
     }
 
@@ -288,16 +300,16 @@ impl Codex<'_> {
         used: &[&str],
     ) -> io::Result<()> {
         self.release_reply(None)?;
-        let parsed = Raw::checked(content);
-        if !is_turn(parsed) {
+        let parsed = Raw::from_checked(content);
+        if !begins_turn(parsed) {
             return self.add_context(line, "context", content, used);
         }
 
-        self.turns.push(Turn {
-            leaf: self.at,
-            last_user_text: self.history.last,
+        self.turns_on_path.push(TurnStart {
+            leaf_before: self.leaf,
+            last_user_text: self.history.last_user_text,
         });
-        self.history.add_user(parsed);
+        self.history.add_user_text(parsed);
         let message = Object::new().str("role", "user").json("content", content);
         self.add_message(line, message, used)
     }
@@ -311,19 +323,25 @@ impl Codex<'_> {
         used: &[&str],
     ) -> io::Result<()> {
         self.release_reply(None)?;
-        self.history.add_context(content, self.turns.is_empty());
-        let members = custom_message(Origin::Codex.name(), kind, content, false)
-            .json("codex", &line.unused(used));
+        self.history
+            .add_context(content, self.turns_on_path.is_empty());
+        let members = custom_message_members(Origin::Codex.name(), kind, content, false)
+            .json("codex", &line.unconverted_members(used));
         self.add_entry(line.offset, "custom_message", members)
     }
 
     /// Holds a part of a response, which may be its last: its usage comes later. `unused` are the
     /// members of the line that the part has no place for.
-    fn hold_reply(&mut self, line: &CodexLine, content: &[u8], unused: Vec<u8>) -> io::Result<()> {
+    fn hold_reply(
+        &mut self,
+        line: &CodexLine,
+        content: &[u8],
+        unconverted: Vec<u8>,
+    ) -> io::Result<()> {
         self.release_reply(None)?;
 
         // Only calls have an id.
-        let has_call = Raw::checked(content)
+        let has_call = Raw::from_checked(content)
             .items()
             .any(|block| block.get("id").is_some());
         let stop_reason = if has_call { "toolUse" } else { "stop" };
@@ -334,15 +352,15 @@ impl Codex<'_> {
             .str("provider", PROVIDER)
             .text("model", &self.model)
             .str("stopReason", stop_reason);
-        let reply = Draft {
+        let reply = EntryDraft {
             offset: line.offset,
             time_ms: self.time_ms,
             kind: "message",
             members: message,
         };
-        self.held = Some(HeldReply {
-            reply,
-            unused,
+        self.held_reply = Some(HeldReply {
+            draft: reply,
+            unconverted,
             followers: Vec::new(),
         });
         Ok(())
@@ -352,7 +370,7 @@ impl Codex<'_> {
     /// event said the same in an earlier import.
     fn add_item(&mut self, line: &CodexLine) -> io::Result<bool> {
         let item = line.payload;
-        let Some(kind) = filled_text(item, "type") else {
+        let Some(kind) = non_empty_text(item, "type") else {
             return Ok(false);
         };
 
@@ -360,32 +378,36 @@ impl Codex<'_> {
         let is_recorded = !fingerprints.is_empty()
             && fingerprints
                 .iter()
-                .all(|fingerprint| self.recorded.contains(fingerprint));
+                .all(|fingerprint| self.event_fingerprints.contains(fingerprint));
         if is_recorded {
             // The same can be said again later. Ids of calls stay: their results have them, too.
             if kind == "message" || kind == "reasoning" {
                 for fingerprint in &fingerprints {
-                    self.recorded.remove(fingerprint);
+                    self.event_fingerprints.remove(fingerprint);
                 }
             }
             return Ok(false);
         }
 
         let kind = kind.to_string_lossy();
-        let id = filled_text(item, "call_id").or_else(|| filled_text(item, "id"));
+        let id = non_empty_text(item, "call_id").or_else(|| non_empty_text(item, "id"));
         match (&*kind, id) {
             ("message", _) => self.add_message_item(line),
             ("reasoning", _) => self.add_reasoning_item(line),
             ("function_call", Some(id)) => self.add_named_call(line, &id, "arguments"),
             ("custom_tool_call", Some(id)) => self.add_named_call(line, &id, "input"),
-            ("web_search_call", Some(id)) => self.add_call(line, &id, "web_search", "action"),
-            ("local_shell_call", Some(id)) => self.add_call(line, &id, "local_shell", "action"),
-            ("tool_search_call", Some(id)) => self.add_call(line, &id, "tool_search", "arguments"),
+            ("web_search_call", Some(id)) => self.add_typed_call(line, &id, "web_search", "action"),
+            ("local_shell_call", Some(id)) => {
+                self.add_typed_call(line, &id, "local_shell", "action")
+            }
+            ("tool_search_call", Some(id)) => {
+                self.add_typed_call(line, &id, "tool_search", "arguments")
+            }
             ("function_call_output" | "custom_tool_call_output", Some(id)) => {
                 let result = ToolResult {
                     id: &id,
                     name: &self.tool_name(&id, "unknown"),
-                    content: &result_content(item.get("output")),
+                    content: &convert_result(item.get("output")),
                     is_error: false,
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "output"])?;
@@ -396,7 +418,7 @@ impl Codex<'_> {
                 let result = ToolResult {
                     id: &id,
                     name: &self.tool_name(&id, "tool_search"),
-                    content: &result_content(item.get("tools")),
+                    content: &convert_result(item.get("tools")),
                     is_error: status.is_some_and(|status| status.is("failed")),
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
@@ -408,16 +430,16 @@ impl Codex<'_> {
 
     /// Adds a message item; `false` if none of its content has a counterpart.
     fn add_message_item(&mut self, line: &CodexLine) -> io::Result<bool> {
-        let blocks = text_and_image_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
+        let blocks = convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
         if blocks.is_empty() {
             return Ok(false);
         }
         let content = array(blocks);
         let used = ["type", "role", "content"];
-        let role = filled_text(line.payload, "role").unwrap_or_default();
+        let role = non_empty_text(line.payload, "role").unwrap_or_default();
         match &*role.to_string_lossy() {
             "user" => self.add_user_message(line, &content, &used)?,
-            "assistant" => self.hold_reply(line, &content, line.unused(&used))?,
+            "assistant" => self.hold_reply(line, &content, line.unconverted_members(&used))?,
             // The developer or the system.
             role => self.add_context(line, role, &content, &used)?,
         }
@@ -426,12 +448,12 @@ impl Codex<'_> {
 
     /// Adds a reasoning item; `false` if it is encrypted only.
     fn add_reasoning_item(&mut self, line: &CodexLine) -> io::Result<bool> {
-        let thoughts = reasoning_texts(line.payload);
+        let thoughts = list_reasoning_texts(line.payload);
         if thoughts.is_empty() {
             return Ok(false);
         }
         let blocks = array(thoughts.iter().map(thinking_block));
-        let unused = line.unused(&["type", "summary", "content"]);
+        let unused = line.unconverted_members(&["type", "summary", "content"]);
         self.hold_reply(line, &blocks, unused)?;
         Ok(true)
     }
@@ -439,24 +461,30 @@ impl Codex<'_> {
     /// Adds a call of the tool that the item names; `false` if it names none. Its arguments are the
     /// member `key`.
     fn add_named_call(&mut self, line: &CodexLine, id: &Text, key: &str) -> io::Result<bool> {
-        let Some(name) = filled_text(line.payload, "name") else {
+        let Some(name) = non_empty_text(line.payload, "name") else {
             return Ok(false);
         };
         let call = ToolCall {
             id,
             name: &name,
-            arguments: &call_arguments(line.payload.get(key)),
+            arguments: &convert_arguments(line.payload.get(key)),
         };
         self.hold_tool_call(line, call, &["type", "name", "call_id", key])?;
         Ok(true)
     }
 
     /// Adds a call of a tool that the type of the item names.
-    fn add_call(&mut self, line: &CodexLine, id: &Text, name: &str, key: &str) -> io::Result<bool> {
+    fn add_typed_call(
+        &mut self,
+        line: &CodexLine,
+        id: &Text,
+        name: &str,
+        key: &str,
+    ) -> io::Result<bool> {
         let call = ToolCall {
             id,
             name: &Text::from(name),
-            arguments: &call_arguments(line.payload.get(key)),
+            arguments: &convert_arguments(line.payload.get(key)),
         };
         self.hold_tool_call(line, call, &["type", "call_id", key])?;
         Ok(true)
@@ -464,8 +492,8 @@ impl Codex<'_> {
 
     /// Whether an item says the same as an event: one of the items that the import of this line has
     /// seen.
-    fn is_in_items(&self, line: &CodexLine, fingerprint: u64) -> bool {
-        let Some(first) = self.items.get(&fingerprint) else {
+    fn is_repeated_by_item(&self, line: &CodexLine, fingerprint: u64) -> bool {
+        let Some(first) = self.first_item_offsets.get(&fingerprint) else {
             return false;
         };
         for end in &self.earlier_ends {
@@ -483,12 +511,12 @@ impl Codex<'_> {
         key: &str,
         speaker: &str,
     ) -> Option<Text<'a>> {
-        let text = filled_text(line.payload, key)?;
+        let text = non_empty_text(line.payload, key)?;
         let fingerprint = fingerprint(speaker, &text);
-        if self.is_in_items(line, fingerprint) {
+        if self.is_repeated_by_item(line, fingerprint) {
             return None;
         }
-        self.recorded.insert(fingerprint);
+        self.event_fingerprints.insert(fingerprint);
         Some(text)
     }
 
@@ -496,7 +524,7 @@ impl Codex<'_> {
     /// item says the same.
     fn add_event(&mut self, line: &CodexLine) -> io::Result<bool> {
         let event = line.payload;
-        let Some(kind) = filled_text(event, "type") else {
+        let Some(kind) = non_empty_text(event, "type") else {
             return Ok(false);
         };
         match &*kind.to_string_lossy() {
@@ -504,24 +532,28 @@ impl Codex<'_> {
                 let Some(text) = self.record_new_text(line, "message", "user") else {
                     return Ok(false);
                 };
-                self.add_user_message(line, &encoded(&text), &["message"])?;
+                self.add_user_message(line, &encode_to_vec(&text), &["message"])?;
             }
             "agent_message" => {
                 let Some(text) = self.record_new_text(line, "message", "assistant") else {
                     return Ok(false);
                 };
-                self.hold_reply(line, &text_content(&text), line.unused(&["message"]))?;
+                self.hold_reply(
+                    line,
+                    &text_content(&text),
+                    line.unconverted_members(&["message"]),
+                )?;
             }
             "agent_reasoning" => {
                 let Some(text) = self.record_new_text(line, "text", "assistant") else {
                     return Ok(false);
                 };
                 let content = array([thinking_block(&text)]);
-                self.hold_reply(line, &content, line.unused(&["text"]))?;
+                self.hold_reply(line, &content, line.unconverted_members(&["text"]))?;
             }
-            "token_count" => return self.add_tokens(line),
+            "token_count" => return self.add_token_count(line),
             "thread_name_updated" => {
-                let Some(name) = filled_text(event, "thread_name") else {
+                let Some(name) = non_empty_text(event, "thread_name") else {
                     return Ok(false);
                 };
                 if name.is_blank() {
@@ -529,12 +561,12 @@ impl Codex<'_> {
                 }
                 let members = Object::new()
                     .text("name", &name)
-                    .json("codex", &line.unused(&["thread_name"]));
+                    .json("codex", &line.unconverted_members(&["thread_name"]));
                 self.writer.name = Some(name.into_owned());
                 self.add_entry(line.offset, "session_info", members)?;
             }
             "thread_rolled_back" => {
-                let turns = event.get("num_turns").and_then(Raw::index).unwrap_or(0);
+                let turns = event.get("num_turns").and_then(Raw::as_index).unwrap_or(0);
                 self.roll_back(turns)?;
                 // The line itself is the first on the new branch.
                 return Ok(false);
@@ -548,20 +580,20 @@ impl Codex<'_> {
     fn roll_back(&mut self, count: usize) -> io::Result<()> {
         self.release_reply(None)?;
         for _ in 0..count {
-            let Some(turn) = self.turns.pop() else {
+            let Some(turn) = self.turns_on_path.pop() else {
                 break;
             };
-            self.at = turn.leaf;
-            self.history.last = turn.last_user_text;
+            self.leaf = turn.leaf_before;
+            self.history.last_user_text = turn.last_user_text;
         }
         Ok(())
     }
 
     /// Adds the tokens of a request, which belong to the reply that is held; without one, they
     /// become an entry. Returns `false` if the report has no tokens, or came before.
-    fn add_tokens(&mut self, line: &CodexLine) -> io::Result<bool> {
+    fn add_token_count(&mut self, line: &CodexLine) -> io::Result<bool> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
-        let [last, total] = members(info, ["last_token_usage", "total_token_usage"]);
+        let [last, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
         let Some(last) = last.filter(|last| last.is_object()) else {
             return Ok(false);
         };
@@ -574,20 +606,20 @@ impl Codex<'_> {
         self.total_usage = Some(total);
 
         // OpenAI counts the cached tokens as input, too.
-        let cached = finite(last.get("cached_input_tokens"));
+        let cached_tokens = finite_or_zero(last.get("cached_input_tokens"));
         let usage = Usage {
-            input: (finite(last.get("input_tokens")) - cached).max(0.0),
-            output: finite(last.get("output_tokens")),
-            cache_read: cached,
+            input: (finite_or_zero(last.get("input_tokens")) - cached_tokens).max(0.0),
+            output: finite_or_zero(last.get("output_tokens")),
+            cache_read: cached_tokens,
             ..Usage::default()
         };
-        self.context_tokens = finite(last.get("total_tokens"));
+        self.context_tokens = finite_or_zero(last.get("total_tokens"));
         let reasoning = last.get("reasoning_output_tokens").and_then(Raw::number);
         let usage = usage_json(&usage, self.context_tokens, reasoning);
 
-        if self.held.is_some() {
+        if self.held_reply.is_some() {
             // The report itself has more, such as limits.
-            self.keep(line)?;
+            self.keep_line(line)?;
             self.release_reply(Some(&usage))?;
             return Ok(true);
         }
@@ -596,7 +628,7 @@ impl Codex<'_> {
             .str("provider", PROVIDER)
             .text("model", &self.model)
             .json("usage", &usage)
-            .json("codex", &line.unused(&[]));
+            .json("codex", &line.unconverted_members(&[]));
         self.add_entry(line.offset, "usage", members)?;
         Ok(true)
     }
@@ -605,7 +637,7 @@ impl Codex<'_> {
     fn add_settings(&mut self, line: &CodexLine) -> io::Result<()> {
         self.release_reply(None)?;
 
-        if let Some(model) = filled_text(line.payload, "model")
+        if let Some(model) = non_empty_text(line.payload, "model")
             && model != self.model
         {
             self.model = model.into_owned();
@@ -615,12 +647,12 @@ impl Codex<'_> {
             self.add_entry(line.offset, "model_change", members)?;
         }
 
-        if let Some(level) = filled_text(line.payload, "effort")
-            && LEVELS.iter().any(|known| level == **known)
-            && self.level.as_ref() != Some(&level)
+        if let Some(level) = non_empty_text(line.payload, "effort")
+            && THINKING_LEVELS.iter().any(|known| level == **known)
+            && self.thinking_level.as_ref() != Some(&level)
         {
             let members = Object::new().text("thinkingLevel", &level);
-            self.level = Some(level.into_owned());
+            self.thinking_level = Some(level.into_owned());
             self.add_entry(line.offset, "thinking_level_change", members)?;
         }
         Ok(())
@@ -643,13 +675,13 @@ impl Codex<'_> {
         let summary = message
             .map(|message| message.trim().into_owned())
             .filter(|summary| !summary.is_empty());
-        let no_summary = Text::from(NO_SUMMARY);
+        let no_summary = Text::from(ENCRYPTED_SUMMARY);
         let members = Object::new()
             .text("summary", summary.as_ref().unwrap_or(&no_summary))
             // Its own id: it keeps nothing.
             .str("firstKeptEntryId", &self.writer.next_id(line.offset))
             .number("tokensBefore", std::mem::take(&mut self.context_tokens))
-            .json("codex", &line.unused(&["message"]));
+            .json("codex", &line.unconverted_members(&["message"]));
         self.add_entry(line.offset, "compaction", members)?;
 
         match replacements {
@@ -658,7 +690,7 @@ impl Codex<'_> {
             }
             None => {
                 for content in self.history.compact() {
-                    self.add_compacted(line, &content)?;
+                    self.add_resent_content(line, &content)?;
                 }
             }
         }
@@ -673,37 +705,37 @@ impl Codex<'_> {
         replacements: Raw,
         summary: Option<&Text>,
     ) -> io::Result<()> {
-        self.history.last = None;
+        self.history.last_user_text = None;
         for item in replacements.items() {
             let content = item.get("content").unwrap_or(Raw::NULL);
-            let blocks = text_and_image_blocks(content);
+            let blocks = convert_content_blocks(content);
             if blocks.is_empty() {
                 continue;
             }
             if let Some(summary) = summary {
-                let text = joined_texts(content);
+                let text = join_texts(content);
                 if text.to_string_lossy().contains(&*summary.to_string_lossy()) {
                     continue;
                 }
             }
 
             let role = item.get("role");
-            if role.is_some_and(|role| role.is("user")) && is_turn(content) {
-                self.history.add_user(content);
+            if role.is_some_and(|role| role.is("user")) && begins_turn(content) {
+                self.history.add_user_text(content);
             }
             if role.is_some_and(|role| role.is("assistant")) {
                 self.hold_reply(line, &array(blocks), b"{}".to_vec())?;
                 self.release_reply(None)?;
             } else {
-                self.add_compacted(line, &array(blocks))?;
+                self.add_resent_content(line, &array(blocks))?;
             }
         }
         Ok(())
     }
 
     /// Adds content that is sent to the model again after a compaction.
-    fn add_compacted(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
-        let members = custom_message(Origin::Codex.name(), "compacted", content, false);
+    fn add_resent_content(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
+        let members = custom_message_members(Origin::Codex.name(), "compacted", content, false);
         self.add_entry(line.offset, "custom_message", members)
     }
 }

@@ -1,7 +1,8 @@
 //! Sessions of other agents, converted: Claude Code and Codex.
 //!
 //! ```text
-//! lines of the source ── claude, codex ──> drafts ── writer ──> entries of pi, or converted for oh-my-pi
+//! lines of the source ── claude, codex ──> drafts ── writer ──> entries of pi, or converted for
+//! oh-my-pi
 //! ```
 //!
 //! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
@@ -16,17 +17,17 @@ mod parts;
 pub mod record;
 mod writer;
 
-pub use record::Record;
+pub use record::ImportRecord;
 
-use parts::{filled_text, kept_line, time_ms};
+use parts::{kept_line_members, non_empty_text, parse_time_ms};
 use pisess_core::agents::Emit;
-use pisess_core::ops::fork::{ForkOptions, head_for};
+use pisess_core::ops::fork::{ForkOptions, build_head_for};
 use pisess_core::ops::plan::file_name;
-use pisess_core::session::content::members;
+use pisess_core::session::content::find_members;
 use pisess_core::session::dialect::Dialect;
-use pisess_core::session::read::line_chunks::{Line, each_line, read_chunks};
+use pisess_core::session::read::line_chunks::{Line, for_each_line, read_chunks};
 use pisess_json::Raw;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::Object;
@@ -36,7 +37,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
-use writer::{Draft, Writer};
+use writer::{EntryDraft, EntryWriter};
 
 /// An agent whose sessions can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -48,7 +49,7 @@ pub enum Origin {
 }
 
 /// Makes entries of the lines of a source.
-trait Reader<'o> {
+trait SourceReader<'o> {
     /// Reads a line that is an object.
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()>;
 
@@ -56,10 +57,10 @@ trait Reader<'o> {
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()>;
 
     /// Adds the record of an import below the leaf, so that it is where the session continues.
-    fn add_record(&mut self, draft: Draft) -> io::Result<()>;
+    fn add_record(&mut self, draft: EntryDraft) -> io::Result<()>;
 
     /// Adds the entries that are held back, and gives the writer back.
-    fn finish(self: Box<Self>) -> io::Result<Writer<'o>>;
+    fn finish(self: Box<Self>) -> io::Result<EntryWriter<'o>>;
 }
 
 /// What a source contains.
@@ -80,9 +81,9 @@ pub struct Survey {
     /// The name of the session.
     pub name: Option<Text<'static>>,
     /// The number of its messages.
-    pub messages: usize,
+    pub message_count: usize,
     /// The number of bytes that were read: without a torn last line.
-    pub read: u64,
+    pub bytes_read: u64,
     /// The SHA-256 of these bytes.
     pub sha256: String,
     /// Whether the last line is torn.
@@ -100,15 +101,15 @@ pub struct SubAgent {
 
 /// The session to be made of a source.
 #[derive(Clone, Debug)]
-pub struct Target<'a> {
+pub struct ImportTarget<'a> {
     /// The agent.
     pub agent: Dialect,
     /// The id of the session.
     pub id: &'a str,
     /// The path of the source, for the record.
-    pub source: &'a Path,
+    pub source_path: &'a Path,
     /// How many bytes of the source each earlier import had read, oldest first.
-    pub earlier: &'a [u64],
+    pub earlier_ends: &'a [u64],
 }
 
 /// The number of lines in which to look for the agent's name.
@@ -131,7 +132,7 @@ impl Origin {
             for line in chunk.lines() {
                 lines_left -= 1;
                 let origin = match Raw::parse(line.bytes) {
-                    Ok(line) => line_origin(line),
+                    Ok(line) => detect_line_origin(line),
                     Err(_) => LineOrigin::Unclear,
                 };
                 match origin {
@@ -146,15 +147,15 @@ impl Origin {
         Ok(flow.break_value().flatten())
     }
 
-    fn reader<'o>(
+    fn new_reader<'o>(
         self,
         source: &dyn ReadAt,
         earlier: &[u64],
-        writer: Writer<'o>,
-    ) -> io::Result<Box<dyn Reader<'o> + 'o>> {
+        writer: EntryWriter<'o>,
+    ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
         match self {
-            Origin::Claude => Ok(Box::new(claude::Claude::new(writer))),
-            Origin::Codex => Ok(Box::new(codex::Codex::new(source, earlier, writer)?)),
+            Origin::Claude => Ok(Box::new(claude::ClaudeReader::new(writer))),
+            Origin::Codex => Ok(Box::new(codex::CodexReader::new(source, earlier, writer)?)),
         }
     }
 }
@@ -167,7 +168,7 @@ enum LineOrigin {
     Unclear,
 }
 
-fn line_origin(line: Raw) -> LineOrigin {
+fn detect_line_origin(line: Raw) -> LineOrigin {
     let names = [
         "type",
         "sessionId",
@@ -177,7 +178,7 @@ fn line_origin(line: Raw) -> LineOrigin {
         "timestamp",
         "record_type",
     ];
-    let [kind, session, uuid, payload, leaf, timestamp, record] = members(line, names);
+    let [kind, session, uuid, payload, leaf, timestamp, record] = find_members(line, names);
     let is_kind = |name: &str| kind.is_some_and(|kind| kind.is(name));
     let is_string = |value: Option<Raw>| value.is_some_and(Raw::is_string);
 
@@ -207,18 +208,22 @@ fn line_origin(line: Raw) -> LineOrigin {
 }
 
 /// Reads the whole source at `path` without writing anything, and summarizes it.
-pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
-    let mut identity = Identity::default();
-    let mut reader = origin.reader(source, &[], Writer::default())?;
-    let extent = each_value(source, source.len(), |line, raw| {
+pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
+    let mut identity = SourceIdentity::default();
+    let mut reader = origin.new_reader(source, &[], EntryWriter::default())?;
+    let extent = for_each_object(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
             identity.add_line(raw, origin);
         }
         read_line(reader.as_mut(), origin, &line, raw)
     })?;
-    let Writer { name, messages, .. } = reader.finish()?;
+    let EntryWriter {
+        name,
+        message_count: messages,
+        ..
+    } = reader.finish()?;
 
-    let Identity {
+    let SourceIdentity {
         session,
         author,
         cwd,
@@ -226,7 +231,7 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Su
     } = identity;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let id = match (&author, &session) {
-        (Author::SubAgent(agent), session) => {
+        (SourceAuthor::SubAgent(agent), session) => {
             format!("{}/{agent}", session.as_deref().unwrap_or(&stem))
         }
         // Claude Code names files after the session, and a file that continues another session may
@@ -235,7 +240,7 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Su
         _ => stem.into_owned(),
     };
     let sub_agent = match (session, author) {
-        (Some(session), Author::SubAgent(id)) => Some(SubAgent { session, id }),
+        (Some(session), SourceAuthor::SubAgent(id)) => Some(SubAgent { session, id }),
         _ => None,
     };
 
@@ -247,25 +252,25 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Su
         cwd,
         created_ms: created_ms.unwrap_or_default(),
         name,
-        messages,
-        read: extent.read,
-        sha256: digest(source, extent.read)?,
+        message_count: messages,
+        bytes_read: extent.bytes_read,
+        sha256: sha256_hex(source, extent.bytes_read)?,
         is_torn: extent.is_torn,
     })
 }
 
 /// Which session a source is, and where it began: each from the first line that shows it.
 #[derive(Default)]
-struct Identity {
+struct SourceIdentity {
     session: Option<String>,
-    author: Author,
+    author: SourceAuthor,
     cwd: Option<Text<'static>>,
     created_ms: Option<i64>,
 }
 
 /// Who wrote a source, so far as its lines show.
 #[derive(Default)]
-enum Author {
+enum SourceAuthor {
     #[default]
     Unknown,
     MainAgent,
@@ -273,25 +278,25 @@ enum Author {
     SubAgent(String),
 }
 
-impl Identity {
+impl SourceIdentity {
     fn add_line(&mut self, line: Raw, origin: Origin) {
         if self.session.is_none() {
-            self.session = session_of(line, origin);
+            self.session = session_id_in(line, origin);
         }
-        if matches!(self.author, Author::Unknown) {
-            self.author = author_of(line, origin);
+        if matches!(self.author, SourceAuthor::Unknown) {
+            self.author = detect_author(line, origin);
         }
         if self.cwd.is_none() {
-            self.cwd = cwd_of(line, origin);
+            self.cwd = find_cwd(line, origin);
         }
         if self.created_ms.is_none() {
-            self.created_ms = time_ms(line.get("timestamp"));
+            self.created_ms = parse_time_ms(line.get("timestamp"));
         }
     }
 }
 
 /// The SHA-256 of the first `len` bytes of a source, in hexadecimal digits.
-pub fn digest(source: &dyn ReadAt, len: u64) -> io::Result<String> {
+pub fn sha256_hex(source: &dyn ReadAt, len: u64) -> io::Result<String> {
     let mut hash = Sha256::new();
     copy_range(source, 0..len, &mut hash)?;
     let digits = hash
@@ -305,14 +310,19 @@ pub fn digest(source: &dyn ReadAt, len: u64) -> io::Result<String> {
 impl Survey {
     /// Derives the id of the session that a source becomes. `copy` is 0, unless sessions made of it
     /// before were continued by an agent.
-    pub fn session_id(&self, agent: Dialect, copy: u32) -> String {
-        session_id(self.origin, &self.id, agent, copy)
+    pub fn derive_session_id(&self, agent: Dialect, copy: u32) -> String {
+        derive_session_id(self.origin, &self.id, agent, copy)
     }
 
     /// Derives the id of the session made of the one that started the sub-agent.
-    pub fn owner_id(&self, agent: Dialect, copy: u32) -> Option<String> {
+    pub fn derive_owner_id(&self, agent: Dialect, copy: u32) -> Option<String> {
         let sub_agent = self.sub_agent.as_ref()?;
-        Some(session_id(self.origin, &sub_agent.session, agent, copy))
+        Some(derive_session_id(
+            self.origin,
+            &sub_agent.session,
+            agent,
+            copy,
+        ))
     }
 
     /// The name that the file of the session `id`, made of this source, gets.
@@ -321,7 +331,7 @@ impl Survey {
     }
 }
 
-fn session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
+fn derive_session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
     let name = format!(
         "{}:{id}:{}:{copy}",
         origin.name(),
@@ -332,23 +342,23 @@ fn session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
 
 /// Writes the whole session that a source becomes, and returns the number of its entries. `cwd` is
 /// its working directory.
-pub fn write(
+pub fn write_converted_session(
     source: &dyn ReadAt,
     survey: &Survey,
-    target: &Target,
+    target: &ImportTarget,
     cwd: &Text,
     out: &mut dyn Write,
 ) -> io::Result<usize> {
-    let name = survey.name.as_ref().map(encoded);
-    let title = name.as_deref().map(Raw::checked);
-    let title_source = title.map(|_| Raw::checked(b"\"user\""));
+    let name = survey.name.as_ref().map(encode_to_vec);
+    let title = name.as_deref().map(Raw::from_checked);
+    let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
     let options = ForkOptions {
         session_id: target.id.to_owned(),
         source: None,
-        cwd: Some(cwd.borrowed()),
+        cwd: Some(cwd.as_borrowed()),
     };
     let created = iso_string(survey.created_ms);
-    let head = head_for(
+    let head = build_head_for(
         target.agent.agent(),
         title,
         title_source,
@@ -367,63 +377,71 @@ pub fn write(
         out.write_all(line)?;
         out.write_all(b"\n")
     };
-    convert(source, survey, target, &mut write_entry)?;
+    emit_new_entries(source, survey, target, &mut write_entry)?;
     Ok(entries)
 }
 
 /// Gives `take` the lines that come after those of earlier imports: all entries, if there were
 /// none. The last one is the record of the import.
-pub fn convert(
+pub fn emit_new_entries(
     source: &dyn ReadAt,
     survey: &Survey,
-    target: &Target,
-    take: &mut Emit,
+    target: &ImportTarget,
+    emit: &mut Emit,
 ) -> io::Result<()> {
-    let since = target.earlier.last().copied().unwrap_or(0);
-    let writer = Writer::new(target.agent, target.id, since, survey.created_ms, take);
-    let mut reader = survey.origin.reader(source, target.earlier, writer)?;
+    let since_offset = target.earlier_ends.last().copied().unwrap_or(0);
+    let writer = EntryWriter::new(
+        target.agent,
+        target.id,
+        since_offset,
+        survey.created_ms,
+        emit,
+    );
+    let mut reader = survey
+        .origin
+        .new_reader(source, target.earlier_ends, writer)?;
 
-    let mut ends = target.earlier.to_vec();
-    ends.push(survey.read);
-    let mut records = Records {
+    let mut ends = target.earlier_ends.to_vec();
+    ends.push(survey.bytes_read);
+    let mut records = ImportRecords {
         survey,
         target,
-        ends,
-        added: 0,
+        import_ends: ends,
+        added_count: 0,
     };
-    each_value(source, survey.read, |line, raw| {
-        records.add_before(line.span.start, reader.as_mut())?;
+    for_each_object(source, survey.bytes_read, |line, raw| {
+        records.add_records_before(line.span.start, reader.as_mut())?;
         read_line(reader.as_mut(), survey.origin, &line, raw)
     })?;
-    records.add_before(u64::MAX, reader.as_mut())
+    records.add_records_before(u64::MAX, reader.as_mut())
 }
 
 /// The records of all imports of a source, this one last. The earlier ones are laid out again, so
 /// that what follows them gets the same parents and ids.
-struct Records<'a> {
+struct ImportRecords<'a> {
     survey: &'a Survey,
-    target: &'a Target<'a>,
+    target: &'a ImportTarget<'a>,
     /// The offset at which each import ended.
-    ends: Vec<u64>,
+    import_ends: Vec<u64>,
     /// How many of the records have been added.
-    added: usize,
+    added_count: usize,
 }
 
-impl Records<'_> {
+impl ImportRecords<'_> {
     /// Adds the records of the imports that ended at `offset` or before it.
-    fn add_before(&mut self, offset: u64, reader: &mut dyn Reader) -> io::Result<()> {
-        while let Some(&end) = self.ends.get(self.added) {
+    fn add_records_before(&mut self, offset: u64, reader: &mut dyn SourceReader) -> io::Result<()> {
+        while let Some(&end) = self.import_ends.get(self.added_count) {
             if end > offset {
                 break;
             }
-            self.added += 1;
-            let read = &self.ends[..self.added];
-            reader.add_record(Draft {
+            self.added_count += 1;
+            let read = &self.import_ends[..self.added_count];
+            reader.add_record(EntryDraft {
                 // That of the last byte that was read, so that the record belongs to its import.
                 offset: end.saturating_sub(1),
                 time_ms: self.survey.created_ms,
                 kind: "custom",
-                members: record::record_members(self.survey, read, self.target.source),
+                members: record::build_record_members(self.survey, read, self.target.source_path),
             })?;
         }
         Ok(())
@@ -432,7 +450,7 @@ impl Records<'_> {
 
 /// Reads a line; one that is not an object is kept as text.
 fn read_line(
-    reader: &mut dyn Reader,
+    reader: &mut dyn SourceReader,
     origin: Origin,
     line: &Line,
     raw: Option<Raw>,
@@ -441,50 +459,50 @@ fn read_line(
         return reader.read_object(line.span.start, raw);
     }
     let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
-    let members = kept_line(origin.name(), "malformed", &encoded(&text));
+    let members = kept_line_members(origin.name(), "malformed", &encode_to_vec(&text));
     reader.add_custom(line.span.start, members)
 }
 
 /// How much of a source was read.
-struct Extent {
+struct ReadExtent {
     /// The number of bytes, without a torn last line.
-    read: u64,
+    bytes_read: u64,
     /// Whether the last line is torn: it has no newline and is not JSON.
     is_torn: bool,
 }
 
 /// Calls `take` with each line that begins in the first `len` bytes and is neither blank nor torn,
 /// with its value if that is an object.
-fn each_value(
+fn for_each_object(
     source: &dyn ReadAt,
     len: u64,
-    mut take: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
-) -> io::Result<Extent> {
-    let mut extent = Extent {
-        read: 0,
+    mut visit: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<ReadExtent> {
+    let mut extent = ReadExtent {
+        bytes_read: 0,
         is_torn: false,
     };
-    each_line(source, 0..len, |line| {
-        let end = line.span.end() + u64::from(line.newline);
+    for_each_line(source, 0..len, |line| {
+        let end = line.span.end() + u64::from(line.has_newline);
         let value = Raw::parse(line.bytes).ok();
         let is_blank = line.bytes.trim_ascii().is_empty();
-        if value.is_none() && !line.newline && !is_blank {
+        if value.is_none() && !line.has_newline && !is_blank {
             extent.is_torn = true;
             return Ok(());
         }
         if !is_blank {
-            take(line, value.filter(|value| value.is_object()))?;
+            visit(line, value.filter(|value| value.is_object()))?;
         }
-        extent.read = end;
+        extent.bytes_read = end;
         Ok::<(), io::Error>(())
     })?;
     Ok(extent)
 }
 
 /// The id of the session, if the line names it.
-fn session_of(line: Raw, origin: Origin) -> Option<String> {
+fn session_id_in(line: Raw, origin: Origin) -> Option<String> {
     let id = match origin {
-        Origin::Claude => filled_text(line, "sessionId")?,
+        Origin::Claude => non_empty_text(line, "sessionId")?,
         Origin::Codex => {
             // Old files begin with the payload alone.
             if line
@@ -493,42 +511,42 @@ fn session_of(line: Raw, origin: Origin) -> Option<String> {
             {
                 return None;
             }
-            filled_text(line.get("payload").unwrap_or(line), "id")?
+            non_empty_text(line.get("payload").unwrap_or(line), "id")?
         }
     };
     Some(id.into_string_lossy())
 }
 
 /// Who wrote the file of a line. Only the lines of Claude Code's tree show it.
-fn author_of(line: Raw, origin: Origin) -> Author {
+fn detect_author(line: Raw, origin: Origin) -> SourceAuthor {
     if origin != Origin::Claude || line.get("uuid").is_none() {
-        return Author::Unknown;
+        return SourceAuthor::Unknown;
     }
     let is_side = line.get("isSidechain").and_then(Raw::bool) == Some(true);
-    match filled_text(line, "agentId") {
-        Some(id) if is_side => Author::SubAgent(id.into_string_lossy()),
-        _ => Author::MainAgent,
+    match non_empty_text(line, "agentId") {
+        Some(id) if is_side => SourceAuthor::SubAgent(id.into_string_lossy()),
+        _ => SourceAuthor::MainAgent,
     }
 }
 
 /// The working directory, if the line names it.
-fn cwd_of(line: Raw, origin: Origin) -> Option<Text<'static>> {
+fn find_cwd(line: Raw, origin: Origin) -> Option<Text<'static>> {
     match origin {
-        Origin::Claude => filled_text(line, "cwd").map(Text::into_owned),
+        Origin::Claude => non_empty_text(line, "cwd").map(Text::into_owned),
         Origin::Codex => {
             let payload = line.get("payload").unwrap_or(line);
-            if let Some(cwd) = filled_text(payload, "cwd") {
+            if let Some(cwd) = non_empty_text(payload, "cwd") {
                 return Some(cwd.into_owned());
             }
             let first_block = payload.get("content")?.items().next()?;
-            cwd_in_context(first_block.get_text("text")?)
+            find_cwd_in_context(first_block.get_text("text")?)
         }
     }
 }
 
 /// Finds the working directory in the message by which Codex describes its environment to the
 /// model: old files have it only there.
-fn cwd_in_context(message: Text) -> Option<Text<'static>> {
+fn find_cwd_in_context(message: Text) -> Option<Text<'static>> {
     let message = message.to_string_lossy();
     let context = message.trim_start().strip_prefix("<environment_context>")?;
     let (_, rest) = context

@@ -1,10 +1,10 @@
 //! What the readers of both agents build alike.
 
-use pisess_core::session::content::members;
+use pisess_core::session::content::find_members;
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::time::js_date;
+use pisess_json::time::date_from_value;
 use pisess_json::write::Object;
 
 /// Builds a `usage` object. `total` is the number of tokens in the context, the response included;
@@ -31,18 +31,18 @@ pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> 
 }
 
 /// The string at `key`, unless it is empty.
-pub fn filled_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
+pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
     object.get_text(key).filter(|text| !text.is_empty())
 }
 
 /// The time of a line in milliseconds since 1970, from a number of them or a string that JavaScript
 /// reads as a time.
-pub fn time_ms(value: Option<Raw>) -> Option<i64> {
-    js_date(value.filter(|value| value.is_number() || value.is_string()))
+pub fn parse_time_ms(value: Option<Raw>) -> Option<i64> {
+    date_from_value(value.filter(|value| value.is_number() || value.is_string()))
 }
 
 /// The members of a custom entry that keeps a line without a counterpart as its `data`.
-pub fn kept_line(agent: &str, kind: &str, data: &[u8]) -> Object {
+pub fn kept_line_members(agent: &str, kind: &str, data: &[u8]) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
         .json("data", data)
@@ -50,7 +50,7 @@ pub fn kept_line(agent: &str, kind: &str, data: &[u8]) -> Object {
 
 /// The members of a custom message, which the model sees. `is_shown` is whether the user sees it,
 /// too.
-pub fn custom_message(agent: &str, kind: &str, content: &[u8], is_shown: bool) -> Object {
+pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown: bool) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
         .json("content", content)
@@ -58,14 +58,14 @@ pub fn custom_message(agent: &str, kind: &str, content: &[u8], is_shown: bool) -
 }
 
 /// Copies the members of an object except those named in `used`, which have a counterpart.
-pub fn unused_members(object: Raw, used: &[&str]) -> Object {
-    let mut rest = Object::new();
+pub fn unconverted_members(object: Raw, used: &[&str]) -> Object {
+    let mut unconverted = Object::new();
     for (key, value) in object.members() {
         if !used.iter().any(|name| key.is(name)) {
-            rest = rest.raw(&key.text().to_string_lossy(), value);
+            unconverted = unconverted.raw(&key.text().to_string_lossy(), value);
         }
     }
-    rest
+    unconverted
 }
 
 /// Builds an image block from base64 data and a MIME type; `None` if either is missing or empty.
@@ -81,6 +81,6 @@ pub fn image_block(data: Option<Text>, mime: Option<Text>) -> Option<Vec<u8>> {
 
 /// The members `type` and `text` of a block.
 pub fn type_and_text<'a>(block: Raw<'a>) -> (Option<Raw<'a>>, Option<Text<'a>>) {
-    let [kind, text] = members(block, ["type", "text"]);
+    let [kind, text] = find_members(block, ["type", "text"]);
     (kind, text.and_then(Raw::text))
 }

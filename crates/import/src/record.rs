@@ -4,7 +4,7 @@
 //! of the source that each import had read, and the SHA-256 of the bytes that the last one had.
 
 use super::{Origin, Survey};
-use pisess_core::session::content::members;
+use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::write::{Object, array};
 use std::path::Path;
@@ -14,27 +14,29 @@ const TYPE: &str = "foreign_session_import";
 
 /// What was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct ImportRecord {
     /// The agent that wrote the source.
     pub origin: Origin,
     /// The id of the session there.
     pub id: String,
     /// How many bytes of the source each import had read, oldest first.
-    pub read: Vec<u64>,
+    pub bytes_read: Vec<u64>,
     /// The SHA-256 of the bytes that the last one had read.
     pub sha256: String,
 }
 
-impl Record {
+impl ImportRecord {
     /// Reads the record of an import from the line of an entry; `None` if the entry is no such
     /// record, or lacks a member.
-    pub fn parse(line: &[u8]) -> Option<Record> {
-        let [kind, data] = members(Raw::checked(line.trim_ascii()), ["customType", "data"]);
+    pub fn parse(line: &[u8]) -> Option<ImportRecord> {
+        let [kind, data] =
+            find_members(Raw::from_checked(line.trim_ascii()), ["customType", "data"]);
         if !kind.is_some_and(|kind| kind.is(TYPE)) {
             return None;
         }
 
-        let [source, id, read, sha256] = members(data?, ["source", "sourceId", "read", "sha256"]);
+        let [source, id, read, sha256] =
+            find_members(data?, ["source", "sourceId", "read", "sha256"]);
         let source = source?;
         let origin = [Origin::Claude, Origin::Codex]
             .into_iter()
@@ -43,13 +45,13 @@ impl Record {
 
         let mut read_by_import = Vec::new();
         for bytes in read?.items() {
-            read_by_import.push(bytes.index()? as u64);
+            read_by_import.push(bytes.as_index()? as u64);
         }
 
-        Some(Record {
+        Some(ImportRecord {
             origin,
             id,
-            read: read_by_import,
+            bytes_read: read_by_import,
             sha256: sha256?.text()?.into_string_lossy(),
         })
     }
@@ -57,7 +59,7 @@ impl Record {
 
 /// Builds the members of the record of an import. `path` is that of the source, and `read` how many
 /// of its bytes each import had read, this one last.
-pub(super) fn record_members(survey: &Survey, read: &[u64], path: &Path) -> Object {
+pub(super) fn build_record_members(survey: &Survey, read: &[u64], path: &Path) -> Object {
     let data = Object::new()
         .str("source", survey.origin.name())
         .str("sourceId", &survey.id)

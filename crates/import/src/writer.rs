@@ -1,9 +1,9 @@
 //! Lays out what a reader found as entries of a session, and writes their lines one by one.
 //!
 //! ```text
-//! id      the start of the UUIDv5 of the line's offset in the source, in the namespace of the new session
-//! parent  the end of what was attached to the place that the reader names
-//! time    that of the source, but not before the parent's
+//! id      the start of the UUIDv5 of the line's offset in the source, in the namespace of the new
+//! session parent  the end of what was attached to the place that the reader names time    that of
+//! the source, but not before the parent's
 //! ```
 
 use foldhash::HashSet;
@@ -18,11 +18,11 @@ use uuid::Uuid;
 
 /// An entry that was laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u32);
+pub struct NodeIx(u32);
 
 /// What a reader makes of a line, or of a part of it.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct EntryDraft {
     /// The offset of the line in the source.
     pub offset: u64,
     /// Its time in milliseconds since 1970.
@@ -36,10 +36,10 @@ pub struct Draft {
 /// What the writer remembers of an entry.
 struct Node {
     id: u32,
-    parent: Option<Place>,
+    parent: Option<NodeIx>,
     /// The entry that continues this one, or this one itself. Followed to its end, it is where
     /// children are attached.
-    end: Place,
+    continuation: NodeIx,
     time_ms: i64,
 }
 
@@ -48,29 +48,29 @@ struct Node {
 struct LastLine {
     offset: u64,
     /// The highest number that an id of it was made from.
-    number: u32,
+    attempt: u32,
 }
 
 /// An id that no entry has.
 struct FreeId {
     id: u32,
     /// The number, counted from 1 for each line, that the id was made from.
-    number: u32,
+    attempt: u32,
 }
 
 /// Where entries are written.
 struct Output<'o> {
     agent: Dialect,
     /// Receives the lines, without their newlines.
-    take: &'o mut Emit<'o>,
+    emit: &'o mut Emit<'o>,
 }
 
 /// The session in progress.
 #[derive(Default)]
-pub struct Writer<'o> {
+pub struct EntryWriter<'o> {
     namespace: Uuid,
     /// Entries of lines before this offset are in the session already.
-    since: u64,
+    since_offset: u64,
     /// The time of the first line that has one: those before it have none.
     created_ms: i64,
     nodes: Vec<Node>,
@@ -79,36 +79,39 @@ pub struct Writer<'o> {
     /// `None` if entries are laid out only.
     output: Option<Output<'o>>,
     /// The number of messages, including those that are in the session already.
-    pub messages: usize,
+    pub message_count: usize,
     /// The name of the session so far.
     pub name: Option<Text<'static>>,
 }
 
-impl<'o> Writer<'o> {
-    /// Makes a writer for an agent. Entries of lines before the offset `since` are laid out, but
-    /// not given to `take`. (The default writer only lays out.)
+impl<'o> EntryWriter<'o> {
+    /// Makes a writer for an agent. Entries of lines before the offset `since_offset` are laid out,
+    /// but not given to `emit`. (The default writer only lays out.)
     pub fn new(
         agent: Dialect,
         session_id: &str,
-        since: u64,
+        since_offset: u64,
         created_ms: i64,
-        take: &'o mut Emit<'o>,
-    ) -> Writer<'o> {
-        Writer {
+        emit: &'o mut Emit<'o>,
+    ) -> EntryWriter<'o> {
+        EntryWriter {
             namespace: Uuid::new_v5(&Uuid::NAMESPACE_OID, session_id.as_bytes()),
-            since,
+            since_offset,
             created_ms,
-            output: Some(Output { agent, take }),
-            ..Writer::default()
+            output: Some(Output { agent, emit }),
+            ..EntryWriter::default()
         }
     }
 
     /// Adds an entry as a child of this entry itself, whatever its end is, or as a root entry.
-    pub fn add_child(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
-        let FreeId { id, number } = self.free_id(draft.offset);
+    pub fn add_child(&mut self, parent: Option<NodeIx>, draft: EntryDraft) -> io::Result<NodeIx> {
+        let FreeId {
+            id,
+            attempt: number,
+        } = self.find_free_id(draft.offset);
         self.last_line = LastLine {
             offset: draft.offset,
-            number,
+            attempt: number,
         };
         self.used_ids.insert(id);
 
@@ -116,18 +119,18 @@ impl<'o> Writer<'o> {
             Some(parent) => self.node(parent).time_ms,
             None => self.created_ms,
         };
-        let place = Place(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
+        let place = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
         self.nodes.push(Node {
             id,
             parent,
-            end: place,
+            continuation: place,
             time_ms: draft.time_ms.max(parent_ms),
         });
         if draft.kind == "message" {
-            self.messages += 1;
+            self.message_count += 1;
         }
 
-        if draft.offset >= self.since && self.output.is_some() {
+        if draft.offset >= self.since_offset && self.output.is_some() {
             let line = self.entry_line(place, draft.kind, &draft.members.finish());
             self.write_line(&line)?;
         }
@@ -140,81 +143,85 @@ impl<'o> Writer<'o> {
             return Ok(());
         };
         match output.agent {
-            Dialect::OhMyPi => (output.take)(&convert::convert_entry(line, Dialect::OhMyPi, None)),
-            Dialect::Pi => (output.take)(line),
+            Dialect::OhMyPi => (output.emit)(&convert::convert_entry(line, Dialect::OhMyPi, None)),
+            Dialect::Pi => (output.emit)(line),
         }
     }
 
     /// Adds an entry as a child of the end of this entry, which stays the end: what is attached
     /// later begins another branch.
-    pub fn add_below_end(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
-        let end = parent.map(|parent| self.end_of(parent));
+    pub fn add_below_end(
+        &mut self,
+        parent: Option<NodeIx>,
+        draft: EntryDraft,
+    ) -> io::Result<NodeIx> {
+        let end = parent.map(|parent| self.resolve_end(parent));
         self.add_child(end, draft)
     }
 
     /// Adds an entry as a child of the end of this entry, and makes it the new end: what is
     /// attached later becomes its child.
-    pub fn append(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
-        let end = parent.map(|parent| self.end_of(parent));
+    pub fn append(&mut self, parent: Option<NodeIx>, draft: EntryDraft) -> io::Result<NodeIx> {
+        let end = parent.map(|parent| self.resolve_end(parent));
         let place = self.add_child(end, draft)?;
         if let Some(end) = end {
-            self.node_mut(end).end = place;
+            self.node_mut(end).continuation = place;
         }
         Ok(place)
     }
 
     /// The entry to which children of this one are attached. It is also noted in every entry on
     /// the way to it, so that a long response is not walked again for each of its lines.
-    pub fn end_of(&mut self, place: Place) -> Place {
+    pub fn resolve_end(&mut self, place: NodeIx) -> NodeIx {
         let mut end = place;
-        while self.node(end).end != end {
-            end = self.node(end).end;
+        while self.node(end).continuation != end {
+            end = self.node(end).continuation;
         }
 
-        let mut at = place;
-        while at != end {
-            let next = self.node(at).end;
-            self.node_mut(at).end = end;
-            at = next;
+        let mut current = place;
+        while current != end {
+            let next = self.node(current).continuation;
+            self.node_mut(current).continuation = end;
+            current = next;
         }
         end
     }
 
     /// Whether `ancestor` is an ancestor of `place`, or `place` itself.
-    pub fn is_on_path(&self, ancestor: Place, place: Place) -> bool {
-        let mut at = Some(place);
-        while let Some(entry) = at {
+    pub fn is_ancestor_or_self(&self, ancestor: NodeIx, place: NodeIx) -> bool {
+        let mut current = Some(place);
+        while let Some(entry) = current {
             if entry == ancestor {
                 return true;
             }
-            at = self.node(entry).parent;
+            current = self.node(entry).parent;
         }
         false
     }
 
     /// The id of an entry, as the session has it.
-    pub fn id_of(&self, place: Place) -> String {
+    pub fn entry_id(&self, place: NodeIx) -> String {
         format!("{:08x}", self.node(place).id)
     }
 
     /// The id that the next entry of the line at `offset` gets.
     pub fn next_id(&self, offset: u64) -> String {
-        format!("{:08x}", self.free_id(offset).id)
+        format!("{:08x}", self.find_free_id(offset).id)
     }
 
-    fn node(&self, place: Place) -> &Node {
+    fn node(&self, place: NodeIx) -> &Node {
         &self.nodes[place.0 as usize]
     }
 
-    fn node_mut(&mut self, place: Place) -> &mut Node {
+    fn node_mut(&mut self, place: NodeIx) -> &mut Node {
         &mut self.nodes[place.0 as usize]
     }
 
     /// Makes the id of the next entry of the line at `offset`. Equal sources give equal ids, so
     /// that an import can be continued.
-    fn free_id(&self, offset: u64) -> FreeId {
+    fn find_free_id(&self, offset: u64) -> FreeId {
         let mut number = if self.last_line.offset == offset {
-            self.last_line.number
+            self.last_line.attempt
         } else {
             0
         };
@@ -223,36 +230,39 @@ impl<'o> Writer<'o> {
             let name = format!("{offset}.{number}");
             let id = Uuid::new_v5(&self.namespace, name.as_bytes()).as_fields().0;
             if !self.used_ids.contains(&id) {
-                return FreeId { id, number };
+                return FreeId {
+                    id,
+                    attempt: number,
+                };
             }
         }
     }
 
     /// The line of an entry. The agents put the common members before those of the entry, except in
     /// custom entries.
-    fn entry_line(&self, place: Place, kind: &str, members: &[u8]) -> Vec<u8> {
+    fn entry_line(&self, place: NodeIx, kind: &str, members: &[u8]) -> Vec<u8> {
         let line = Object::new().str("type", kind);
         let line = if matches!(kind, "custom" | "custom_message") {
-            self.with_common_members(with_members(line, members), place)
+            self.with_common_members(copy_members(line, members), place)
         } else {
-            with_members(self.with_common_members(line, place), members)
+            copy_members(self.with_common_members(line, place), members)
         };
         line.finish()
     }
 
-    fn with_common_members(&self, line: Object, place: Place) -> Object {
+    fn with_common_members(&self, line: Object, place: NodeIx) -> Object {
         let Node {
             parent, time_ms, ..
         } = *self.node(place);
-        let parent_id = parent.map(|parent| Text::from(self.id_of(parent)));
-        line.str("id", &self.id_of(place))
+        let parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
+        line.str("id", &self.entry_id(place))
             .text_or_null("parentId", parent_id.as_ref())
             .str("timestamp", &iso_string(time_ms))
     }
 }
 
-fn with_members(mut line: Object, members: &[u8]) -> Object {
-    for (key, value) in Raw::checked(members).members() {
+fn copy_members(mut line: Object, members: &[u8]) -> Object {
+    for (key, value) in Raw::from_checked(members).members() {
         line = line.raw(&key.text().to_string_lossy(), value);
     }
     line

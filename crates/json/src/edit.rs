@@ -12,7 +12,7 @@ pub struct Edit<'a> {
     line: &'a [u8],
     members: Vec<Member<'a>>,
     /// The offset of the closing brace.
-    close: usize,
+    close_offset: usize,
     splices: Vec<(Range<usize>, Vec<u8>)>,
     appended: Vec<u8>,
 }
@@ -27,16 +27,16 @@ struct Member<'a> {
 
 /// Returns an object on one line with a member set, at its position if it has one; any other value
 /// unchanged.
-pub fn with(object: Raw, key: &str, value: &[u8]) -> Vec<u8> {
-    changed(object, |edit| edit.set(key, value))
+pub fn with_member(object: Raw, key: &str, value: &[u8]) -> Vec<u8> {
+    apply_edit(object, |edit| edit.set(key, value))
 }
 
 /// Returns an object on one line without one of its members; any other value unchanged.
-pub fn without(object: Raw, key: &str) -> Vec<u8> {
-    changed(object, |edit| edit.remove(key))
+pub fn without_member(object: Raw, key: &str) -> Vec<u8> {
+    apply_edit(object, |edit| edit.remove(key))
 }
 
-fn changed(object: Raw, change: impl FnOnce(&mut Edit)) -> Vec<u8> {
+fn apply_edit(object: Raw, change: impl FnOnce(&mut Edit)) -> Vec<u8> {
     let Ok(mut edit) = Edit::new(object.bytes()) else {
         return object.bytes().to_vec();
     };
@@ -49,7 +49,7 @@ impl<'a> Edit<'a> {
     pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
-        scanner.object(|scanner, key| {
+        scanner.walk_object(|scanner, key| {
             let start = key.bytes.as_ptr() as usize - line.as_ptr() as usize - 1;
             scanner.peek();
             let value = scanner.pos();
@@ -69,7 +69,7 @@ impl<'a> Edit<'a> {
         Ok(Edit {
             line,
             members,
-            close,
+            close_offset: close,
             splices: Vec::new(),
             appended: Vec::new(),
         })
@@ -78,7 +78,7 @@ impl<'a> Edit<'a> {
     /// Returns the value of `key`; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.member(key)
-            .map(|member| Raw::checked(&self.line[member.value.clone()]))
+            .map(|member| Raw::from_checked(&self.line[member.value.clone()]))
     }
 
     /// Sets the value of `key`: at its position if it exists, else after the last member.
@@ -91,7 +91,7 @@ impl<'a> Edit<'a> {
 
     /// Replaces the member `key` with whole members (`"a":1,"b":2`); if it is missing, appends
     /// them.
-    pub fn put_in_place_of(&mut self, key: &str, members: &[u8]) {
+    pub fn replace_member(&mut self, key: &str, members: &[u8]) {
         match self.member(key).map(|member| member.whole.clone()) {
             Some(place) => self.splices.push((place, members.to_vec())),
             None => self.append_members(members),
@@ -100,10 +100,11 @@ impl<'a> Edit<'a> {
 
     /// Adds `key`, which must be missing, directly after the member `before`, or at the end if that
     /// is missing, too. Keys added at one position keep their order.
-    pub fn put_behind(&mut self, before: &str, key: &str, value: &[u8]) {
+    pub fn insert_after(&mut self, before: &str, key: &str, value: &[u8]) {
         match self.member(before).map(|member| member.whole.end) {
             Some(place) => {
-                let member = [b",", &*string::encoded(&Text::from(key)), b":", value].concat();
+                let member =
+                    [b",", &*string::encode_to_vec(&Text::from(key)), b":", value].concat();
                 self.splices.push((place..place, member));
             }
             None => self.append(key, value),
@@ -125,10 +126,10 @@ impl<'a> Edit<'a> {
     }
 
     /// Replaces a value found in this line.
-    pub fn replace(&mut self, value: Raw<'a>, by: &[u8]) {
+    pub fn replace(&mut self, value: Raw<'a>, replacement: &[u8]) {
         let start = self.offset_of(value.bytes());
         self.splices
-            .push((start..start + value.bytes().len(), by.to_vec()));
+            .push((start..start + value.bytes().len(), replacement.to_vec()));
     }
 
     /// Puts JSON before and after a value found in this line.
@@ -140,9 +141,9 @@ impl<'a> Edit<'a> {
     }
 
     /// Adds the changes of an object found in this line.
-    pub fn join(&mut self, inner: Edit<'a>) {
+    pub fn merge(&mut self, inner: Edit<'a>) {
         let start = self.offset_of(inner.line);
-        let changes = inner.changes().into_iter();
+        let changes = inner.into_splices().into_iter();
         self.splices
             .extend(changes.map(|(place, by)| (start + place.start..start + place.end, by)));
     }
@@ -150,7 +151,7 @@ impl<'a> Edit<'a> {
     /// Returns the line with its changes.
     pub fn finish(self) -> Vec<u8> {
         let line = self.line;
-        let mut splices = self.changes();
+        let mut splices = self.into_splices();
         splices.sort_by_key(|(place, _)| (place.start, place.end));
         let mut out = Vec::with_capacity(line.len() + 64);
         let mut at = 0;
@@ -163,16 +164,16 @@ impl<'a> Edit<'a> {
         out
     }
 
-    fn changes(mut self) -> Vec<(Range<usize>, Vec<u8>)> {
-        let gone: usize = self.splices.iter().filter(|(_, by)| by.is_empty()).count();
+    fn into_splices(mut self) -> Vec<(Range<usize>, Vec<u8>)> {
+        let removed_count: usize = self.splices.iter().filter(|(_, by)| by.is_empty()).count();
         if !self.appended.is_empty() {
-            let empty = self.members.len() == gone;
+            let empty = self.members.len() == removed_count;
             let mut tail = if empty { Vec::new() } else { vec![b','] };
             tail.append(&mut self.appended);
             let end = self
                 .members
                 .last()
-                .map_or(self.close, |last| last.whole.end);
+                .map_or(self.close_offset, |last| last.whole.end);
             self.splices.push((end..end, tail));
         }
         self.splices
@@ -187,7 +188,7 @@ impl<'a> Edit<'a> {
     }
 
     fn append(&mut self, key: &str, value: &[u8]) {
-        let mut member = string::encoded(&Text::from(key));
+        let mut member = string::encode_to_vec(&Text::from(key));
         member.push(b':');
         member.extend_from_slice(value);
         self.append_members(&member);
@@ -247,8 +248,8 @@ mod tests {
     #[test]
     fn members_are_put_behind_others() {
         let both = |e: &mut Edit| {
-            e.put_behind("a", "b", b"2");
-            e.put_behind("a", "c", b"3");
+            e.insert_after("a", "b", b"2");
+            e.insert_after("a", "c", b"3");
         };
         assert_eq!(
             edited("{\"a\": 1 , \"z\":0}", both),
@@ -277,7 +278,7 @@ mod tests {
             let mut inner = Edit::new(e.get("a").unwrap().bytes()).unwrap();
             inner.remove("x");
             inner.set("y", b"3");
-            e.join(inner);
+            e.merge(inner);
             e.surround(e.get("b").unwrap(), b"[", b"]");
         });
         assert_eq!(changed, "{\"a\":{\"y\":3},\"b\":[[2]]}");

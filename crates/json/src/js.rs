@@ -8,11 +8,11 @@
 use super::raw::Raw;
 use super::scan::{Scanner, tokens};
 use super::string;
-use crate::text::{Text, joined};
+use crate::text::{Text, join_with};
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// Returns the text of `JSON.stringify(value)`. Members are written in the order of the file; at the
-/// end of each object, they are put into JavaScript's order.
+/// Returns the text of `JSON.stringify(value)`. Members are written in the order of the file; at
+/// the end of each object, they are put into JavaScript's order.
 pub fn stringify(value: Raw) -> Text<'static> {
     let mut out = Vec::new();
     let mut open: Vec<OpenContainer> = Vec::new();
@@ -54,7 +54,7 @@ pub fn stringify(value: Raw) -> Text<'static> {
 }
 
 /// Returns `String(number)`.
-pub fn number(value: f64) -> String {
+pub fn number_to_string(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned(); // ryu-js writes -0 this way, too, but does not guarantee it.
     }
@@ -62,9 +62,9 @@ pub fn number(value: f64) -> String {
 }
 
 /// Returns `String(value)`.
-pub fn string(value: Raw<'_>) -> Text<'_> {
+pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
     if !value.is_array() {
-        return scalar(value);
+        return scalar_to_string(value);
     }
     // Arrays are joined with commas at every depth, so only the brackets are dropped.
     let mut scanner = Scanner::document(value.bytes());
@@ -77,42 +77,42 @@ pub fn string(value: Raw<'_>) -> Text<'_> {
                 scanner.seek(scanner.pos() + 1);
                 out.push_str(",");
             }
-            _ => match scanner.value().map(Raw::checked) {
+            _ => match scanner.read_value().map(Raw::from_checked) {
                 Ok(item) if item.is_null() => {}
-                Ok(item) => out.push(&scalar(item)),
+                Ok(item) => out.push(&scalar_to_string(item)),
                 Err(_) => return out,
             },
         }
     }
 }
 
-fn scalar(value: Raw<'_>) -> Text<'_> {
+fn scalar_to_string(value: Raw<'_>) -> Text<'_> {
     match (value.text(), value.number()) {
         (Some(text), _) => text,
-        (_, Some(value)) => Text::from(number(value)),
+        (_, Some(value)) => Text::from(number_to_string(value)),
         _ if value.is_object() => Text::from("[object Object]"),
         _ => Text::from_wtf8(value.bytes()),
     }
 }
 
 /// Returns `${value}` in a template: as [`string()`], and `undefined` for a missing value.
-pub fn template(value: Option<Raw<'_>>) -> Text<'_> {
-    value.map_or(Text::from("undefined"), string)
+pub fn interpolate(value: Option<Raw<'_>>) -> Text<'_> {
+    value.map_or(Text::from("undefined"), to_js_string)
 }
 
 /// Whether a value exists and is truthy.
-pub fn truthy(value: Option<Raw>) -> bool {
+pub fn is_truthy(value: Option<Raw>) -> bool {
     value.is_some_and(Raw::is_truthy)
 }
 
 /// Returns `array.join(separator)`, in which an item that is `null` is empty.
-pub fn join(array: Raw, separator: &str) -> Text<'static> {
-    joined(
+pub fn join_array(array: Raw, separator: &str) -> Text<'static> {
+    join_with(
         array.items().map(|item| {
             if item.is_null() {
                 Text::default()
             } else {
-                string(item)
+                to_js_string(item)
             }
         }),
         separator,
@@ -121,7 +121,7 @@ pub fn join(array: Raw, separator: &str) -> Text<'static> {
 
 /// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and
 /// objects, which no agent writes there, are `NaN`.
-pub fn operand(value: Option<Raw>) -> f64 {
+pub fn to_operand(value: Option<Raw>) -> f64 {
     let Some(value) = value else {
         return f64::NAN;
     };
@@ -143,7 +143,7 @@ pub fn to_number(value: Raw) -> f64 {
         (Some(number), _) => number,
         (_, Some(bool)) => f64::from(bool),
         _ if value.is_null() => 0.0,
-        _ => number_in(&string(value).trim().to_string_lossy()),
+        _ => number_in(&to_js_string(value).trim().to_string_lossy()),
     }
 }
 
@@ -169,7 +169,8 @@ fn number_in(text: &str) -> f64 {
     number
 }
 
-/// Returns the decimal number that a string represents: 0 if it is empty, `NaN` if it is not a number.
+/// Returns the decimal number that a string represents: 0 if it is empty, `NaN` if it is not a
+/// number.
 fn decimal_in(text: &str) -> f64 {
     match text {
         "" => return 0.0,
@@ -201,7 +202,7 @@ pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
 const TWO_TO_32: f64 = 4_294_967_296.0;
 
 /// Returns `number.toFixed(1)` of a number that is not negative; ties round up.
-pub fn fixed1(number: f64) -> String {
+pub fn to_fixed_1(number: f64) -> String {
     // The second digit after the point decides. With 60 digits, it is not rounded itself.
     let decimal = format!("{number:.60}");
     let (whole, fraction) = decimal.split_once('.').unwrap_or((&decimal, "0"));
@@ -214,8 +215,8 @@ pub fn fixed1(number: f64) -> String {
 }
 
 /// Returns `number.toLocaleString()` of a whole number: with separated thousands.
-pub fn grouped(number: f64) -> String {
-    let digits = self::number(number);
+pub fn group_digits(number: f64) -> String {
+    let digits = self::number_to_string(number);
     let (sign, digits) = digits
         .strip_prefix('-')
         .map_or(("", digits.as_str()), |digits| ("-", digits));
@@ -234,7 +235,7 @@ pub fn grouped(number: f64) -> String {
 
 /// Returns `Object.entries(value)`: integer-like keys first, in numeric order; a repeated key at
 /// its first position with its last value.
-pub fn entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
+pub fn object_entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
     let mut keys = Vec::new();
     let mut values = Vec::new();
     for (key, member_value) in value.members() {
@@ -265,13 +266,13 @@ struct Member {
     key_len: usize,
 }
 
-/// Appends a string, number, `true`, `false` or `null` as `JSON.stringify` writes it. A number that is
-/// not finite becomes `null`.
+/// Appends a string, number, `true`, `false` or `null` as `JSON.stringify` writes it. A number that
+/// is not finite becomes `null`.
 fn push_scalar(bytes: &[u8], out: &mut Vec<u8>) {
-    let value = Raw::checked(bytes);
+    let value = Raw::from_checked(bytes);
     match (value.text(), value.number()) {
         (Some(text), _) => string::encode(&text, out),
-        (_, Some(n)) if n.is_finite() => out.extend_from_slice(number(n).as_bytes()),
+        (_, Some(n)) if n.is_finite() => out.extend_from_slice(number_to_string(n).as_bytes()),
         (_, Some(_)) => out.extend_from_slice(b"null"),
         _ => out.extend_from_slice(bytes),
     }
@@ -397,10 +398,14 @@ mod tests {
             ("[{\"a\":[]}]", "[object Object]"),
             ("{}", "[object Object]"),
         ] {
-            assert_eq!(string(Raw::parse(json.as_bytes()).unwrap()), text, "{json}");
+            assert_eq!(
+                to_js_string(Raw::parse(json.as_bytes()).unwrap()),
+                text,
+                "{json}"
+            );
         }
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(string(Raw::checked(deep.as_bytes())), "1");
+        assert_eq!(to_js_string(Raw::from_checked(deep.as_bytes())), "1");
     }
 
     #[test]
@@ -444,12 +449,12 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(fixed1(1.25), "1.3");
-        assert_eq!(fixed1(1250.0 / 1000.0), "1.3");
-        assert_eq!(fixed1(999.949), "999.9");
-        assert_eq!(fixed1(9.96), "10.0");
-        assert_eq!(grouped(1234567.0), "1,234,567");
-        assert_eq!(grouped(12.0), "12");
+        assert_eq!(to_fixed_1(1.25), "1.3");
+        assert_eq!(to_fixed_1(1250.0 / 1000.0), "1.3");
+        assert_eq!(to_fixed_1(999.949), "999.9");
+        assert_eq!(to_fixed_1(9.96), "10.0");
+        assert_eq!(group_digits(1234567.0), "1,234,567");
+        assert_eq!(group_digits(12.0), "12");
     }
 
     #[test]
@@ -463,7 +468,7 @@ mod tests {
     #[test]
     fn entries_are_object_entries() {
         let value = Raw::parse(br#"{"b":1,"0":2,"b":3}"#).unwrap();
-        let entries: Vec<_> = entries(value)
+        let entries: Vec<_> = object_entries(value)
             .into_iter()
             .map(|(k, v)| format!("{k}={}", v.bytes()[0] as char))
             .collect();

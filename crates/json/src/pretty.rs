@@ -8,13 +8,13 @@ use super::scan::tokens;
 const MOST_LEVELS: usize = 24;
 
 /// Values up to this length, in bytes, stay on one line.
-const SHORT: usize = 100;
+const MAX_INLINE_LEN: usize = 100;
 
 /// Returns the value with the members and items of long containers on separate lines; strings and
 /// numbers stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
-    let mut container_lengths = lengths(bytes).into_iter();
+    let mut container_lengths = measure_containers(bytes).into_iter();
     let mut out = Vec::with_capacity(bytes.len() * 2);
     // For each open container, whether it is spread over lines.
     let mut open: Vec<bool> = Vec::new();
@@ -29,7 +29,7 @@ pub fn pretty(value: Raw) -> Vec<u8> {
                 }
                 out.push(first);
                 let length = container_lengths.next().unwrap_or(0);
-                open.push(length > SHORT && open.len() < MOST_LEVELS);
+                open.push(length > MAX_INLINE_LEN && open.len() < MOST_LEVELS);
                 is_empty = true;
                 continue;
             }
@@ -63,7 +63,7 @@ pub fn pretty(value: Raw) -> Vec<u8> {
 
 /// Returns the length of each object and array, without white space between tokens and the closing
 /// bracket, in the order in which they begin.
-fn lengths(bytes: &[u8]) -> Vec<usize> {
+fn measure_containers(bytes: &[u8]) -> Vec<usize> {
     let mut lengths = Vec::new();
     // For each open container, its index in `lengths` and the offset at which it begins.
     let mut open = Vec::new();

@@ -16,14 +16,14 @@ impl<'a> Raw<'a> {
     pub const NULL: Raw<'static> = Raw(b"null");
 
     /// Wraps bytes that a [`Scanner`] has walked over as one value.
-    pub fn checked(bytes: &'a [u8]) -> Self {
+    pub fn from_checked(bytes: &'a [u8]) -> Self {
         Raw(bytes)
     }
 
     /// Checks that a document is one JSON value, and drops the white space around it.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, super::Malformed> {
         let mut scanner = Scanner::document(bytes);
-        let value = scanner.value()?;
+        let value = scanner.read_value()?;
         if !scanner.at_end() {
             return Err(super::Malformed { at: scanner.pos() });
         }
@@ -106,7 +106,7 @@ impl<'a> Raw<'a> {
     }
 
     /// Returns the number, if it is a whole one that is not negative and below 9e15.
-    pub fn index(self) -> Option<usize> {
+    pub fn as_index(self) -> Option<usize> {
         let number = self.number()?;
         if number.fract() != 0.0 || !(0.0..INDEX_LIMIT).contains(&number) {
             return None;
@@ -132,7 +132,7 @@ impl<'a> Raw<'a> {
         self.raw_string().is_some_and(|raw| {
             RawString {
                 bytes: raw,
-                escaped: memchr::memchr(b'\\', raw).is_some(),
+                has_escape: memchr::memchr(b'\\', raw).is_some(),
             }
             .is(text)
         })
@@ -158,30 +158,30 @@ impl<'a> Raw<'a> {
 
     /// Iterates over the members in file order, including duplicates; none unless it is an object.
     pub fn members(self) -> impl Iterator<Item = (RawString<'a>, Raw<'a>)> {
-        walk(self, b'{', |scanner| {
-            let key = scanner.string().ok()?;
+        walk_children(self, b'{', |scanner| {
+            let key = scanner.read_string().ok()?;
             scanner.peek();
             scanner.seek(scanner.pos() + 1);
-            Some((key, Raw(scanner.value().ok()?)))
+            Some((key, Raw(scanner.read_value().ok()?)))
         })
     }
 
     /// Iterates over the items of an array; none unless it is one.
     pub fn items(self) -> impl Iterator<Item = Raw<'a>> {
-        walk(self, b'[', |scanner| scanner.value().ok().map(Raw))
+        walk_children(self, b'[', |scanner| scanner.read_value().ok().map(Raw))
     }
 }
 
 /// The most digits of an integer that is exact as a float, whichever digits they are.
 const MOST_EXACT_DIGITS: usize = 15;
 
-/// What limits the numbers that [`Raw::index`] returns. It is below 2^53, up to which all whole
+/// What limits the numbers that [`Raw::as_index`] returns. It is below 2^53, up to which all whole
 /// numbers are exact as floats.
 const INDEX_LIMIT: f64 = 9e15;
 
-/// Iterates over the members of an object or the items of an array, which `read` reads. Yields nothing
-/// unless the value begins with the bracket `open`, and ends where `read` returns `None`.
-fn walk<'a, T>(
+/// Iterates over the members of an object or the items of an array, which `read` reads. Yields
+/// nothing unless the value begins with the bracket `open`, and ends where `read` returns `None`.
+fn walk_children<'a, T>(
     value: Raw<'a>,
     open: u8,
     mut read: impl FnMut(&mut Scanner<'a>) -> Option<T>,
@@ -227,14 +227,14 @@ mod tests {
 
     #[test]
     fn numbers_are_javascripts() {
-        let number = |text: &'static str| Raw::checked(text.as_bytes()).number();
+        let number = |text: &'static str| Raw::from_checked(text.as_bytes()).number();
         assert_eq!(number("12345678901234567890"), Some(12345678901234567000.0));
         assert_eq!(number("1e400"), Some(f64::INFINITY));
         assert_eq!(number("999999999999999"), Some(999_999_999_999_999.0));
         assert_eq!(number("0"), Some(0.0));
         assert_eq!(number("-0").map(f64::is_sign_negative), Some(true));
         assert_eq!(number("\"1\""), None);
-        assert_eq!(Raw::checked(b"2.0").index(), Some(2));
-        assert_eq!(Raw::checked(b"2.5").index(), None);
+        assert_eq!(Raw::from_checked(b"2.0").as_index(), Some(2));
+        assert_eq!(Raw::from_checked(b"2.5").as_index(), None);
     }
 }

@@ -35,23 +35,23 @@ pub struct RawString<'a> {
     /// The bytes between the quotes.
     pub bytes: &'a [u8],
     /// Whether it contains an escape.
-    pub escaped: bool,
+    pub has_escape: bool,
 }
 
 impl<'a> RawString<'a> {
     /// Returns the decoded string.
     pub fn text(&self) -> Text<'a> {
-        if self.escaped {
+        if self.has_escape {
             super::string::decode(self.bytes)
         } else {
-            super::string::plain(self.bytes)
+            super::string::decode_plain(self.bytes)
         }
     }
 
     /// Whether it equals `text` when decoded.
     #[inline]
     pub fn is(&self, text: &str) -> bool {
-        if self.escaped {
+        if self.has_escape {
             return *super::string::decode(self.bytes).as_bytes() == *text.as_bytes();
         }
         self.bytes == text.as_bytes()
@@ -75,7 +75,7 @@ pub fn tokens(value: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
 }
 
 /// An empty range. Adding a position by `min` and `max` gives the range of that position.
-const NONE: Range<usize> = Range {
+const EMPTY_RANGE: Range<usize> = Range {
     start: usize::MAX,
     end: 0,
 };
@@ -102,7 +102,7 @@ impl<'a> Scanner<'a> {
             pos: 0,
             newline_is_space: false,
             open: Vec::new(),
-            non_ascii: NONE,
+            non_ascii: EMPTY_RANGE,
             #[cfg(target_arch = "x86_64")]
             has_avx2: has_avx2(),
         }
@@ -135,7 +135,7 @@ impl<'a> Scanner<'a> {
     /// there can be invalid UTF-8. It is empty (`usize::MAX..0`, not an index) if there are none.
     /// It starts between characters; it may end after the last string, even in the next line.
     pub fn take_non_ascii(&mut self) -> Range<usize> {
-        std::mem::replace(&mut self.non_ascii, NONE)
+        std::mem::replace(&mut self.non_ascii, EMPTY_RANGE)
     }
 
     /// Returns the next byte that is not white space, without consuming it; 0 at the end.
@@ -168,13 +168,16 @@ impl<'a> Scanner<'a> {
 
     /// Walks over one value and returns its bytes.
     #[inline]
-    pub fn value(&mut self) -> Result<&'a [u8], Malformed> {
-        self.value_with(&mut KeyCache::off(|_| ()))
+    pub fn read_value(&mut self) -> Result<&'a [u8], Malformed> {
+        self.read_value_with(&mut KeyCache::disabled(|_| ()))
     }
 
     /// Like [`Scanner::value`], with a cache of keys.
     #[inline]
-    pub fn value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<&'a [u8], Malformed> {
+    pub fn read_value_with<N: Copy>(
+        &mut self,
+        keys: &mut KeyCache<N>,
+    ) -> Result<&'a [u8], Malformed> {
         self.peek();
         let start = self.pos;
         self.skip_value_with(keys)?;
@@ -183,27 +186,27 @@ impl<'a> Scanner<'a> {
 
     /// Walks over a string.
     #[inline]
-    pub fn string(&mut self) -> Result<RawString<'a>, Malformed> {
+    pub fn read_string(&mut self) -> Result<RawString<'a>, Malformed> {
         if self.peek() != b'"' {
-            return Err(self.malformed());
+            return Err(self.malformed_here());
         }
         self.pos += 1;
         let start = self.pos;
-        let escaped = self.string_end()?;
+        let escaped = self.skip_string_rest()?;
         Ok(RawString {
             bytes: &self.bytes[start..self.pos - 1],
-            escaped,
+            has_escape: escaped,
         })
     }
 
     /// Walks over an object; `member` is called at each value and must walk over it.
     #[inline]
-    pub fn object(
+    pub fn walk_object(
         &mut self,
         mut member: impl FnMut(&mut Self, RawString<'a>) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
-        self.container(b'{', b'}', |scanner| {
-            let key = scanner.string()?;
+        self.walk_container(b'{', b'}', |scanner| {
+            let key = scanner.read_string()?;
             scanner.expect(b':')?;
             member(scanner, key)
         })
@@ -211,15 +214,15 @@ impl<'a> Scanner<'a> {
 
     /// Walks over an array; `item` is called at each value and must walk over it.
     #[inline]
-    pub fn array(
+    pub fn walk_array(
         &mut self,
         item: impl FnMut(&mut Self) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
-        self.container(b'[', b']', item)
+        self.walk_container(b'[', b']', item)
     }
 
     #[inline]
-    fn container(
+    fn walk_container(
         &mut self,
         open: u8,
         close: u8,
@@ -234,7 +237,7 @@ impl<'a> Scanner<'a> {
             item(self)?;
             let next = self.peek();
             if next != b',' && next != close {
-                return Err(self.malformed());
+                return Err(self.malformed_here());
             }
             self.pos += 1;
             if next == close {
@@ -246,7 +249,7 @@ impl<'a> Scanner<'a> {
     /// Walks over one value of any depth, without recursion.
     #[inline]
     pub fn skip_value(&mut self) -> Result<(), Malformed> {
-        self.skip_value_with(&mut KeyCache::off(|_| ()))
+        self.skip_value_with(&mut KeyCache::disabled(|_| ()))
     }
 
     /// Like [`Scanner::skip_value`], with a cache of keys.
@@ -255,7 +258,7 @@ impl<'a> Scanner<'a> {
         match self.peek() {
             b'"' => {
                 self.pos += 1;
-                self.string_end().map(drop)
+                self.skip_string_rest().map(drop)
             }
             b'{' | b'[' => self.skip_container(keys),
             _ => self.skip_scalar(),
@@ -265,22 +268,22 @@ impl<'a> Scanner<'a> {
     fn skip_container<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<(), Malformed> {
         let mut open = std::mem::take(&mut self.open);
         open.clear();
-        let walked = self.skip_open(&mut open, keys);
+        let walked = self.skip_open_containers(&mut open, keys);
         self.open = open;
         walked
     }
 
-    fn skip_open<N: Copy>(
+    fn skip_open_containers<N: Copy>(
         &mut self,
         open: &mut Vec<Link>,
         keys: &mut KeyCache<N>,
     ) -> Result<(), Malformed> {
-        let mut key = keys.at;
+        let mut key = keys.current;
         loop {
             // At a value: open it, or walk over it.
             match self.peek() {
                 b'{' => {
-                    if let Some((first, _)) = self.first_key(keys, key)? {
+                    if let Some((first, _)) = self.read_first_key(keys, key)? {
                         key = first;
                         open.push(Link::next(key));
                         continue;
@@ -296,7 +299,7 @@ impl<'a> Scanner<'a> {
                 }
                 b'"' => {
                     self.pos += 1;
-                    self.string_end()?;
+                    self.skip_string_rest()?;
                 }
                 _ => self.skip_scalar()?,
             }
@@ -307,7 +310,7 @@ impl<'a> Scanner<'a> {
                 };
                 match (self.peek(), last.is_next()) {
                     (b',', true) => {
-                        (key, _) = self.next_key(keys, last.key())?;
+                        (key, _) = self.read_next_key(keys, last.key())?;
                         *last = Link::next(key);
                         break;
                     }
@@ -320,7 +323,7 @@ impl<'a> Scanner<'a> {
                         self.pos += 1;
                         open.pop();
                     }
-                    _ => return Err(self.malformed()),
+                    _ => return Err(self.malformed_here()),
                 }
             }
         }
@@ -328,49 +331,49 @@ impl<'a> Scanner<'a> {
 
     fn skip_scalar(&mut self) -> Result<(), Malformed> {
         match self.peek() {
-            b't' => self.literal(b"true"),
-            b'f' => self.literal(b"false"),
-            b'n' => self.literal(b"null"),
-            b'-' | b'0'..=b'9' => self.number(),
-            _ => Err(self.malformed()),
+            b't' => self.skip_literal(b"true"),
+            b'f' => self.skip_literal(b"false"),
+            b'n' => self.skip_literal(b"null"),
+            b'-' | b'0'..=b'9' => self.skip_number(),
+            _ => Err(self.malformed_here()),
         }
     }
 
-    fn literal(&mut self, word: &[u8]) -> Result<(), Malformed> {
+    fn skip_literal(&mut self, word: &[u8]) -> Result<(), Malformed> {
         if !self.bytes[self.pos..].starts_with(word) {
-            return Err(self.malformed());
+            return Err(self.malformed_here());
         }
         self.pos += word.len();
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), Malformed> {
+    fn skip_number(&mut self) -> Result<(), Malformed> {
         self.pos += usize::from(self.bytes[self.pos] == b'-');
         if self.bytes.get(self.pos) == Some(&b'0') {
             self.pos += 1;
         } else {
-            self.digits()?;
+            self.skip_digits()?;
         }
         if self.bytes.get(self.pos) == Some(&b'.') {
             self.pos += 1;
-            self.digits()?;
+            self.skip_digits()?;
         }
         if let Some(b'e' | b'E') = self.bytes.get(self.pos) {
             self.pos += 1;
             self.pos += usize::from(matches!(self.bytes.get(self.pos), Some(b'+' | b'-')));
-            self.digits()?;
+            self.skip_digits()?;
         }
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), Malformed> {
+    fn skip_digits(&mut self) -> Result<(), Malformed> {
         let digits = self.bytes[self.pos..]
             .iter()
             .take_while(|byte| byte.is_ascii_digit())
             .count();
         self.pos += digits;
         if digits == 0 {
-            Err(self.malformed())
+            Err(self.malformed_here())
         } else {
             Ok(())
         }
@@ -379,13 +382,13 @@ impl<'a> Scanner<'a> {
     #[inline]
     pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Malformed> {
         if self.peek() != byte {
-            return Err(self.malformed());
+            return Err(self.malformed_here());
         }
         self.pos += 1;
         Ok(())
     }
 
-    fn malformed(&self) -> Malformed {
+    fn malformed_here(&self) -> Malformed {
         Malformed { at: self.pos }
     }
 }

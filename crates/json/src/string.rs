@@ -16,19 +16,19 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
         memchr(b'\\', raw).is_some()
     };
     if !has_escape {
-        return plain(raw);
+        return decode_plain(raw);
     }
 
-    let raw = &*repaired(raw);
+    let raw = &*repair_utf8(raw);
     let mut out = Vec::with_capacity(raw.len());
     let mut rest = raw;
     while let Some(plain) = memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..plain]);
-        let (code_point, width) = unescaped(&rest[plain..]);
+        let (code_point, width) = decode_escape_lossy(&rest[plain..]);
         if code_point < 0x80 {
             out.push(code_point as u8);
         } else {
-            push_wtf8(&mut out, &wtf8(code_point));
+            push_wtf8(&mut out, &wtf8_bytes(code_point));
         }
         rest = &rest[plain + width..];
     }
@@ -37,15 +37,15 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
 }
 
 /// Returns a code point, which may be a surrogate, in WTF-8.
-fn wtf8(code_point: u32) -> Vec<u8> {
+fn wtf8_bytes(code_point: u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4);
     push_code_point(&mut bytes, code_point);
     bytes
 }
 
 /// Decodes bytes that contain no escape.
-pub fn plain(raw: &[u8]) -> Text<'_> {
-    Text::from_wtf8(repaired(raw))
+pub fn decode_plain(raw: &[u8]) -> Text<'_> {
+    Text::from_wtf8(repair_utf8(raw))
 }
 
 /// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the number of
@@ -70,14 +70,14 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
 
         // An escape, or a run of other characters that are not ASCII, with its length in `rest`.
         let (piece, width) = if first == b'\\' {
-            let (code_point, width) = unescaped(rest);
+            let (code_point, width) = decode_escape_lossy(rest);
             if code_point < 0x80 {
                 out.push(code_point as u8);
                 left -= 1;
                 rest = &rest[width..];
                 continue;
             }
-            (Cow::Owned(wtf8(code_point)), width)
+            (Cow::Owned(wtf8_bytes(code_point)), width)
         } else {
             // A UTF-16 unit takes at most three bytes. With four more, only characters that are not
             // needed can be cut off at the end.
@@ -89,7 +89,7 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
                 .position(u8::is_ascii)
                 .unwrap_or(window.len())
                 .max(1);
-            (repaired(&rest[..width]), width)
+            (repair_utf8(&rest[..width]), width)
         };
         let text = Text::from_wtf8(piece).head(left);
         left -= text.utf16_len();
@@ -106,7 +106,7 @@ pub fn utf16_len(raw: &[u8]) -> usize {
     let mut units = text::utf16_len(raw);
     let mut rest = raw;
     while let Some(plain) = memchr(b'\\', rest) {
-        let (code_point, width) = unescaped(&rest[plain..]);
+        let (code_point, width) = decode_escape_lossy(&rest[plain..]);
         units -= width;
         units += if code_point > 0xffff { 2 } else { 1 };
         rest = &rest[plain + width..];
@@ -117,7 +117,7 @@ pub fn utf16_len(raw: &[u8]) -> usize {
 /// Divides the bytes between the quotes into parts of about `most` bytes, which decoded one by one
 /// are the decoded string: no escape, character or pair of surrogates is divided. A part ends after
 /// a line break if it has one.
-pub fn parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
+pub fn split_parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     let mut rest = raw;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -129,8 +129,9 @@ pub fn parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the length of the first part of some bytes, for [`parts`]: up to the last escaped line break
-/// that begins in the first `most` bytes, or else to the end of the escape or character there.
+/// Returns the length of the first part of some bytes, for [`split_parts`]: up to the last escaped
+/// line break that begins in the first `most` bytes, or else to the end of the escape or character
+/// there.
 fn part_len(raw: &[u8], most: usize) -> usize {
     if raw.len() <= most {
         return raw.len();
@@ -143,7 +144,7 @@ fn part_len(raw: &[u8], most: usize) -> usize {
             break;
         };
         at += plain;
-        let (code_point, width) = unescaped(&raw[at..]);
+        let (code_point, width) = decode_escape_lossy(&raw[at..]);
         at += width;
         if code_point == u32::from(b'\n') {
             line_end = Some(at);
@@ -201,7 +202,7 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
         if from.is_empty() {
             break;
         }
-        rest = &from[push_first(from, out)..];
+        rest = &from[push_first_encoded(from, out)..];
     }
     out.push(b'"');
 }
@@ -233,7 +234,7 @@ fn may_need_escape(byte: u8) -> bool {
 
 /// Appends the first character of some bytes of a string, escaped if necessary. Returns how many
 /// of the bytes that takes.
-fn push_first(bytes: &[u8], out: &mut Vec<u8>) -> usize {
+fn push_first_encoded(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     match *bytes {
         [b'"', ..] => out.extend_from_slice(b"\\\""),
         [b'\\', ..] => out.extend_from_slice(b"\\\\"),
@@ -260,7 +261,7 @@ fn push_unit(unit: u32, out: &mut Vec<u8>) {
 }
 
 /// Returns the string with its quotes.
-pub fn encoded(text: &Text) -> Vec<u8> {
+pub fn encode_to_vec(text: &Text) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.as_bytes().len() + 2);
     encode(text, &mut out);
     out
@@ -271,16 +272,16 @@ pub fn encoded(text: &Text) -> Vec<u8> {
 const SHORT: usize = 64;
 
 #[inline]
-pub(super) fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn repair_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     // For short strings, the ASCII check is faster than the UTF-8 check.
     if bytes.len() < SHORT && bytes.is_ascii() {
         Cow::Borrowed(bytes)
     } else {
-        repaired_utf8(bytes)
+        replace_invalid_utf8(bytes)
     }
 }
 
-fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
+fn replace_invalid_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     // For valid bytes, the normal case, checking first is faster than the lossy conversion.
     if is_utf8(bytes) {
         Cow::Borrowed(bytes)
@@ -290,9 +291,9 @@ fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Returns the code point of the escape that `raw` starts with, and its length in bytes, as
-/// [`escape`] does; for anything else after a backslash, that byte.
-fn unescaped(raw: &[u8]) -> (u32, usize) {
-    if let Some(found) = escape(raw) {
+/// [`decode_escape`] does; for anything else after a backslash, that byte.
+fn decode_escape_lossy(raw: &[u8]) -> (u32, usize) {
+    if let Some(found) = decode_escape(raw) {
         return found;
     }
     match raw.get(1) {
@@ -304,7 +305,7 @@ fn unescaped(raw: &[u8]) -> (u32, usize) {
 
 /// Returns the code point of the escape that `raw` starts with, and its length in bytes; a pair of
 /// surrogate escapes is one code point. `None` for a backslash that does not begin an escape.
-pub fn escape(raw: &[u8]) -> Option<(u32, usize)> {
+pub fn decode_escape(raw: &[u8]) -> Option<(u32, usize)> {
     let simple = match raw.get(1)? {
         b'b' => 0x08,
         b't' => 0x09,
@@ -345,7 +346,7 @@ mod tests {
     use super::*;
 
     fn round_trip(raw: &str) -> String {
-        String::from_utf8(encoded(&decode(raw.as_bytes()))).unwrap()
+        String::from_utf8(encode_to_vec(&decode(raw.as_bytes()))).unwrap()
     }
 
     #[test]
@@ -430,16 +431,16 @@ mod tests {
         for most in 1..40 {
             let mut joined = Text::default();
             let mut count = 0;
-            for part in parts(raw.as_bytes(), most) {
+            for part in split_parts(raw.as_bytes(), most) {
                 joined.push(&decode(part));
                 count += 1;
             }
             assert_eq!(joined, decode(raw.as_bytes()), "{most}");
             assert!(count > raw.len() / (most + 13), "{count} {most}");
         }
-        let lines = parts(br"one\ntwo\nthree", 12).collect::<Vec<_>>();
+        let lines = split_parts(br"one\ntwo\nthree", 12).collect::<Vec<_>>();
         assert_eq!(lines, [&br"one\ntwo\n"[..], b"three"]);
-        assert_eq!(parts(b"", 4).count(), 0);
+        assert_eq!(split_parts(b"", 4).count(), 0);
     }
 
     #[test]

@@ -33,7 +33,7 @@ enum Next {
     /// A value: that of a member, an item, or the whole value.
     Value,
     /// What follows a value: a comma, a closing bracket, or the end.
-    Behind,
+    AfterValue,
 }
 
 /// A string of a line.
@@ -61,8 +61,8 @@ impl<'a> Strings<'a> {
     /// Walks on to an offset of the line. Returns the path of the value there; empty if there is
     /// none.
     pub fn path_at(&mut self, offset: usize) -> String {
-        while self.next != Next::Behind || self.scanner.pos() <= offset {
-            if self.token().is_err() {
+        while self.next != Next::AfterValue || self.scanner.pos() <= offset {
+            if self.walk_token().is_err() {
                 return String::new();
             }
         }
@@ -74,8 +74,8 @@ impl<'a> Strings<'a> {
     /// # Errors
     /// [`Malformed`] if the bytes are not one JSON value to their end.
     pub fn advance(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
-        while self.next != Next::Behind || !self.path.is_empty() || !self.scanner.at_end() {
-            if let Some(found) = self.token()? {
+        while self.next != Next::AfterValue || !self.path.is_empty() || !self.scanner.at_end() {
+            if let Some(found) = self.walk_token()? {
                 return Ok(Some(found));
             }
         }
@@ -109,49 +109,50 @@ impl<'a> Strings<'a> {
         path
     }
 
-    /// Walks over the next token, and returns it if it is a string. What the token may be depends on
-    /// what comes next, and after a value on the innermost container: a comma, or its closing bracket.
-    fn token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
+    /// Walks over the next token, and returns it if it is a string. What the token may be depends
+    /// on what comes next, and after a value on the innermost container: a comma, or its closing
+    /// bracket.
+    fn walk_token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         match (self.next, self.scanner.peek(), self.path.last_mut()) {
-            (Next::Key, ..) | (Next::Value, b'"', _) => return self.string().map(Some),
+            (Next::Key, ..) | (Next::Value, b'"', _) => return self.walk_string().map(Some),
             (Next::Value, first @ (b'{' | b'['), _) => {
-                self.open(first == b'{');
+                self.open_container(first == b'{');
                 return Ok(None);
             }
             (Next::Value, ..) => {
-                self.next = Next::Behind;
+                self.next = Next::AfterValue;
                 return self.scanner.skip_value().map(|()| None);
             }
-            (Next::Behind, b',', Some(Step::Key(_))) => self.next = Next::Key,
-            (Next::Behind, b',', Some(Step::Index(index))) => {
+            (Next::AfterValue, b',', Some(Step::Key(_))) => self.next = Next::Key,
+            (Next::AfterValue, b',', Some(Step::Index(index))) => {
                 *index += 1;
                 self.next = Next::Value;
             }
-            (Next::Behind, b'}', Some(Step::Key(_)))
-            | (Next::Behind, b']', Some(Step::Index(_))) => {
+            (Next::AfterValue, b'}', Some(Step::Key(_)))
+            | (Next::AfterValue, b']', Some(Step::Index(_))) => {
                 self.path.pop();
             }
-            (Next::Behind, ..) => {
+            (Next::AfterValue, ..) => {
                 return Err(Malformed {
                     at: self.scanner.pos(),
                 });
             }
         }
-        self.step();
+        self.skip_byte();
         Ok(None)
     }
 
     /// Walks over the bracket that begins a container; if it is empty, over both.
-    fn open(&mut self, is_object: bool) {
+    fn open_container(&mut self, is_object: bool) {
         let (first, next, close) = if is_object {
             (Step::Key(b""), Next::Key, b'}')
         } else {
             (Step::Index(0), Next::Value, b']')
         };
-        self.step();
+        self.skip_byte();
         if self.scanner.peek() == close {
-            self.step();
-            self.next = Next::Behind;
+            self.skip_byte();
+            self.next = Next::AfterValue;
         } else {
             self.path.push(first);
             self.next = next;
@@ -159,11 +160,11 @@ impl<'a> Strings<'a> {
     }
 
     /// Walks over a string; if it is a key, over its colon, too.
-    fn string(&mut self) -> Result<LineString<'a>, Malformed> {
+    fn walk_string(&mut self) -> Result<LineString<'a>, Malformed> {
         let is_key = self.next == Next::Key;
-        let raw = self.scanner.string()?;
+        let raw = self.scanner.read_string()?;
         let end = self.scanner.pos() - 1;
-        self.next = Next::Behind;
+        self.next = Next::AfterValue;
         if is_key {
             self.path.pop();
             self.path.push(Step::Key(raw.bytes));
@@ -177,7 +178,7 @@ impl<'a> Strings<'a> {
         })
     }
 
-    fn step(&mut self) {
+    fn skip_byte(&mut self) {
         self.scanner.seek(self.scanner.pos() + 1);
     }
 }

@@ -34,7 +34,7 @@ impl<'a> Text<'a> {
     }
 
     /// Returns a part, given by byte offsets between characters.
-    pub fn part(&self, range: std::ops::Range<usize>) -> Text<'a> {
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Text<'a> {
         match &self.0 {
             Cow::Borrowed(bytes) => Text(Cow::Borrowed(&bytes[range])),
             Cow::Owned(bytes) => Text(Cow::Owned(bytes[range].to_vec())),
@@ -42,7 +42,7 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the same text, borrowed, so that callers need not clone the bytes.
-    pub fn borrowed(&self) -> Text<'_> {
+    pub fn as_borrowed(&self) -> Text<'_> {
         Text(Cow::Borrowed(&self.0))
     }
 
@@ -60,7 +60,7 @@ impl<'a> Text<'a> {
     /// surrogate pair leaves the high surrogate, as in JavaScript.
     pub fn head(&self, units: usize) -> Text<'a> {
         let (end, halved) = utf16_offset(&self.0, units);
-        let mut head = self.part(0..end);
+        let mut head = self.slice(0..end);
         if let Some(code_point) = halved {
             push_code_point(head.0.to_mut(), high_surrogate(code_point));
         }
@@ -83,7 +83,7 @@ impl<'a> Text<'a> {
     /// of pi).
     pub fn head_whole(&self, units: usize) -> Text<'a> {
         let (end, _) = utf16_offset(&self.0, units);
-        self.part(0..end)
+        self.slice(0..end)
     }
 
     /// Removes a high surrogate at the end, as [`Text::head`] leaves it if it splits a pair.
@@ -153,7 +153,7 @@ impl<'a> Text<'a> {
     }
 
     /// Iterates over the UTF-16 units.
-    pub fn units(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn utf16_units(&self) -> impl Iterator<Item = u32> + '_ {
         let halves = |c: u32| {
             if c >= 0x1_0000 {
                 [Some(high_surrogate(c)), Some(0xdc00 + (c & 0x3ff))]
@@ -362,14 +362,14 @@ fn last_code_point(bytes: &[u8]) -> Option<(usize, u32)> {
 }
 
 /// Returns texts and `str`s, one after the other.
-pub fn concat(parts: &[&dyn AsRef<[u8]>]) -> Text<'static> {
+pub fn concat_texts(parts: &[&dyn AsRef<[u8]>]) -> Text<'static> {
     let mut out = Text::default();
     out.push_all(parts);
     out
 }
 
 /// Returns texts with a separator between them.
-pub fn joined<'a>(texts: impl IntoIterator<Item = Text<'a>>, separator: &str) -> Text<'static> {
+pub fn join_with<'a>(texts: impl IntoIterator<Item = Text<'a>>, separator: &str) -> Text<'static> {
     let mut out = Text::default();
     for (at, text) in texts.into_iter().enumerate() {
         out.push_str(if at == 0 { "" } else { separator });

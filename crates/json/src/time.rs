@@ -16,19 +16,19 @@ const DAY_MS: i64 = 86_400_000;
 /// in V8: 31 February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     let rest = &mut { text };
-    let year = signed_year(rest)?;
+    let year = take_year(rest)?;
     let mut month = 1;
     let mut day = 1;
-    if take(rest, b"-") {
-        month = digits(rest, 2)?;
-        if take(rest, b"-") {
-            day = digits(rest, 2)?;
+    if take_byte(rest, b"-") {
+        month = take_digits(rest, 2)?;
+        if take_byte(rest, b"-") {
+            day = take_digits(rest, 2)?;
         }
     }
-    let date = days(year, month, day)? * DAY_MS;
-    let has_clock = take(rest, b"Tt ");
-    let clock = if has_clock { clock(rest)? } else { 0 };
-    let ms = date + clock - offset(rest, has_clock)?;
+    let date = days_since_epoch(year, month, day)? * DAY_MS;
+    let has_clock = take_byte(rest, b"Tt ");
+    let clock = if has_clock { take_clock(rest)? } else { 0 };
+    let ms = date + clock - take_zone_offset(rest, has_clock)?;
     if !rest.is_empty() || ms.abs() > LIMIT_MS {
         return None;
     }
@@ -36,7 +36,7 @@ pub fn parse_js_date(text: &[u8]) -> Option<i64> {
 }
 
 /// Returns `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
-pub fn js_date(value: Option<Raw>) -> Option<i64> {
+pub fn date_from_value(value: Option<Raw>) -> Option<i64> {
     let value = value?;
     if let Some(number) = value.number() {
         if number.abs() <= LIMIT_MS as f64 {
@@ -57,7 +57,7 @@ pub fn js_date(value: Option<Raw>) -> Option<i64> {
 /// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for
 /// years outside 0 to 9999. Formats times beyond [`LIMIT_MS`] as well, for which JavaScript throws.
 pub fn iso_string(ms: i64) -> String {
-    let (year, month, day) = civil(ms.div_euclid(DAY_MS));
+    let (year, month, day) = civil_from_days(ms.div_euclid(DAY_MS));
     let year = match year {
         0..=9999 => format!("{year:04}"),
         ..0 => format!("-{:06}", year.abs()),
@@ -72,40 +72,40 @@ pub fn iso_string(ms: i64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// Removes one of these bytes from the start of `rest`, which is still to be read. Returns whether one
-/// was there.
-fn take(rest: &mut &[u8], any_of: &[u8]) -> bool {
+/// Removes one of these bytes from the start of `rest`, which is still to be read. Returns whether
+/// one was there.
+fn take_byte(rest: &mut &[u8], any_of: &[u8]) -> bool {
     let found = rest.first().is_some_and(|byte| any_of.contains(byte));
     *rest = &rest[usize::from(found)..];
     found
 }
 
 /// Reads exactly `count` digits.
-fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
-    number(rest.split_off(..count)?)
+fn take_digits(rest: &mut &[u8], count: usize) -> Option<i64> {
+    parse_digits(rest.split_off(..count)?)
 }
 
 /// Reads four digits, or a sign and six. The year -000000 is invalid in JavaScript.
-fn signed_year(rest: &mut &[u8]) -> Option<i64> {
-    if take(rest, b"-") {
-        let year = digits(rest, 6)?;
+fn take_year(rest: &mut &[u8]) -> Option<i64> {
+    if take_byte(rest, b"-") {
+        let year = take_digits(rest, 6)?;
         return if year == 0 { None } else { Some(-year) };
     }
-    let count = if take(rest, b"+") { 6 } else { 4 };
-    digits(rest, count)
+    let count = if take_byte(rest, b"+") { 6 } else { 4 };
+    take_digits(rest, count)
 }
 
 /// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds. The latest time is `24:00`.
-fn clock(rest: &mut &[u8]) -> Option<i64> {
-    let hour = digits(rest, 2)?;
-    if !take(rest, b":") {
+fn take_clock(rest: &mut &[u8]) -> Option<i64> {
+    let hour = take_digits(rest, 2)?;
+    if !take_byte(rest, b":") {
         return None;
     }
-    let minute = digits(rest, 2)?;
-    let has_second = take(rest, b":");
-    let second = if has_second { digits(rest, 2)? } else { 0 };
-    let milli = if has_second && take(rest, b".") {
-        fraction(rest)?
+    let minute = take_digits(rest, 2)?;
+    let has_second = take_byte(rest, b":");
+    let second = if has_second { take_digits(rest, 2)? } else { 0 };
+    let milli = if has_second && take_byte(rest, b".") {
+        take_fraction(rest)?
     } else {
         0
     };
@@ -117,31 +117,31 @@ fn clock(rest: &mut &[u8]) -> Option<i64> {
 }
 
 /// Reads one or more digits of a fraction of a second; returns whole milliseconds.
-fn fraction(rest: &mut &[u8]) -> Option<i64> {
+fn take_fraction(rest: &mut &[u8]) -> Option<i64> {
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let digits = rest.split_off(..count)?;
     // Digits after the third are ignored.
     match digits {
         [] => None,
-        [_] => Some(number(digits)? * 100),
-        [_, _] => Some(number(digits)? * 10),
-        [a, b, c, ..] => number(&[*a, *b, *c]),
+        [_] => Some(parse_digits(digits)? * 100),
+        [_, _] => Some(parse_digits(digits)? * 10),
+        [a, b, c, ..] => parse_digits(&[*a, *b, *c]),
     }
 }
 
 /// Reads a zone, and returns its offset from UTC in milliseconds. Only a time may have a zone other
 /// than UTC; without a zone, it is UTC.
-fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
-    if take(rest, b"Zz") || !has_clock || rest.is_empty() {
+fn take_zone_offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
+    if take_byte(rest, b"Zz") || !has_clock || rest.is_empty() {
         return Some(0);
     }
-    let is_behind = take(rest, b"-");
-    if !is_behind && !take(rest, b"+") {
+    let is_behind = take_byte(rest, b"-");
+    if !is_behind && !take_byte(rest, b"+") {
         return None;
     }
-    let hour = digits(rest, 2)?;
-    take(rest, b":");
-    let minute = digits(rest, 2)?;
+    let hour = take_digits(rest, 2)?;
+    take_byte(rest, b":");
+    let minute = take_digits(rest, 2)?;
     if hour >= 24 || minute >= 60 {
         return None;
     }
@@ -150,7 +150,7 @@ fn offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
 }
 
 /// Returns the number with these digits; `None` if one of the bytes is not a digit.
-fn number(digits: &[u8]) -> Option<i64> {
+fn parse_digits(digits: &[u8]) -> Option<i64> {
     let mut number = 0;
     for &byte in digits {
         if !byte.is_ascii_digit() {
@@ -163,7 +163,7 @@ fn number(digits: &[u8]) -> Option<i64> {
 
 /// Returns the days from 1970 to a date; internally the year starts in March, so that the leap day
 /// is its last.
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
@@ -174,7 +174,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 }
 
 /// Returns year, month and day of a number of days since 1970.
-pub fn civil(days: i64) -> (i64, i64, i64) {
+pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let from_march = days + 719_468;
     let (era, of_era) = (
         from_march.div_euclid(146_097),
@@ -256,14 +256,14 @@ mod tests {
 
     #[test]
     fn any_value_as_new_date_takes_it() {
-        let date = |json: &'static str| js_date(Some(Raw::checked(json.as_bytes())));
+        let date = |json: &'static str| date_from_value(Some(Raw::from_checked(json.as_bytes())));
         assert_eq!(date("1.9"), Some(1));
         assert_eq!(date("9e15"), None);
         assert_eq!(date("null"), Some(0));
         assert_eq!(date("true"), Some(1));
         assert_eq!(date("\"1970-01-02\""), Some(DAY_MS));
         assert_eq!(date("{}"), None);
-        assert_eq!(js_date(None), None);
+        assert_eq!(date_from_value(None), None);
     }
 
     #[test]
@@ -272,8 +272,8 @@ mod tests {
             .step_by(9973)
             .chain(-800_000..-600_000)
         {
-            let (year, month, date) = civil(day);
-            assert_eq!(days(year, month, date), Some(day));
+            let (year, month, date) = civil_from_days(day);
+            assert_eq!(days_since_epoch(year, month, date), Some(day));
             assert_eq!(
                 read(&iso_string(day * DAY_MS)),
                 Some(iso_string(day * DAY_MS))

@@ -44,7 +44,7 @@ impl Object {
 
     /// Adds a string.
     pub fn text(self, key: &str, value: &Text) -> Self {
-        self.json(key, &string::encoded(value))
+        self.json(key, &string::encode_to_vec(value))
     }
 
     /// Adds a string.
@@ -55,7 +55,7 @@ impl Object {
     /// Adds a number as JavaScript writes it; one that is not finite becomes `null`.
     pub fn number(self, key: &str, value: f64) -> Self {
         let spelled = if value.is_finite() {
-            js::number(value)
+            js::number_to_string(value)
         } else {
             "null".to_owned()
         };
@@ -94,14 +94,14 @@ impl Object {
     }
 
     /// Copies those of these members that `object` has.
-    pub fn copy(self, object: Raw, keys: &[&str]) -> Self {
+    pub fn copy_members(self, object: Raw, keys: &[&str]) -> Self {
         keys.iter().fold(self, |copy, key| {
             copy.with(object.get(key), |copy, value| copy.raw(key, value))
         })
     }
 
     /// Adds an array of values that are JSON already, unless it is empty.
-    pub fn list<T: AsRef<[u8]>>(self, key: &str, items: &[T]) -> Self {
+    pub fn json_array<T: AsRef<[u8]>>(self, key: &str, items: &[T]) -> Self {
         if items.is_empty() {
             self
         } else {
@@ -130,8 +130,8 @@ pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
 }
 
 /// Returns an array of strings.
-pub fn texts<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
-    array(items.into_iter().map(string::encoded))
+pub fn text_array<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
+    array(items.into_iter().map(string::encode_to_vec))
 }
 
 /// Appends bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD,
@@ -149,7 +149,7 @@ pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -
     if known {
         out.write_all(value)
     } else {
-        out.write_all(&string::repaired(value))
+        out.write_all(&string::repair_utf8(value))
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
             .str("type", "label")
             .text_or_null("parentId", None)
             .number("n", 1e21)
-            .raw("r", Raw::checked(b"1e5"))
+            .raw("r", Raw::from_checked(b"1e5"))
             .with(None::<&str>, |object, value| object.str("absent", value))
             .json("a", &array([b"1", b"2"]));
         assert_eq!(

@@ -75,8 +75,8 @@ impl Locked {
         }
     }
 
-    /// Returns what is appended for these lines: a newline before them if the last line of the file has
-    /// none. Refuses lines that do not end with a newline.
+    /// Returns what is appended for these lines: a newline before them if the last line of the file
+    /// has none. Refuses lines that do not end with a newline.
     fn closed_before(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {
         if lines.last().is_some_and(|byte| *byte != b'\n') {
             return Err(self.failed(io::Error::new(
@@ -92,8 +92,8 @@ impl Locked {
         Ok(bytes)
     }
 
-    /// Appends the bytes by a single write, after reserving space for them. If only some were written,
-    /// removes them if that is possible, and fails.
+    /// Appends the bytes by a single write, after reserving space for them. If only some were
+    /// written, removes them if that is possible, and fails.
     fn write_once(&self, bytes: &[u8]) -> Result<(), StoreError> {
         let (end, count) = (self.base.stat.size, bytes.len() as u64);
         self.files

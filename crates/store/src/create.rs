@@ -351,8 +351,8 @@ fn refuse_input(
     }
 }
 
-/// Writes to a stream, such as a terminal or a pipe. With `finish`, everything is collected and checked
-/// by it before the first byte is written.
+/// Writes to a stream, such as a terminal or a pipe. With `finish`, everything is collected and
+/// checked by it before the first byte is written.
 fn write_to_stream(
     files: &'static dyn Files,
     stream: &File,

@@ -147,9 +147,9 @@ struct Search {
 }
 
 impl Search {
-    /// Adds what a path names: the file, unless it was named before, or the files of a directory and,
-    /// as far as the reach allows, of its subdirectories, sorted by path. A path that cannot be read is
-    /// reported in the troubles.
+    /// Adds what a path names: the file, unless it was named before, or the files of a directory
+    /// and, as far as the reach allows, of its subdirectories, sorted by path. A path that cannot
+    /// be read is reported in the troubles.
     fn path(&mut self, path: &Path) {
         let stat = match DISK.stat_at(path) {
             Ok(stat) => stat,

@@ -52,8 +52,8 @@ fn beside(session: &Path) -> PathBuf {
     session.with_file_name(name)
 }
 
-/// Creates the lock file, or waits until it is released, at most for `wait`. A stale lock is removed,
-/// and the creation tried again.
+/// Creates the lock file, or waits until it is released, at most for `wait`. A stale lock is
+/// removed, and the creation tried again.
 fn wait_for(
     files: &'static dyn Files,
     path: &Path,
@@ -135,8 +135,8 @@ fn stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
     Ok(is_stale.then_some(content))
 }
 
-/// Returns the content of a lock file, at most 64 bytes, and its modification time; `None` if there is
-/// no file.
+/// Returns the content of a lock file, at most 64 bytes, and its modification time; `None` if there
+/// is no file.
 fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
     let file = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -143,8 +143,8 @@ impl Removal {
         Ok(true)
     }
 
-    /// Locks a companion, gives it its hidden name, and waits until nobody can write to it. Refuses one
-    /// that has grown since it was opened.
+    /// Locks a companion, gives it its hidden name, and waits until nobody can write to it. Refuses
+    /// one that has grown since it was opened.
     fn hide_companion(
         &mut self,
         companion: &Source,
@@ -158,8 +158,8 @@ impl Removal {
         locked.settle()
     }
 
-    /// Gives a locked file its hidden name beside it, which must be free, and records both names, so
-    /// that [`Removal::undo`] can give the first back.
+    /// Gives a locked file its hidden name beside it, which must be free, and records both names,
+    /// so that [`Removal::undo`] can give the first back.
     fn rename(&mut self, locked: &Locked) -> Result<(), StoreError> {
         let place = locked.resolved.clone();
         let aside = aside_of(&place);

@@ -85,8 +85,8 @@ impl Snapshot {
         }
     }
 
-    /// Compares the size, and the bytes at the head and tail of what was read, with those of the file
-    /// now. Returns `None` if they are the same. `new` is the present stat of the file.
+    /// Compares the size, and the bytes at the head and tail of what was read, with those of the
+    /// file now. Returns `None` if they are the same. `new` is the present stat of the file.
     fn compare_content(
         &self,
         files: &dyn Files,

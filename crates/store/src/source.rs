@@ -88,8 +88,9 @@ pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io
     out.write_all(&sum.finalize().to_le_bytes())
 }
 
-/// Writes the frames of an archive before its checksum: its head with a row for each source, then the
-/// other sources as pieces in skippable frames, and the session, which is the first source, as data.
+/// Writes the frames of an archive before its checksum: its head with a row for each source, then
+/// the other sources as pieces in skippable frames, and the session, which is the first source, as
+/// data.
 fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<Row> = sources
         .iter()

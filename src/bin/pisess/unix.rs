@@ -30,9 +30,9 @@ pub fn stdout_file() -> Option<File> {
 }
 
 /// Standard output if [`stdout_file`] returns `None`.
-pub fn other_stdout() -> Box<dyn Write + Send> {
+pub fn fallback_stdout() -> Box<dyn Write + Send> {
     if closed::stdout_was_closed() {
-        Box::new(closed::Closed)
+        Box::new(closed::ClosedStdout)
     } else {
         Box::new(stdout())
     }
@@ -56,11 +56,11 @@ mod closed {
     use std::io::{self, Write};
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    static STDOUT: AtomicBool = AtomicBool::new(false);
+    static STDOUT_WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
     #[cfg(target_os = "linux")]
-    extern "C" fn look() {
-        STDOUT.store(
+    extern "C" fn record_stdout_state() {
+        STDOUT_WAS_CLOSED.store(
             rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err(),
             Ordering::Relaxed,
         );
@@ -73,16 +73,16 @@ mod closed {
         reason = "the only way to run before the standard library does"
     )]
     #[unsafe(link_section = ".init_array")]
-    static LOOK: extern "C" fn() = look;
+    static LOOK: extern "C" fn() = record_stdout_state;
 
     pub fn stdout_was_closed() -> bool {
-        STDOUT.load(Ordering::Relaxed)
+        STDOUT_WAS_CLOSED.load(Ordering::Relaxed)
     }
 
     /// A writer that fails as a write to closed standard output would.
-    pub struct Closed;
+    pub struct ClosedStdout;
 
-    impl Write for Closed {
+    impl Write for ClosedStdout {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(io::Error::other("it is closed"))
         }

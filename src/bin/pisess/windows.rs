@@ -23,7 +23,7 @@ pub fn stdout_file() -> Option<File> {
 }
 
 /// The standard library's standard output, which converts to UTF-16 on a console.
-pub fn other_stdout() -> Box<dyn Write + Send> {
+pub fn fallback_stdout() -> Box<dyn Write + Send> {
     Box::new(stdout())
 }
 

@@ -19,8 +19,8 @@ impl Clock {
     /// system's zone.
     pub fn new(ui: &Ui) -> Clock {
         let utc = ui
-            .env("TZ")
-            .is_some_and(|zone| zone == "UTC" || has_no_end(&zone, ui));
+            .env_var("TZ")
+            .is_some_and(|zone| zone == "UTC" || is_endless_zone(&zone, ui));
         let zone = if utc {
             OnceLock::from(TimeZone::UTC)
         } else {
@@ -41,10 +41,10 @@ impl Clock {
 
     /// Returns a date and a time of day, as `2026-01-31` and `12:00`; if it is not a valid time, a
     /// `?` and spaces of the same width.
-    pub fn parts(&self, time_ms: i64) -> (String, String) {
+    pub fn format_date_and_time(&self, time_ms: i64) -> (String, String) {
         match Timestamp::from_millisecond(time_ms) {
             Ok(time) => {
-                let local = time.to_zoned_datetime(self.zone().clone());
+                let local = time.to_zoned_datetime(self.time_zone().clone());
                 (
                     local.strftime("%Y-%m-%d").to_string(),
                     local.strftime("%H:%M").to_string(),
@@ -55,39 +55,39 @@ impl Clock {
     }
 
     /// Returns the local date of a time, in days since 1970.
-    pub fn day(&self, time_ms: i64) -> Option<i64> {
+    pub fn local_day(&self, time_ms: i64) -> Option<i64> {
         let time = Timestamp::from_millisecond(time_ms).ok()?;
-        let ahead = i64::from(self.zone().to_offset(time).seconds()) * 1000;
+        let ahead = i64::from(self.time_zone().to_offset(time).seconds()) * 1000;
         Some((time_ms + ahead).div_euclid(DAY_MS))
     }
 
     /// Returns the moment at which local clocks show a time, which is given as if it were UTC; if
     /// they skip it, the first moment after it.
-    pub fn moment(&self, local_ms: i64) -> i64 {
+    pub fn local_to_utc_ms(&self, local_ms: i64) -> i64 {
         let local =
             Timestamp::from_millisecond(local_ms).map(|time| TimeZone::UTC.to_datetime(time));
-        let moment = local.and_then(|local| self.zone().to_timestamp(local));
+        let moment = local.and_then(|local| self.time_zone().to_timestamp(local));
         moment.map_or(local_ms, |moment| moment.as_millisecond())
     }
 
-    fn zone(&self) -> &TimeZone {
+    fn time_zone(&self) -> &TimeZone {
         self.zone.get_or_init(TimeZone::system)
     }
 
     /// Returns the date and the time of day.
-    pub fn text(&self, time_ms: i64) -> String {
-        let (date, time) = self.parts(time_ms);
+    pub fn format_time(&self, time_ms: i64) -> String {
+        let (date, time) = self.format_date_and_time(time_ms);
         format!("{date} {time}")
     }
 }
 
 /// Whether `TZ` names a device or FIFO, which may have no end. Any other invalid zone means UTC,
 /// too.
-fn has_no_end(zone: &str, ui: &Ui) -> bool {
+fn is_endless_zone(zone: &str, ui: &Ui) -> bool {
     let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     let folders = [
-        Some(ui.folder().to_owned()),
-        ui.env("TZDIR").map(PathBuf::from),
+        Some(ui.current_folder().to_owned()),
+        ui.env_var("TZDIR").map(PathBuf::from),
     ];
     folders.into_iter().flatten().any(|folder| {
         let found = std::fs::metadata(folder.join(zone));
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn times_are_those_of_the_zone() {
         let clock = Clock::in_zone("CET-1CEST,M3.5.0,M10.5.0/3");
-        assert_eq!(clock.text(1_774_745_999_999), "2026-03-29 01:59");
-        assert_eq!(clock.text(1_774_746_000_000), "2026-03-29 03:00");
-        assert_eq!(clock.text(i64::MIN), format!("{:16}", "?"));
+        assert_eq!(clock.format_time(1_774_745_999_999), "2026-03-29 01:59");
+        assert_eq!(clock.format_time(1_774_746_000_000), "2026-03-29 03:00");
+        assert_eq!(clock.format_time(i64::MIN), format!("{:16}", "?"));
     }
 
     #[test]
@@ -118,8 +118,8 @@ mod tests {
         ] {
             let clock = Clock::in_zone(zone);
             for day in 20_000..21_000 {
-                let start = clock.moment(day * DAY_MS);
-                let days = [start - 1, start].map(|time| clock.day(time));
+                let start = clock.local_to_utc_ms(day * DAY_MS);
+                let days = [start - 1, start].map(|time| clock.local_day(time));
                 assert_eq!(days, [Some(day - 1), Some(day)], "{zone} {day}");
             }
         }

@@ -1,6 +1,6 @@
 //! The error type and the table of exit codes.
 
-use crate::format::{escaped_json, visible};
+use crate::format::{escape_json, to_visible};
 use pisess_json::write::Object;
 use serde::Serialize;
 use std::fmt::Display;
@@ -15,9 +15,9 @@ pub enum Exit {
     /// The session is locked or was changed by another process; nothing was changed.
     Busy,
     /// A failure; nothing was changed.
-    Cannot,
+    Failed,
     /// The change is written, but a later step failed.
-    Written,
+    FailedAfterWrite,
 }
 
 impl Exit {
@@ -26,15 +26,15 @@ impl Exit {
         match self {
             Exit::Done => 0,
             Exit::Found => 1,
-            Exit::Cannot => 2,
+            Exit::Failed => 2,
             Exit::Busy => 3,
-            Exit::Written => 4,
+            Exit::FailedAfterWrite => 4,
         }
     }
 
     /// Returns how a batch ends whose worst part ended like this, given whether the results were
     /// printed.
-    pub fn printed(self, printed: Result<(), Failure>) -> Result<Exit, Failure> {
+    pub fn or_print_failure(self, printed: Result<(), Failure>) -> Result<Exit, Failure> {
         match printed {
             Err(failure) if failure.exit() >= self => Err(failure),
             _ => Ok(self),
@@ -54,9 +54,9 @@ pub struct Failure {
     /// Rows below the message.
     details: Vec<String>,
     /// Whether the session was changed since it was read.
-    pub(crate) is_change: bool,
+    pub(crate) is_concurrent_change: bool,
     /// Whether the file to be read does not exist.
-    pub(crate) is_missing: bool,
+    pub(crate) is_missing_file: bool,
 }
 
 /// The kind of failure, for programs.
@@ -87,28 +87,28 @@ impl Failure {
             line: None,
             hint: None,
             details: Vec::new(),
-            is_change: false,
-            is_missing: false,
+            is_concurrent_change: false,
+            is_missing_file: false,
         }
     }
 
     /// Returns a failure for an unusable argument or input (exit 2).
-    pub fn cannot(message: impl Display) -> Self {
-        Failure::new(Exit::Cannot, FailureKind::Invalid, message)
+    pub fn invalid(message: impl Display) -> Self {
+        Failure::new(Exit::Failed, FailureKind::Invalid, message)
     }
 
     /// Returns a failure for an invalid command line (exit 2).
-    pub fn usage(message: impl Display) -> Self {
-        Failure::new(Exit::Cannot, FailureKind::Usage, message)
+    pub fn usage_error(message: impl Display) -> Self {
+        Failure::new(Exit::Failed, FailureKind::Usage, message)
     }
 
     /// Returns a failure of a summarizer or a hook (exit 2).
-    pub fn command(message: impl Display) -> Self {
-        Failure::new(Exit::Cannot, FailureKind::Command, message)
+    pub fn command_error(message: impl Display) -> Self {
+        Failure::new(Exit::Failed, FailureKind::Command, message)
     }
 
     /// Returns a negative answer (exit 1).
-    pub fn no(message: impl Display) -> Self {
+    pub fn negative(message: impl Display) -> Self {
         Failure::new(Exit::Found, FailureKind::Negative, message)
     }
 
@@ -118,28 +118,28 @@ impl Failure {
     }
 
     /// Returns the failure for a report on standard output, which carries a session.
-    pub fn carries_session() -> Self {
-        let failure = Failure::cannot("--json: standard output carries the session");
-        failure.hint("give a path with -o, or omit --json")
+    pub fn stdout_carries_session() -> Self {
+        let failure = Failure::invalid("--json: standard output carries the session");
+        failure.with_hint("give a path with -o, or omit --json")
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Returns the failure with rows below its message.
-    pub fn details(self, details: Vec<String>) -> Self {
+    pub fn with_details(self, details: Vec<String>) -> Self {
         Failure { details, ..self }
     }
 
     /// Returns the failure with the path of the file it concerns.
-    pub fn path(mut self, path: impl Into<String>) -> Self {
+    pub fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    pub fn on_line(mut self, line: u32) -> Self {
+    pub fn with_line(mut self, line: u32) -> Self {
         self.line = Some(line);
         self
     }
@@ -147,12 +147,12 @@ impl Failure {
     /// Returns the failure as that of a later step (exit 4), after `what` was written. A closed
     /// pipe on standard output is still success.
     pub fn after_writing(self, what: &str) -> Self {
-        if self.is_silent() {
+        if self.is_closed_stdout() {
             return self;
         }
         let error = anyhow::anyhow!("{:#}; the change is written: {what}", self.error);
         Failure {
-            exit: Exit::Written,
+            exit: Exit::FailedAfterWrite,
             error,
             hint: Some("do not repeat the command".to_owned()),
             ..self
@@ -160,8 +160,8 @@ impl Failure {
     }
 
     /// Returns the failure with what it prevented before its message.
-    pub fn within(self, prevented: impl Display) -> Self {
-        let error = anyhow::anyhow!("{prevented}: {:#}", self.error);
+    pub fn with_context(self, context: impl Display) -> Self {
+        let error = anyhow::anyhow!("{context}: {:#}", self.error);
         Failure { error, ..self }
     }
 
@@ -176,36 +176,36 @@ impl Failure {
     }
 
     /// Whether the file is not a session.
-    pub fn is_other_file(&self) -> bool {
+    pub fn is_not_session(&self) -> bool {
         self.kind == FailureKind::Session
     }
 
     /// Whether the failure is a closed pipe on standard output.
-    pub fn is_silent(&self) -> bool {
+    pub fn is_closed_stdout(&self) -> bool {
         self.exit == Exit::Done
     }
 
     /// Returns the message and the hint on one line.
-    pub fn line(&self) -> String {
+    pub fn to_line(&self) -> String {
         let hint = self
             .hint
             .as_ref()
             .map(|hint| format!(" (hint: {hint})"))
             .unwrap_or_default();
-        visible(&format!("{:#}{hint}", self.error))
+        to_visible(&format!("{:#}{hint}", self.error))
     }
 
     /// Returns the message and the hint, and a line for each detail.
-    pub fn lines(&self) -> String {
+    pub fn to_lines(&self) -> String {
         let details = self
             .details
             .iter()
-            .map(|detail| format!("\n  {}", visible(detail)));
-        self.line() + &details.collect::<String>()
+            .map(|detail| format!("\n  {}", to_visible(detail)));
+        self.to_line() + &details.collect::<String>()
     }
 
     /// Returns the failure as JSON, on one line.
-    pub fn json(&self) -> String {
+    pub fn to_json(&self) -> String {
         let details: Vec<_> = self.details.iter().map(|detail| detail.trim()).collect();
         let colon = if details.is_empty() { "" } else { ": " };
         let error = Object::new()
@@ -222,7 +222,7 @@ impl Failure {
             .str_or_null("hint", self.hint.as_deref())
             .number("exit", f64::from(self.exit.code()));
         let report = Object::new().json("error", &error.finish()).finish();
-        escaped_json(&String::from_utf8_lossy(&report))
+        escape_json(&String::from_utf8_lossy(&report))
     }
 
     pub fn exit(&self) -> Exit {

@@ -12,18 +12,18 @@ mod progress;
 mod rows;
 mod table;
 
-pub use crate::format::{visible, visible_lines};
+pub use crate::format::{to_visible, to_visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{
-    Glyphs, Rows, SEPARATORS, Styles, columns, fitted, fitted_end, fitted_path, fitting_bytes,
-    styled,
+    Glyphs, RowBuffer, SEPARATORS, Styles, apply_style, display_width, fitting_bytes, truncate_end,
+    truncate_path, truncate_start,
 };
-use shown::Shown;
-pub use table::{Cell, Column, GAP, Table, plain};
+use shown::EscapingWriter;
+pub use table::{COLUMN_GAP, Cell, Column, Table, plain_cell};
 
 use crate::cli::options::ColorChoice;
 use crate::world::World;
@@ -38,7 +38,7 @@ pub struct Ui<'w> {
     is_quiet: bool,
     /// Whether lines of another process may be missing in what was written.
     pub(in crate::cli) has_loss: bool,
-    json: bool,
+    prints_json: bool,
     /// Styles for standard output.
     pub styles: Styles,
     progress: Progress,
@@ -56,7 +56,7 @@ impl<'w> Ui<'w> {
             world,
             is_quiet: false,
             has_loss: false,
-            json,
+            prints_json: json,
             styles: Styles::default(),
             progress: Progress::default(),
             wants_pager: false,
@@ -66,18 +66,18 @@ impl<'w> Ui<'w> {
     }
 
     /// Lets a pager show what is printed from now on, if standard output is a terminal.
-    pub fn page(&mut self) {
-        self.wants_pager = self.world.terminals.stdout && !self.is_dumb();
+    pub fn enable_pager(&mut self) {
+        self.wants_pager = self.world.terminals.stdout && !self.is_dumb_terminal();
     }
 
     /// Shows what is printed from now on without a pager.
-    pub fn unpage(&mut self) {
+    pub fn disable_pager(&mut self) {
         self.wants_pager = false;
     }
 
     /// Lets the pager open at a line of `lines` that will be printed, unless its first screen shows
     /// it.
-    pub fn page_at(&mut self, line: usize, lines: usize) {
+    pub fn set_pager_line(&mut self, line: usize, lines: usize) {
         // The last row of the terminal is the pager's own.
         let screen = self
             .world
@@ -90,8 +90,8 @@ impl<'w> Ui<'w> {
     }
 
     /// Waits for the pager, if one was started.
-    pub fn close(&mut self) {
-        self.progress.clear();
+    pub fn wait_for_pager(&mut self) {
+        self.progress.stop_drawing();
         if let Some(pager) = self.pager.take() {
             pager.finish();
         }
@@ -104,16 +104,18 @@ impl<'w> Ui<'w> {
 
     /// Whether standard output is a terminal and the environment does not disable colour.
     pub fn wants_colour(&self) -> bool {
-        let no_color = self.env("NO_COLOR").is_some_and(|value| !value.is_empty());
-        self.world.terminals.stdout && !no_color && !self.is_dumb()
+        let no_color = self
+            .env_var("NO_COLOR")
+            .is_some_and(|value| !value.is_empty());
+        self.world.terminals.stdout && !no_color && !self.is_dumb_terminal()
     }
 
-    fn is_dumb(&self) -> bool {
-        self.env("TERM").is_some_and(|term| term == "dumb")
+    fn is_dumb_terminal(&self) -> bool {
+        self.env_var("TERM").is_some_and(|term| term == "dumb")
     }
 
     /// Returns an environment variable, if it is set and valid UTF-8.
-    pub fn env(&self, name: &str) -> Option<String> {
+    pub fn env_var(&self, name: &str) -> Option<String> {
         (self.world.env)(name)
     }
 
@@ -122,11 +124,11 @@ impl<'w> Ui<'w> {
     }
 
     /// Returns the directory that relative paths start from.
-    pub fn folder(&self) -> &Path {
+    pub fn current_folder(&self) -> &Path {
         &self.world.folder
     }
 
-    pub fn processors(&self) -> usize {
+    pub fn processor_count(&self) -> usize {
         (self.world.processors)()
     }
 
@@ -136,9 +138,11 @@ impl<'w> Ui<'w> {
 
     /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without
     /// either, rows are not cut.
-    pub fn width(&self) -> Option<usize> {
-        let given = self.env("COLUMNS").and_then(|columns| columns.parse().ok());
-        if let Some(columns) = given
+    pub fn row_width(&self) -> Option<usize> {
+        let columns_variable = self
+            .env_var("COLUMNS")
+            .and_then(|columns| columns.parse().ok());
+        if let Some(columns) = columns_variable
             && columns > 0
         {
             return Some(columns);
@@ -154,24 +158,24 @@ impl<'w> Ui<'w> {
     /// Returns standard output, for text that is already escaped. The line that shows progress is
     /// cleared, and the pager started.
     pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
-        self.progress.clear();
+        self.progress.stop_drawing();
         if std::mem::take(&mut self.wants_pager) {
             match Pager::start(&self.world, self.first_line) {
                 Ok(pager) => self.pager = pager,
                 Err(what) => self.warn(&what),
             }
         }
-        self.out()
+        self.pager_or_stdout()
     }
 
     /// Returns standard output as it is.
-    fn out(&mut self) -> &mut (dyn Write + Send) {
+    fn pager_or_stdout(&mut self) -> &mut (dyn Write + Send) {
         self.pager.as_mut().map_or(self.world.stdout, Pager::stdin)
     }
 
     /// Returns standard error; on a terminal that the pager uses, the pager.
     fn stderr(&mut self) -> &mut dyn Write {
-        self.progress.clear();
+        self.progress.stop_drawing();
         match &mut self.pager {
             Some(pager) if self.world.terminals.stderr => pager.stdin(),
             _ => self.world.stderr,
@@ -181,7 +185,7 @@ impl<'w> Ui<'w> {
     /// Returns standard output as an open file, unless it is a terminal. What was printed before is
     /// flushed.
     pub(in crate::cli) fn stdout_file(&mut self) -> io::Result<Option<&'w File>> {
-        self.progress.clear();
+        self.progress.stop_drawing();
         self.world.stdout.flush()?;
         if self.world.terminals.stdout {
             return Ok(None);
@@ -190,13 +194,13 @@ impl<'w> Ui<'w> {
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
-    pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
+    pub fn verbatim_stdout(&mut self) -> Box<dyn Write + '_> {
         let is_terminal = self.world.terminals.stdout;
         let out = self.stdout();
         if is_terminal {
-            Box::new(Shown {
+            Box::new(EscapingWriter {
                 out,
-                unfinished: Vec::new(),
+                partial_char: Vec::new(),
             })
         } else {
             Box::new(out)
@@ -207,27 +211,29 @@ impl<'w> Ui<'w> {
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.stdout()
             .write_all(text.as_bytes())
-            .map_err(Failure::output)
+            .map_err(Failure::from_stdout_error)
     }
 
     pub fn print_path(&mut self, path: &str) -> Result<(), Failure> {
-        self.print(&format!("{}\n", visible(path)))
+        self.print(&format!("{}\n", to_visible(path)))
     }
 
     pub fn print_json(&mut self, json: &[u8]) -> Result<(), Failure> {
-        let mut out = self.verbatim();
+        let mut out = self.verbatim_stdout();
         out.write_all(json)
             .and_then(|()| out.write_all(b"\n"))
-            .map_err(Failure::output)
+            .map_err(Failure::from_stdout_error)
     }
 
     pub fn flush(&mut self) -> Result<(), Failure> {
-        self.out().flush().map_err(Failure::output)
+        self.pager_or_stdout()
+            .flush()
+            .map_err(Failure::from_stdout_error)
     }
 
     /// Prints and flushes the report of a change that is already written: a failure to do so is
     /// exit 4.
-    pub fn print_after<T>(
+    pub fn print_after_write<T>(
         &mut self,
         written: &str,
         print: impl FnOnce(&mut Self) -> Result<T, Failure>,
@@ -238,29 +244,29 @@ impl<'w> Ui<'w> {
 
     /// Prints a warning on standard error, unless `-q` is given; the command continues.
     pub fn warn(&mut self, what: &str) {
-        self.status(&format!("note: {what}"));
+        self.print_status(&format!("note: {what}"));
     }
 
     /// Returns the exit code of a command that ended with this one.
-    pub fn exit(&self, code: u8) -> u8 {
+    pub fn adjust_exit_code(&self, code: u8) -> u8 {
         if self.has_loss {
-            Exit::Written.code().max(code)
+            Exit::FailedAfterWrite.code().max(code)
         } else {
             code
         }
     }
 
     /// Prints a line on standard error, unless `-q` is given.
-    pub fn status(&mut self, what: &str) {
+    pub fn print_status(&mut self, what: &str) {
         if !self.is_quiet {
-            self.error(what);
+            self.print_error(what);
         }
     }
 
     /// Prints a line on standard error, even with `-q`.
-    pub fn error(&mut self, what: &str) {
+    pub fn print_error(&mut self, what: &str) {
         // A failure to write standard error cannot be reported anywhere.
-        let _ = writeln!(self.stderr(), "pisess: {}", visible(what));
+        let _ = writeln!(self.stderr(), "pisess: {}", to_visible(what));
     }
 
     /// Asks on standard error whether to do something, and returns whether the answer on standard
@@ -271,17 +277,17 @@ impl<'w> Ui<'w> {
     pub fn confirm(&mut self, what: &str) -> Result<bool, Failure> {
         if !self.world.terminals.stdin {
             let why = "standard input is not a terminal";
-            let failure = Failure::cannot(format_args!("cannot ask whether to {what}: {why}"));
-            return Err(failure.hint("--force does it without asking"));
+            let failure = Failure::invalid(format_args!("cannot ask whether to {what}: {why}"));
+            return Err(failure.with_hint("--force does it without asking"));
         }
-        let _ = write!(self.world.stderr, "pisess: {}? [y/N] ", visible(what));
+        let _ = write!(self.world.stderr, "pisess: {}? [y/N] ", to_visible(what));
         let _ = self.world.stderr.flush();
         let mut answer = Vec::new();
         // What follows the line is not read.
         let mut stdin = BufReader::with_capacity(1, &mut *self.world.stdin);
         stdin
             .read_until(b'\n', &mut answer)
-            .map_err(|error| Failure::reading("standard input", error))?;
+            .map_err(|error| Failure::from_read_error("standard input", error))?;
         Ok(matches!(
             answer.trim_ascii(),
             b"y" | b"Y" | b"yes" | b"Yes" | b"YES"
@@ -290,19 +296,19 @@ impl<'w> Ui<'w> {
 
     /// Prints results on standard error, unless `-q` is given. Used if standard output carries a
     /// session.
-    pub fn print_aside(&mut self, text: &str) {
+    pub fn print_to_stderr(&mut self, text: &str) {
         if !self.is_quiet {
             let _ = self.stderr().write_all(text.as_bytes());
         }
     }
 
     /// Prints an error on standard error, even with `-q`; returns how the command ends.
-    pub fn report(&mut self, failure: &Failure) -> Exit {
-        if !failure.is_silent() {
-            let line = if self.json {
-                failure.json()
+    pub fn report_failure(&mut self, failure: &Failure) -> Exit {
+        if !failure.is_closed_stdout() {
+            let line = if self.prints_json {
+                failure.to_json()
             } else {
-                format!("pisess: {}", failure.lines())
+                format!("pisess: {}", failure.to_lines())
             };
             let _ = writeln!(self.stderr(), "{line}");
         }

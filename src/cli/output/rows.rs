@@ -2,8 +2,8 @@
 
 use crate::cli::options::ColorChoice;
 use crate::cli::output::clock::Clock;
-pub use crate::format::columns;
-use crate::format::{is_plain, push_visible};
+pub use crate::format::display_width;
+use crate::format::{is_printable_ascii, push_visible};
 use owo_colors::{OwoColorize, Style};
 use pisess_json::text::Text;
 use std::io::Write;
@@ -111,71 +111,71 @@ impl Glyphs {
 
 /// A buffer in which rows are drawn, one after the other.
 #[derive(Clone, Debug, Default)]
-pub struct Rows {
+pub struct RowBuffer {
     /// The text drawn so far, including the part that is being drawn.
     pub text: Vec<u8>,
     /// The maximum width of a row; `None` if rows are not cut.
     pub width: Option<usize>,
     /// The columns left in the row being drawn; `None` if rows are not cut.
-    pub left: Option<usize>,
+    pub columns_left: Option<usize>,
     /// Replaces text that was cut off.
     pub ellipsis: &'static str,
     /// The offset of the row being drawn.
-    row: usize,
+    row_start: usize,
     /// The offset of the part being drawn.
-    part: usize,
+    part_start: usize,
     /// Formats the times of the rows, if they have any.
     pub clock: Option<Clock>,
     /// The date of the previous row, which is not repeated.
-    date: String,
+    previous_date: String,
     /// The minute formatted last, and its date and time of day: most rows follow another within a
     /// minute.
-    minute: Option<i64>,
-    minute_date: String,
-    minute_time: String,
+    cached_minute: Option<i64>,
+    cached_date: String,
+    cached_time: String,
 }
 
 /// The time (in 1973) since which every zone differs from UTC by whole minutes.
-const WHOLE_MINUTES: i64 = 100_000_000_000;
+const WHOLE_MINUTES_SINCE_MS: i64 = 100_000_000_000;
 
-impl Rows {
-    pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
-        Rows {
+impl RowBuffer {
+    pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> RowBuffer {
+        RowBuffer {
             width,
-            left: width,
+            columns_left: width,
             ellipsis,
             clock,
-            ..Rows::default()
+            ..RowBuffer::default()
         }
     }
 
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
-    pub fn follow(&mut self, time_ms: Option<i64>) {
+    pub fn set_previous_time(&mut self, time_ms: Option<i64>) {
         let date = self
             .clock
             .as_ref()
             .zip(time_ms)
-            .map(|(clock, time)| clock.parts(time).0);
-        self.date = date.unwrap_or_default();
+            .map(|(clock, time)| clock.format_date_and_time(time).0);
+        self.previous_date = date.unwrap_or_default();
     }
 
     /// Appends a time to the part, with its date only if that differs from the previous row.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
-        let number = Some(time_ms.div_euclid(60_000));
-        if self.minute != number || time_ms < WHOLE_MINUTES {
-            (self.minute_date, self.minute_time) = clock.parts(time_ms);
-            self.minute = number;
+        let minute = Some(time_ms.div_euclid(60_000));
+        if self.cached_minute != minute || time_ms < WHOLE_MINUTES_SINCE_MS {
+            (self.cached_date, self.cached_time) = clock.format_date_and_time(time_ms);
+            self.cached_minute = minute;
         }
-        let date = &self.minute_date;
-        if *date == self.date {
+        let date = &self.cached_date;
+        if *date == self.previous_date {
             self.text.resize(self.text.len() + date.len(), b' ');
         } else {
             self.text.extend_from_slice(date.as_bytes());
-            self.date.clone_from(date);
+            self.previous_date.clone_from(date);
         }
         self.text.push(b' ');
-        self.text.extend_from_slice(self.minute_time.as_bytes());
+        self.text.extend_from_slice(self.cached_time.as_bytes());
     }
 
     /// Appends a `str` to the part.
@@ -185,7 +185,7 @@ impl Rows {
 
     /// Appends a text to the part, escaped.
     pub fn push_text(&mut self, text: &Text) {
-        if is_plain(text.as_bytes()) {
+        if is_printable_ascii(text.as_bytes()) {
             return self.text.extend_from_slice(text.as_bytes());
         }
         let mut shown = String::new();
@@ -200,63 +200,67 @@ impl Rows {
     }
 
     /// Appends spaces to the part up to `width` columns.
-    pub fn pad(&mut self, width: usize) {
-        let part = &self.text[self.part..];
-        let used = if is_plain(part) {
+    pub fn pad_part(&mut self, width: usize) {
+        let part = &self.text[self.part_start..];
+        let part_columns = if is_printable_ascii(part) {
             part.len()
         } else {
-            columns(&String::from_utf8_lossy(part))
+            display_width(&String::from_utf8_lossy(part))
         };
         self.text
-            .resize(self.text.len() + width.saturating_sub(used), b' ');
+            .resize(self.text.len() + width.saturating_sub(part_columns), b' ');
     }
 
-    pub fn begin(&mut self) {
-        self.row = self.text.len();
-        self.part = self.text.len();
-        self.left = self.width;
+    pub fn begin_row(&mut self) {
+        self.row_start = self.text.len();
+        self.part_start = self.text.len();
+        self.columns_left = self.width;
     }
 
     /// Ends the row, trimming trailing spaces.
-    pub fn end(&mut self) {
-        let len = self.text[self.row..].trim_ascii_end().len();
-        self.text.truncate(self.row + len);
+    pub fn end_row(&mut self) {
+        let len = self.text[self.row_start..].trim_ascii_end().len();
+        self.text.truncate(self.row_start + len);
         self.text.push(b'\n');
     }
 
     /// Ends the part: styles it, and cuts it if it does not fit.
-    pub fn put_part(&mut self, style: Style) {
-        if self.left.is_some() || style != Style::default() {
-            let part = self.text.split_off(self.part);
-            return self.put(&String::from_utf8_lossy(&part), style);
+    pub fn finish_part(&mut self, style: Style) {
+        if self.columns_left.is_some() || style != Style::default() {
+            let part = self.text.split_off(self.part_start);
+            return self.push_part(&String::from_utf8_lossy(&part), style);
         }
-        self.part = self.text.len();
+        self.part_start = self.text.len();
     }
 
     /// Appends a whole part, as far as it fits into what is left of the row. No other part may be
     /// open.
-    pub fn put(&mut self, text: &str, style: Style) {
-        debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
+    pub fn push_part(&mut self, text: &str, style: Style) {
+        debug_assert_eq!(
+            self.part_start,
+            self.text.len(),
+            "the part before is put first"
+        );
         let mut cut = None;
-        if let Some(left) = self.left {
-            let width = columns(text);
+        if let Some(left) = self.columns_left {
+            let width = display_width(text);
             if width > left {
-                cut = Some(fitted(text, left, self.ellipsis));
+                cut = Some(truncate_end(text, left, self.ellipsis));
             }
-            self.left = Some(left.saturating_sub(width));
+            self.columns_left = Some(left.saturating_sub(width));
         }
         let shown = cut.as_deref().unwrap_or(text);
         // Most parts are plain, and are not copied first.
         if style == Style::default() {
             self.push_str(shown);
         } else {
-            self.push_str(&styled(shown, style));
+            self.push_str(&apply_style(shown, style));
         }
-        self.part = self.text.len();
+        self.part_start = self.text.len();
     }
 }
 
-pub fn styled(text: &str, style: Style) -> String {
+pub fn apply_style(text: &str, style: Style) -> String {
     if text.is_empty() || style == Style::default() {
         text.to_owned()
     } else {
@@ -267,40 +271,47 @@ pub fn styled(text: &str, style: Style) -> String {
 /// What separates the parts of a path, on any system.
 pub const SEPARATORS: [char; 2] = ['/', '\\'];
 
-/// A path is truncated in the middle only if its last name fits, or at least this many columns of it.
-const LEAST_NAME: usize = 12;
+/// A path is truncated in the middle only if its last name fits, or at least this many columns of
+/// it.
+const LEAST_NAME_COLUMNS: usize = 12;
 
 /// The maximum number of bytes of a partial directory name to leave out after the ellipsis.
-const MOST_PARTIAL_NAME: usize = 12;
+const MOST_PARTIAL_NAME_BYTES: usize = 12;
 
 /// Returns a text whose `path` is truncated in the middle to fit into `most_columns`, keeping the
 /// file's name and the text after it. If that is impossible, truncates the text at its end.
-pub fn fitted_path(text: &str, path: Range<usize>, most_columns: usize, ellipsis: &str) -> String {
+pub fn truncate_path(
+    text: &str,
+    path: Range<usize>,
+    most_columns: usize,
+    ellipsis: &str,
+) -> String {
     let before = &text[..path.start];
     let after = &text[path.end..];
     let path = &text[path];
     let name_start = path.rfind(SEPARATORS).unwrap_or(0);
-    let name_columns = columns(&path[name_start..]);
-    let room = most_columns.saturating_sub(columns(before) + columns(after) + ellipsis.width());
-    if columns(text) <= most_columns || room < name_columns.min(LEAST_NAME) {
-        return fitted(text, most_columns, ellipsis);
+    let name_columns = display_width(&path[name_start..]);
+    let room = most_columns
+        .saturating_sub(display_width(before) + display_width(after) + ellipsis.width());
+    if display_width(text) <= most_columns || room < name_columns.min(LEAST_NAME_COLUMNS) {
+        return truncate_end(text, most_columns, ellipsis);
     }
 
     // One third is for the beginning, unless the name needs it.
     let head_room = (room / 3).min(room.saturating_sub(name_columns));
     let head = &path[..fitting_bytes(path.graphemes(true), head_room)];
-    let tail_room = room - columns(head);
+    let tail_room = room - display_width(head);
     let tail_bytes = fitting_bytes(path.graphemes(true).rev(), tail_room);
     let tail = &path[path.len() - tail_bytes..];
 
-    // Directories are kept whole: the head ends in a separator, and the tail begins with one, unless
-    // too much of the tail would be lost.
+    // Directories are kept whole: the head ends in a separator, and the tail begins with one,
+    // unless too much of the tail would be lost.
     let whole_head = match head.rfind(SEPARATORS) {
         Some(separator) => &head[..=separator],
         None => head,
     };
     let whole_tail = match tail.find(SEPARATORS) {
-        Some(separator) if separator < MOST_PARTIAL_NAME => &tail[separator..],
+        Some(separator) if separator < MOST_PARTIAL_NAME_BYTES => &tail[separator..],
         _ => tail,
     };
     format!("{before}{whole_head}{ellipsis}{whole_tail}{after}")
@@ -322,8 +333,8 @@ pub fn fitting_bytes<'a>(graphemes: impl Iterator<Item = &'a str>, most_columns:
 }
 
 /// Returns the end of the text that fits into `columns`, after an ellipsis if it was truncated.
-pub fn fitted_end(text: &str, columns: usize, ellipsis: &str) -> String {
-    if self::columns(text) <= columns {
+pub fn truncate_start(text: &str, columns: usize, ellipsis: &str) -> String {
+    if self::display_width(text) <= columns {
         return text.to_owned();
     }
     let Some(room) = columns.checked_sub(ellipsis.width()) else {
@@ -334,8 +345,8 @@ pub fn fitted_end(text: &str, columns: usize, ellipsis: &str) -> String {
 }
 
 /// Returns the text truncated to `columns`, with an ellipsis if it was.
-pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
-    if self::columns(text) <= columns {
+pub fn truncate_end(text: &str, columns: usize, ellipsis: &str) -> String {
+    if self::display_width(text) <= columns {
         return text.to_owned();
     }
     let room = columns.saturating_sub(ellipsis.width());
@@ -354,13 +365,13 @@ mod tests {
 
     #[test]
     fn wide_characters_count_twice() {
-        assert_eq!(fitted("abcdef", 6, "…"), "abcdef");
-        assert_eq!(fitted("abcdef", 4, "…"), "abc…");
-        assert_eq!(fitted("日本語", 4, "…"), "日…");
-        assert_eq!(fitted("abc", 0, "…"), "");
-        assert_eq!(fitted_end("abcdef", 4, "…"), "…def");
-        assert_eq!(fitted_end("日本 語", 4, "…"), "…語");
-        assert_eq!(fitted_end("abc", 0, "…"), "");
+        assert_eq!(truncate_end("abcdef", 6, "…"), "abcdef");
+        assert_eq!(truncate_end("abcdef", 4, "…"), "abc…");
+        assert_eq!(truncate_end("日本語", 4, "…"), "日…");
+        assert_eq!(truncate_end("abc", 0, "…"), "");
+        assert_eq!(truncate_start("abcdef", 4, "…"), "…def");
+        assert_eq!(truncate_start("日本 語", 4, "…"), "…語");
+        assert_eq!(truncate_start("abc", 0, "…"), "");
     }
 
     #[test]
@@ -368,7 +379,7 @@ mod tests {
         let path = "src/commands/deeply/nested/tree_rows.rs";
         let cut = |text: &str, columns| {
             let start = text.find("src").unwrap();
-            fitted_path(text, start..start + path.len(), columns, "…")
+            truncate_path(text, start..start + path.len(), columns, "…")
         };
         let read = format!("{path}:5-14");
         assert_eq!(cut(&read, 60), read);
@@ -381,7 +392,10 @@ mod tests {
         );
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {
-            assert!(super::columns(&cut(&read, columns)) <= columns, "{columns}");
+            assert!(
+                super::display_width(&cut(&read, columns)) <= columns,
+                "{columns}"
+            );
         }
     }
 }

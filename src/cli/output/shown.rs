@@ -1,26 +1,26 @@
 //! A writer for terminals, on which no text of a session acts.
 
-use crate::format::visible_lines;
+use crate::format::to_visible_lines;
 use std::io::{self, Write};
 
 /// A writer that escapes characters that would act on a terminal.
-pub(super) struct Shown<'a> {
+pub(super) struct EscapingWriter<'a> {
     pub out: &'a mut dyn Write,
     /// The start of a character whose end is not written yet.
-    pub unfinished: Vec<u8>,
+    pub partial_char: Vec<u8>,
 }
 
-impl Write for Shown<'_> {
+impl Write for EscapingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.unfinished.extend_from_slice(bytes);
+        self.partial_char.extend_from_slice(bytes);
         // Escape up to the last complete character.
-        let end = match std::str::from_utf8(&self.unfinished) {
+        let end = match std::str::from_utf8(&self.partial_char) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            _ => self.unfinished.len(),
+            _ => self.partial_char.len(),
         };
-        let text = String::from_utf8_lossy(&self.unfinished[..end]).into_owned();
-        self.out.write_all(visible_lines(&text).as_bytes())?;
-        self.unfinished.drain(..end);
+        let text = String::from_utf8_lossy(&self.partial_char[..end]).into_owned();
+        self.out.write_all(to_visible_lines(&text).as_bytes())?;
+        self.partial_char.drain(..end);
         Ok(bytes.len())
     }
 

@@ -3,7 +3,7 @@
 //! `comfy-table` arranges the columns, given the widest cells among the first rows. It would count
 //! the escape sequences of colours as text, so the rows are drawn here.
 
-use super::{Failure, Rows, Ui, columns, fitted};
+use super::{Failure, RowBuffer, Ui, display_width, truncate_end};
 use comfy_table::{ColumnConstraint, ContentArrangement, TableStyle, Width};
 use owo_colors::Style;
 use std::mem::take;
@@ -12,22 +12,22 @@ use std::mem::take;
 pub type Cell = Vec<(String, Style)>;
 
 /// Returns a cell without style.
-pub fn plain(text: String) -> Cell {
+pub fn plain_cell(text: String) -> Cell {
     vec![(text, Style::new())]
 }
 
 /// The number of columns between two cells.
-pub const GAP: usize = 2;
+pub const COLUMN_GAP: usize = 2;
 const ELLIPSIS: &str = "…";
 /// The number of rows whose cells decide the widths of the columns.
-const MANY: usize = 256;
+const SAMPLE_ROWS: usize = 256;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub title: &'static str,
     is_number: bool,
-    is_cut: bool,
-    most: usize,
+    can_shrink: bool,
+    max_width: usize,
 }
 
 impl Column {
@@ -35,8 +35,8 @@ impl Column {
         Column {
             title,
             is_number: false,
-            is_cut: false,
-            most: usize::MAX,
+            can_shrink: false,
+            max_width: usize::MAX,
         }
     }
 
@@ -49,17 +49,17 @@ impl Column {
     }
 
     /// Returns the column, truncated if space is scarce.
-    pub const fn cut(self) -> Self {
+    pub const fn allow_shrink(self) -> Self {
         Column {
-            is_cut: true,
+            can_shrink: true,
             ..self
         }
     }
 
     /// Returns the column, truncated to a width.
-    pub const fn at_most(self, width: usize) -> Self {
+    pub const fn with_max_width(self, width: usize) -> Self {
         Column {
-            most: width,
+            max_width: width,
             ..self
         }
     }
@@ -80,7 +80,7 @@ impl Table {
         let columns = columns.into();
         let widths = columns
             .iter()
-            .map(|column| self::columns(column.title).max(1))
+            .map(|column| self::display_width(column.title).max(1))
             .collect();
         Table {
             columns,
@@ -90,28 +90,28 @@ impl Table {
         }
     }
 
-    pub fn row(&mut self, cells: Vec<Cell>) {
+    pub fn add_row(&mut self, cells: Vec<Cell>) {
         if !self.is_arranged {
             for ((width, column), cell) in self.widths.iter_mut().zip(&self.columns).zip(&cells) {
-                let text = cell.iter().map(|(text, _)| columns(text)).sum();
-                *width = (*width).max(text).min(column.most);
+                let text = cell.iter().map(|(text, _)| display_width(text)).sum();
+                *width = (*width).max(text).min(column.max_width);
             }
         }
         self.rows.push(cells);
     }
 
-    pub fn texts(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.row(cells.into_iter().map(plain).collect());
+    pub fn add_text_row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.add_row(cells.into_iter().map(plain_cell).collect());
     }
 
     /// Returns the width at which no cell has to be truncated.
-    pub fn width(&self) -> usize {
-        self.widths.iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)
+    pub fn natural_width(&self) -> usize {
+        self.widths.iter().sum::<usize>() + COLUMN_GAP * self.columns.len().saturating_sub(1)
     }
 
     /// Prints the rows so far if they are enough to arrange the columns.
-    pub fn stream(&mut self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.rows.len() < MANY {
+    pub fn flush_when_full(&mut self, ui: &mut Ui) -> Result<(), Failure> {
+        if self.rows.len() < SAMPLE_ROWS {
             Ok(())
         } else {
             self.flush(ui)
@@ -130,34 +130,36 @@ impl Table {
         }
 
         // A column that is cut takes what the others leave.
-        let has_cut_column = self.columns.iter().any(|column| column.is_cut);
-        let width = if has_cut_column { ui.width() } else { None };
-        let mut pen = Rows::new(width, ELLIPSIS, None);
+        let has_cut_column = self.columns.iter().any(|column| column.can_shrink);
+        let width = if has_cut_column { ui.row_width() } else { None };
+        let mut pen = RowBuffer::new(width, ELLIPSIS, None);
         if !self.is_arranged {
-            self.arrange(width);
+            self.arrange_columns(width);
             let has_titles = self.columns.iter().any(|column| !column.title.is_empty());
             if has_titles {
                 let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.dim)];
                 let titles: Vec<_> = self.columns.iter().map(title).collect();
-                self.draw(&titles, &mut pen);
+                self.draw_row(&titles, &mut pen);
             }
         }
         for cells in &rows {
-            self.draw(cells, &mut pen);
+            self.draw_row(cells, &mut pen);
         }
-        ui.stdout().write_all(&pen.text).map_err(Failure::output)
+        ui.stdout()
+            .write_all(&pen.text)
+            .map_err(Failure::from_stdout_error)
     }
 
     /// Returns the rows as a text of this width; a cell that is too long is continued on the next
     /// line.
-    pub fn wrapped(&self, width: usize) -> String {
+    pub fn format_wrapped(&self, width: usize) -> String {
         let rows = self
             .rows
             .iter()
             .map(|cells| comfy_table::Row::from(cells.iter().map(cell_text)));
-        let laid = self.laid(rows, Some(width), ' ');
+        let laid_out = self.lay_out(rows, Some(width), ' ');
         let mut text = String::new();
-        for line in laid.lines() {
+        for line in laid_out.lines() {
             text.push_str(line.trim_end());
             text.push('\n');
         }
@@ -165,18 +167,18 @@ impl Table {
     }
 
     /// Fits the columns into this width, by laying out a row of their widest cells.
-    fn arrange(&mut self, width: Option<usize>) {
+    fn arrange_columns(&mut self, width: Option<usize>) {
         let mut widest = comfy_table::Row::from(self.widths.iter().map(|&width| "x".repeat(width)));
         widest.max_height(1);
-        let laid = self.laid([widest], width, '\0');
-        let line = laid.lines().next().unwrap_or_default();
-        self.widths = line.split_whitespace().map(columns).collect();
+        let laid_out = self.lay_out([widest], width, '\0');
+        let line = laid_out.lines().next().unwrap_or_default();
+        self.widths = line.split_whitespace().map(display_width).collect();
         self.is_arranged = true;
     }
 
-    /// Returns rows in columns that fit into this width; a cell is broken at `delimiter`. Only columns
-    /// that may be cut ([`Column::cut`]) become narrower than their widest cell.
-    fn laid(
+    /// Returns rows in columns that fit into this width; a cell is broken at `delimiter`. Only
+    /// columns that may be cut ([`Column::cut`]) become narrower than their widest cell.
+    fn lay_out(
         &self,
         rows: impl IntoIterator<Item = comfy_table::Row>,
         width: Option<usize>,
@@ -191,54 +193,54 @@ impl Table {
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_delimiter(delimiter);
         table.add_rows(rows);
-        for ((column, laid), &width) in self
+        for ((column, table_column), &width) in self
             .columns
             .iter()
             .zip(table.column_iter_mut())
             .zip(&self.widths)
         {
-            laid.set_padding((0, GAP as u16));
-            if !column.is_cut {
-                laid.set_constraint(ColumnConstraint::Absolute(Width::Fixed(narrow(
-                    width + GAP,
+            table_column.set_padding((0, COLUMN_GAP as u16));
+            if !column.can_shrink {
+                table_column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(narrow(
+                    width + COLUMN_GAP,
                 ))));
             }
         }
         // The last column has a gap, too.
         if let Some(width) = width {
-            table.set_width(narrow(width + GAP));
+            table.set_width(narrow(width + COLUMN_GAP));
         }
         table
     }
 
-    /// Draws a row. Numbers are aligned to the right, texts to the left. Spaces are only drawn before
-    /// the next text, so that none follow the last one.
-    fn draw(&self, cells: &[Cell], pen: &mut Rows) {
-        pen.begin();
+    /// Draws a row. Numbers are aligned to the right, texts to the left. Spaces are only drawn
+    /// before the next text, so that none follow the last one.
+    fn draw_row(&self, cells: &[Cell], pen: &mut RowBuffer) {
+        pen.begin_row();
         let mut pending_spaces = 0;
         for ((cell, column), &width) in cells.iter().zip(&self.columns).zip(&self.widths) {
-            let cell_width: usize = cell.iter().map(|(text, _)| columns(text)).sum();
+            let cell_width: usize = cell.iter().map(|(text, _)| display_width(text)).sum();
             if column.is_number {
                 pending_spaces += width.saturating_sub(cell_width);
             }
 
-            let is_limited = column.is_cut || column.most < usize::MAX;
+            let is_limited = column.can_shrink || column.max_width < usize::MAX;
             let mut room = if is_limited { width } else { cell_width };
             let mut drawn_width = 0;
             for (text, style) in cell {
                 if text.is_empty() {
                     continue;
                 }
-                let text_width = columns(text);
-                let cut = (text_width > room).then(|| fitted(text, room, ELLIPSIS));
+                let text_width = display_width(text);
+                let cut = (text_width > room).then(|| truncate_end(text, room, ELLIPSIS));
                 let shown = cut.as_deref().unwrap_or(text);
                 let word = shown.trim_end_matches(' ');
-                pen.put(&" ".repeat(pending_spaces), Style::new());
-                pen.put(word, *style);
+                pen.push_part(&" ".repeat(pending_spaces), Style::new());
+                pen.push_part(word, *style);
                 pending_spaces = shown.len() - word.len();
                 room = room.saturating_sub(text_width);
                 drawn_width += if cut.is_some() {
-                    columns(shown)
+                    display_width(shown)
                 } else {
                     text_width
                 };
@@ -247,9 +249,9 @@ impl Table {
             if !column.is_number {
                 pending_spaces += width.saturating_sub(drawn_width);
             }
-            pending_spaces += GAP;
+            pending_spaces += COLUMN_GAP;
         }
-        pen.end();
+        pen.end_row();
     }
 }
 
@@ -270,18 +272,18 @@ mod tests {
                 .to_vec()
         };
         let drawn = |table: &Table, cells: &[Cell]| {
-            let mut pen = Rows::new(Some(20), ELLIPSIS, None);
-            table.draw(cells, &mut pen);
+            let mut pen = RowBuffer::new(Some(20), ELLIPSIS, None);
+            table.draw_row(cells, &mut pen);
             String::from_utf8(pen.text).unwrap()
         };
         let mut table = Table::new([
             Column::number("n"),
-            Column::text("").at_most(4),
-            Column::text("said").cut(),
+            Column::text("").with_max_width(4),
+            Column::text("said").allow_shrink(),
         ]);
-        table.row(plain(["1234", "abcdef", "more words than fit"]));
-        assert_eq!(table.width(), 4 + 2 + 4 + 2 + 19);
-        table.arrange(Some(20));
+        table.add_row(plain(["1234", "abcdef", "more words than fit"]));
+        assert_eq!(table.natural_width(), 4 + 2 + 4 + 2 + 19);
+        table.arrange_columns(Some(20));
         for (cells, row) in [
             (
                 ["1234", "abcdef", "more words than fit"],

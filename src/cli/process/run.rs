@@ -4,24 +4,24 @@
 //! No part of a session is ever put into an argument or the environment. Input is written and
 //! output read concurrently; a child that stops reading early is not an error.
 
-use super::groups::{Group, command};
-use super::pipes::{exchange, pause};
-use super::signals::Waiting;
-use crate::cli::output::{Failure, Ui, visible};
+use super::groups::{ProcessGroup, shell_command};
+use super::pipes::{exchange_input_output, sleep_or_signal};
+use super::signals::SignalGuard;
+use crate::cli::output::{Failure, Ui, to_visible};
 use std::io;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The maximum output of a command, in bytes.
-const MOST_OUTPUT: usize = 10 << 20;
+const MOST_OUTPUT_BYTES: usize = 10 << 20;
 
 /// The environment variable that sets a hook for every command.
-pub const HOOK: &str = "PISESS_HOOK";
+pub const HOOK_VARIABLE: &str = "PISESS_HOOK";
 /// The environment variable that sets a summarizer for every command.
-pub const SUMMARIZER: &str = "PISESS_SUMMARIZER";
+pub const SUMMARIZER_VARIABLE: &str = "PISESS_SUMMARIZER";
 
 #[derive(Clone, Debug)]
-pub struct Shell {
+pub struct ShellCommand {
     /// The name of the session, for messages.
     pub session: String,
     /// The option or variable that set it, for messages: `--summarizer`, `PISESS_HOOK`, ….
@@ -30,36 +30,36 @@ pub struct Shell {
     /// The time limit.
     pub timeout: Duration,
     /// The state of the session if the command fails, for messages.
-    pub outcome: &'static str,
+    pub failure_outcome: &'static str,
     /// A hint on how to print its input.
     pub hint: &'static str,
 }
 
 /// The outcome if a command fails before anything is written.
-pub const UNTOUCHED: &str = "nothing was written";
+pub const NOTHING_WRITTEN: &str = "nothing was written";
 
-impl Shell {
+impl ShellCommand {
     /// Returns the command that an option gives, else that of an environment variable; an empty
     /// command is none.
-    pub fn chosen(
+    pub fn from_option_or_env(
         session: &str,
         given: Option<&String>,
         [option, variable]: [&'static str; 2],
         timeout: Duration,
         hint: &'static str,
         ui: &Ui,
-    ) -> Option<Shell> {
+    ) -> Option<ShellCommand> {
         let (option, command) = match given {
             Some(command) => (option, command.clone()),
-            None => (variable, ui.env(variable)?),
+            None => (variable, ui.env_var(variable)?),
         };
-        let (session, outcome) = (session.to_owned(), UNTOUCHED);
-        let shell = Shell {
+        let (session, outcome) = (session.to_owned(), NOTHING_WRITTEN);
+        let shell = ShellCommand {
             session,
             option,
             command,
             timeout,
-            outcome,
+            failure_outcome: outcome,
             hint,
         };
         Some(shell).filter(|shell| !shell.command.trim().is_empty())
@@ -68,58 +68,66 @@ impl Shell {
     /// Runs the command with `input` on standard input and returns its output. If a signal
     /// terminates pisess in the meantime, the command and its descendants are terminated first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
-        let waiting = Waiting::begin();
+        let signal_guard = SignalGuard::install();
         let (mut child, mut group) = self.spawn()?;
         let deadline = Instant::now() + self.timeout;
-        let ended = exchange(&mut child, &input, MOST_OUTPUT, deadline, &waiting)
-            .and_then(|output| Ok((output, wait(&mut child, deadline, &waiting)?)));
-        let outcome = match ended {
+        let result = exchange_input_output(
+            &mut child,
+            &input,
+            MOST_OUTPUT_BYTES,
+            deadline,
+            &signal_guard,
+        )
+        .and_then(|output| Ok((output, wait_for_exit(&mut child, deadline, &signal_guard)?)));
+        let outcome = match result {
             Ok((output, status)) if status.success() => Ok(output),
-            Ok((_, status)) => Err(self.failed(&status.to_string())),
-            Err(error) => Err(self.stopped(&error)),
+            Ok((_, status)) => Err(self.failure(&status.to_string())),
+            Err(error) => Err(self.io_failure(&error)),
         };
         if outcome.is_err() {
-            group.end(&mut child, waiting.signal());
+            group.kill(&mut child, signal_guard.pending_signal());
         }
         outcome
     }
 
-    fn spawn(&self) -> Result<(Child, Group), Failure> {
-        let mut command = command(&self.command);
+    fn spawn(&self) -> Result<(Child, ProcessGroup), Failure> {
+        let mut command = shell_command(&self.command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // Otherwise a hook or summarizer in the environment that runs pisess would call itself
         // endlessly.
-        command.env_remove(HOOK).env_remove(SUMMARIZER);
+        command
+            .env_remove(HOOK_VARIABLE)
+            .env_remove(SUMMARIZER_VARIABLE);
         let mut child = command
             .spawn()
-            .map_err(|error| self.failed(&error.to_string()))?;
-        let group = Group::of(&mut child);
+            .map_err(|error| self.failure(&error.to_string()))?;
+        let group = ProcessGroup::from_child(&mut child);
         Ok((child, group))
     }
 
     /// Returns the failure of a command that did not end by itself. That for a signal is never
     /// printed: once the command has ended, the signal ends pisess.
-    fn stopped(&self, error: &io::Error) -> Failure {
+    fn io_failure(&self, error: &io::Error) -> Failure {
         match error.kind() {
-            io::ErrorKind::FileTooLarge => self.failed("it printed more than 10 MB"),
+            io::ErrorKind::FileTooLarge => self.failure("it printed more than 10 MB"),
             io::ErrorKind::TimedOut => self
-                .failed(&format!(
+                .failure(&format!(
                     "no result within {} s",
                     self.timeout.as_secs_f64()
                 ))
-                .hint("allow more time with --timeout"),
-            _ => self.failed(&error.to_string()),
+                .with_hint("allow more time with --timeout"),
+            _ => self.failure(&error.to_string()),
         }
     }
 
     /// Returns a failure of the command: `what` went wrong, after the session, the option and the
     /// command, and before the state of the session.
-    pub fn failed(&self, what: &str) -> Failure {
-        let Shell {
+    pub fn failure(&self, what: &str) -> Failure {
+        let ShellCommand {
             session,
             option,
             command,
-            outcome,
+            failure_outcome: outcome,
             hint,
             ..
         } = self;
@@ -128,12 +136,12 @@ impl Shell {
         } else {
             format!("; {outcome}")
         };
-        Failure::command(format_args!(
+        Failure::command_error(format_args!(
             "{session}: {option} {:?}: {what}{outcome}",
-            visible(command)
+            to_visible(command)
         ))
-        .path(session)
-        .hint(*hint)
+        .with_path(session)
+        .with_hint(*hint)
     }
 }
 
@@ -146,19 +154,23 @@ const LONGEST_INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// `TimedOut` after the deadline, `Interrupted` if a signal ends pisess.
-fn wait(child: &mut Child, deadline: Instant, waiting: &Waiting) -> io::Result<ExitStatus> {
+fn wait_for_exit(
+    child: &mut Child,
+    deadline: Instant,
+    signal_guard: &SignalGuard,
+) -> io::Result<ExitStatus> {
     let mut interval = SHORTEST_INTERVAL;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if waiting.signal().is_some() {
+        if signal_guard.pending_signal().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
         if Instant::now() >= deadline {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        pause(waiting, interval);
+        sleep_or_signal(signal_guard, interval);
         interval = (interval * 2).min(LONGEST_INTERVAL);
     }
 }
@@ -170,12 +182,12 @@ mod tests {
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
         let timeout = Duration::from_secs_f64(seconds);
         let (command, option) = (command.into(), "--summarizer");
-        let shell = Shell {
+        let shell = ShellCommand {
             session: "s".to_owned(),
             option,
             command,
             timeout,
-            outcome: UNTOUCHED,
+            failure_outcome: NOTHING_WRITTEN,
             hint: "h",
         };
         shell.run(input.to_vec())
@@ -191,6 +203,6 @@ mod tests {
     #[test]
     fn a_command_that_goes_on_without_output_is_ended() {
         let failure = run("exec >&-; sleep 30", b"", 0.2).unwrap_err();
-        assert!(failure.line().contains("no result within 0.2 s"));
+        assert!(failure.to_line().contains("no result within 0.2 s"));
     }
 }

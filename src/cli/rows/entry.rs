@@ -1,18 +1,18 @@
 //! Rows for entries, shared by the commands that list them.
 
-use crate::agents::pi::edits::Edit;
+use crate::agents::pi::edits::ContextEdit;
 use crate::agents::row::RowOptions;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, fitting_bytes,
-    visible, visible_lines,
+    Cell, Clock, Failure, Glyphs, RowBuffer, Styles, Ui, display_width, fitting_bytes, to_visible,
+    to_visible_lines, truncate_end, truncate_path,
 };
 use crate::cli::rows::batches::draw_batches;
-use crate::cli::transaction::output_or_input;
+use crate::cli::transaction::copy_failure;
 use crate::format::push_squeezed;
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::rows::{Ending, Row, Tone};
-use crate::ops::tree::Drawing;
+use crate::ops::tree::TreeView;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::search::Hit;
 use foldhash::HashMap;
@@ -27,22 +27,22 @@ use unicode_segmentation::UnicodeSegmentation;
 pub const ID_COLUMNS: usize = 36;
 
 /// Returns the options for loading sessions whose rows are printed.
-pub fn row_options(ui: &Ui) -> Options {
-    row_options_of(false, ui)
+pub fn row_options(ui: &Ui) -> LoadOptions {
+    row_options_for(false, ui)
 }
 
 /// Returns the options for loading sessions whose rows are printed: with `json`, those of the
 /// agent's tree.
-pub fn row_options_of(json: bool, ui: &Ui) -> Options {
+pub fn row_options_for(json: bool, ui: &Ui) -> LoadOptions {
     let home = ui.home().map(Text::from);
     let rows = RowOptions {
         home,
         readable: !json,
         ..RowOptions::default()
     };
-    Options {
+    LoadOptions {
         rows: Some(rows),
-        ..Options::default()
+        ..LoadOptions::default()
     }
 }
 
@@ -57,7 +57,7 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
 }
 
 /// Returns a row for a cell: its role, how it ended, and its text.
-pub fn said(row: &Row, styles: &Styles) -> Cell {
+pub fn row_cell(row: &Row, styles: &Styles) -> Cell {
     let ending = row.ending.map(ending_mark);
     let body = row.body.to_string_lossy();
     let colon = if body.is_empty() && ending.is_none() {
@@ -66,13 +66,13 @@ pub fn said(row: &Row, styles: &Styles) -> Cell {
         ": "
     };
     let mut cell = vec![(
-        visible(&format!("{}{colon}", row.role)),
+        to_visible(&format!("{}{colon}", row.role)),
         tone_style(row.tone, styles),
     )];
     if let Some(mark) = ending {
         cell.push((format!("{mark} "), styles.error));
     }
-    cell.push((visible(&body), Style::new()));
+    cell.push((to_visible(&body), Style::new()));
     cell
 }
 
@@ -84,42 +84,49 @@ fn ending_mark(ending: Ending) -> &'static str {
 }
 
 /// Returns the mark of an entry that is edited or omitted.
-pub fn edit_mark(edited: Edit) -> &'static str {
+pub fn edit_mark(edited: ContextEdit) -> &'static str {
     match edited {
-        Edit::Replace(_) => "[edited]",
-        Edit::Omit => "[omitted]",
+        ContextEdit::Replace(_) => "[edited]",
+        ContextEdit::Omit => "[omitted]",
     }
 }
 
 /// Prints entries as stored in version 3, one per line. Long runs of lines that are in the file as
 /// they are printed are copied by the kernel, where it can.
-pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+pub fn print_entry_lines(
+    open: &OpenSession,
+    entries: &[EntryIx],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     let session = &open.session;
-    let reader = open.reader();
+    let reader = open.entry_reader();
     let is_utf8 = session.is_utf8();
     let is_terminal = ui.stdout_is_terminal();
-    let is_as_printed =
-        |ix: EntryIx| !session.is_migrated(ix) && !session.entry(ix).flags.has(Flags::PADDED);
+    let is_stored_as_printed = |ix: EntryIx| {
+        !session.needs_migration(ix) && !session.entry(ix).flags.contains(Flags::PADDED)
+    };
     let span = |ix: EntryIx| session.entry(ix).span;
 
     // Entries whose lines follow each other in the file are printed together.
     let runs = entries.chunk_by(|&one, &next| {
-        is_as_printed(one) && is_as_printed(next) && span(next).start == span(one).end() + 1
+        is_stored_as_printed(one)
+            && is_stored_as_printed(next)
+            && span(next).start == span(one).end() + 1
     });
     for run in runs {
         let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
-        let is_long = bytes.end - bytes.start >= LONG_RUN;
-        if is_long && is_as_printed(run[0]) && is_utf8 && !is_terminal {
+        let is_long = bytes.end - bytes.start >= LONG_RUN_BYTES;
+        if is_long && is_stored_as_printed(run[0]) && is_utf8 && !is_terminal {
             let sent = ui
-                .send(open.input.source(), bytes)
+                .print_range(open.input.source(), bytes)
                 .and_then(|()| ui.stdout().write_all(b"\n"));
-            sent.map_err(|error| output_or_input(&open.input, error))?;
+            sent.map_err(|error| copy_failure(&open.input, error))?;
             continue;
         }
         for &ix in run {
             let write = |line: &[u8]| write_line(line.trim_ascii(), is_utf8, ui);
-            let written = open.input.read(reader.with_line(ix, write))?;
-            written.map_err(Failure::output)?;
+            let written = open.input.map_read_error(reader.with_line(ix, write))?;
+            written.map_err(Failure::from_stdout_error)?;
         }
     }
     Ok(())
@@ -129,7 +136,7 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
 fn write_line(line: &[u8], is_utf8: bool, ui: &mut Ui) -> io::Result<()> {
     if ui.stdout_is_terminal() {
         let shown = String::from_utf8_lossy(line);
-        ui.stdout().write_all(visible_lines(&shown).as_bytes())?;
+        ui.stdout().write_all(to_visible_lines(&shown).as_bytes())?;
     } else {
         write_valid(ui.stdout(), line, is_utf8)?;
     }
@@ -137,17 +144,17 @@ fn write_line(line: &[u8], is_utf8: bool, ui: &mut Ui) -> io::Result<()> {
 }
 
 /// The number of bytes from which a run of lines is sent at once, rather than line by line.
-const LONG_RUN: u64 = 128 * 1024;
+const LONG_RUN_BYTES: u64 = 128 * 1024;
 
 /// Prints a row for each entry: its line, its id, its time, its label, and its text.
 pub fn print_rows(
-    drawing: &Drawing,
-    edits: &HashMap<EntryIx, Edit>,
+    drawing: &TreeView,
+    edits: &HashMap<EntryIx, ContextEdit>,
     entries: &[EntryIx],
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let session = drawing.session;
-    let look = Look {
+    let painter = EntryPainter {
         drawing,
         edits,
         styles: ui.styles,
@@ -163,8 +170,8 @@ pub fn print_rows(
         .max()
         .unwrap_or(0)
         .min(ID_COLUMNS);
-    let draw = |rows: &mut Rows, batch: Range<usize>| {
-        rows.follow(
+    let draw = |rows: &mut RowBuffer, batch: Range<usize>| {
+        rows.set_previous_time(
             batch
                 .start
                 .checked_sub(1)
@@ -172,48 +179,52 @@ pub fn print_rows(
         );
         for &ix in &entries[batch] {
             let entry = session.entry(ix);
-            rows.begin();
+            rows.begin_row();
             rows.push_number(entry.line.0 as usize, line_width);
             rows.push_str("  ");
             rows.push_text(&session.id(ix));
-            rows.pad(line_width + 2 + id_width);
+            rows.pad_part(line_width + 2 + id_width);
             rows.push_str("  ");
             rows.push_time(entry.time_ms);
             rows.push_str("  ");
-            rows.put_part(look.styles.dim);
-            look.put(rows, ix, false);
-            rows.end();
+            rows.finish_part(painter.styles.dim);
+            painter.draw_entry(rows, ix, false);
+            rows.end_row();
         }
     };
-    let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
+    let pen = RowBuffer::new(
+        ui.row_width(),
+        Glyphs::UNICODE.ellipsis,
+        Some(Clock::new(ui)),
+    );
     draw_batches(&pen, entries.len(), draw, ui)
 }
 
 /// The appearance of rows.
-pub struct Look<'a> {
-    pub drawing: &'a Drawing<'a>,
+pub struct EntryPainter<'a> {
+    pub drawing: &'a TreeView<'a>,
     /// The entries that are marked as edited.
-    pub edits: &'a HashMap<EntryIx, Edit>,
+    pub edits: &'a HashMap<EntryIx, ContextEdit>,
     pub styles: Styles,
     pub glyphs: Glyphs,
 }
 
-impl Look<'_> {
+impl EntryPainter<'_> {
     /// Draws the label, the role, the marks and the body of an entry into the rest of its row; if
     /// `is_dim`, all but the label dimmed.
-    pub fn put(&self, rows: &mut Rows, ix: EntryIx, is_dim: bool) {
+    pub fn draw_entry(&self, rows: &mut RowBuffer, ix: EntryIx, is_dim: bool) {
         if let Some(label) = self.drawing.label(ix) {
             rows.push_str("[");
             rows.push_text(&label);
             rows.push_str("] ");
-            rows.put_part(self.styles.label);
+            rows.finish_part(self.styles.label);
         }
         let row = self.drawing.row(ix);
         let edited = self.edits.get(&ix);
         rows.push_text(&row.role);
         let has_more = !row.body.is_empty() || row.ending.is_some() || edited.is_some();
         rows.push_str(if has_more { ": " } else { "" });
-        rows.put_part(if is_dim {
+        rows.finish_part(if is_dim {
             self.styles.dim
         } else {
             tone_style(row.tone, &self.styles)
@@ -223,114 +234,117 @@ impl Look<'_> {
             .map(|ending| (ending_mark(ending), self.styles.error));
         let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
         for (mark, style) in [ending, edit].into_iter().flatten() {
-            rows.put(mark, if is_dim { self.styles.dim } else { style });
-            rows.put(" ", Style::new());
+            rows.push_part(mark, if is_dim { self.styles.dim } else { style });
+            rows.push_part(" ", Style::new());
         }
 
-        let is_body_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edit::Omit);
+        let is_body_dim = is_dim || row.tone == Tone::Note || edited == Some(&ContextEdit::Omit);
         let body_style = if is_body_dim {
             self.styles.dim
         } else {
             Style::new()
         };
-        self.body(rows, ix, &row, body_style);
+        self.draw_body(rows, ix, &row, body_style);
     }
 
     /// Draws the body of an entry as far as it fits: with the match if words are searched for;
     /// otherwise, a path in it is truncated in the middle.
-    fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
+    fn draw_body(&self, rows: &mut RowBuffer, ix: EntryIx, row: &Row, style: Style) {
         let is_search = !self.drawing.words.is_empty();
-        if !is_search && (row.path.is_empty() || rows.left.is_none()) {
+        if !is_search && (row.path.is_empty() || rows.columns_left.is_none()) {
             push_squeezed(&mut rows.text, &row.body);
-            return rows.put_part(style);
+            return rows.finish_part(style);
         }
         let mut body = Vec::new();
         push_squeezed(&mut body, &row.body);
         let body = String::from_utf8_lossy(&body);
         if is_search {
-            return self.found(rows, ix, row, &body, style);
+            return self.draw_match(rows, ix, row, &body, style);
         }
-        match rows.left {
+        match rows.columns_left {
             // The range of the path is valid only if the body was not changed.
             Some(left) if body == row.body.to_string_lossy() => {
-                rows.put(
-                    &fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis),
+                rows.push_part(
+                    &truncate_path(&body, row.path.clone(), left, self.glyphs.ellipsis),
                     style,
                 );
             }
-            _ => rows.put(&body, style),
+            _ => rows.push_part(&body, style),
         }
     }
 
-    /// Draws the body with the match; if the match would not be visible, the beginning of the body and
-    /// the text around the match.
-    fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
-        let cut = rows
-            .left
-            .map(|left| fitted(body, left, self.glyphs.ellipsis));
-        let shown = cut.as_deref().unwrap_or(body);
+    /// Draws the body with the match; if the match would not be visible, the beginning of the body
+    /// and the text around the match.
+    fn draw_match(&self, rows: &mut RowBuffer, ix: EntryIx, row: &Row, body: &str, style: Style) {
+        let truncated = rows
+            .columns_left
+            .map(|left| truncate_end(body, left, self.glyphs.ellipsis));
+        let shown = truncated.as_deref().unwrap_or(body);
         // A match in the role or the type has no text around it.
         let hit = self
             .drawing
-            .hit(ix)
+            .find_hit(ix)
             .filter(|hit| !matches!(&*hit.field, "message.role" | "type"));
         let Some(hit) = hit else {
-            return self.highlighted(rows, shown, style);
+            return self.draw_highlighted(rows, shown, style);
         };
-        let is_visible = !self.drawing.words.all(shown).is_empty();
+        let is_visible = !self.drawing.words.find_all(shown).is_empty();
         if is_visible {
-            return self.highlighted(rows, shown, style);
+            return self.draw_highlighted(rows, shown, style);
         }
 
         // Labels are drawn before the body, except for that of a label entry.
         let is_label_entry = self.drawing.session.entry(ix).kind == Kind::Label;
         if hit.field == "label" && !is_label_entry {
-            rows.put(shown, style);
+            rows.push_part(shown, style);
         } else {
-            self.snippet(rows, row, body, &hit, style);
+            self.draw_snippet(rows, row, body, &hit, style);
         }
     }
 
     /// Draws the text around a match, after the beginning of the body if the match is in another
     /// text.
-    fn snippet(&self, rows: &mut Rows, row: &Row, body: &str, hit: &Hit, style: Style) {
+    fn draw_snippet(&self, rows: &mut RowBuffer, row: &Row, body: &str, hit: &Hit, style: Style) {
         let field = field_name(&hit.field);
         if field.is_some() || row.tone == Tone::Tool {
-            let room = rows.left.map_or(MOST_HEAD, |left| left / 3).min(MOST_HEAD);
-            rows.put(&fitted(body, room, self.glyphs.ellipsis), style);
+            let room = rows
+                .columns_left
+                .map_or(MOST_HEAD_COLUMNS, |left| left / 3)
+                .min(MOST_HEAD_COLUMNS);
+            rows.push_part(&truncate_end(body, room, self.glyphs.ellipsis), style);
             let before = field.map(|name| format!("{name}: ")).unwrap_or_default();
-            rows.put(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
+            rows.push_part(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
         }
-        let text = visible(&hit.snippet);
-        let found = self.drawing.words.all(&text);
+        let text = to_visible(&hit.snippet);
+        let found = self.drawing.words.find_all(&text);
         let first = found.first().cloned().unwrap_or(0..0);
-        let room = rows.left.unwrap_or(usize::MAX);
-        if columns(&text[..first.end]) < room {
-            return self.highlighted(rows, &text, style);
+        let room = rows.columns_left.unwrap_or(usize::MAX);
+        if display_width(&text[..first.end]) < room {
+            return self.draw_highlighted(rows, &text, style);
         }
 
         // Shorten the text before the match to a third of the room, so that the match is visible.
         let before = &text[..first.start];
         let kept_before = fitting_bytes(before.graphemes(true).rev(), room / 3);
         let start = before.len() - kept_before;
-        rows.put(self.glyphs.ellipsis, style);
-        self.highlighted(rows, text[start..].trim_start(), style);
+        rows.push_part(self.glyphs.ellipsis, style);
+        self.draw_highlighted(rows, text[start..].trim_start(), style);
     }
 
     /// Draws a text in which each match of the searched words is highlighted.
-    fn highlighted(&self, rows: &mut Rows, text: &str, style: Style) {
-        let mut done = 0;
-        for place in self.drawing.words.all(text) {
-            rows.put(&text[done..place.start], style);
-            rows.put(&text[place.clone()], self.styles.hit);
-            done = place.end;
+    fn draw_highlighted(&self, rows: &mut RowBuffer, text: &str, style: Style) {
+        let mut drawn_end = 0;
+        for span in self.drawing.words.find_all(text) {
+            rows.push_part(&text[drawn_end..span.start], style);
+            rows.push_part(&text[span.clone()], self.styles.hit);
+            drawn_end = span.end;
         }
-        rows.put(&text[done..], style);
+        rows.push_part(&text[drawn_end..], style);
     }
 }
 
 /// The maximum width of the body when the text around a match follows it.
-const MOST_HEAD: usize = 40;
+const MOST_HEAD_COLUMNS: usize = 40;
 
 /// Returns the name of a field for people; `None` for ordinary text.
 fn field_name(path: &str) -> Option<&str> {

@@ -2,10 +2,10 @@
 //! is hidden beside its place. If it is killed earlier, the session is in its place, and
 //! [`crate::cli::open::Input::archive`] finds the archive.
 
-use super::restore::{lock_hidden, restore};
-use crate::cli::locate::Places;
+use super::restore::{lock_hidden, restore_archive};
+use crate::cli::locate::SessionStores;
 use crate::cli::options::ChangeArgs;
-use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use pisess_store::{self as store, Disk, OnDisk, WriteOptions, aside_of};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub fn restore_interrupted(
     archives: Vec<PathBuf>,
     change: &ChangeArgs,
-    places: &Places,
+    places: &SessionStores,
     ui: &mut Ui,
 ) -> Vec<(PathBuf, Failure)> {
     let mut failures = Vec::new();
@@ -27,17 +27,17 @@ pub fn restore_interrupted(
                 continue;
             }
         }
-        let name = visible(&archive.to_string_lossy());
+        let name = to_visible(&archive.to_string_lossy());
         if change.dry_run {
             ui.warn(&format!(
                 "an interrupted run left {name} (hint: without -n, its session is restored first)"
             ));
             continue;
         }
-        match restore(&archive, change, places) {
-            Ok(_) => ui.status(&format!("restored what an interrupted run left in {name}")),
+        match restore_archive(&archive, change, places) {
+            Ok(_) => ui.print_status(&format!("restored what an interrupted run left in {name}")),
             // Another process archives or restores it at this moment.
-            Err(failure) if failure.exit() == Exit::Busy || failure.is_missing => {}
+            Err(failure) if failure.exit() == Exit::Busy || failure.is_missing_file => {}
             Err(failure) => failures.push((archive, failure)),
         }
     }
@@ -45,8 +45,8 @@ pub fn restore_interrupted(
 }
 
 /// Whether a session is hidden, and no process is about to remove it.
-fn is_interrupted(archive: &Path, places: &Places) -> Result<bool, Failure> {
-    let Some(session) = places.session_of(&OnDisk.real(archive)) else {
+fn is_interrupted(archive: &Path, places: &SessionStores) -> Result<bool, Failure> {
+    let Some(session) = places.archived_session_path(&OnDisk.real(archive)) else {
         return Ok(false);
     };
     if store::is_free(&aside_of(&session))? {

@@ -3,17 +3,18 @@
 //! [`super::interrupted`] finds it.
 
 use super::report::{ArchiveResult, Sizes};
-use crate::cli::locate::Places;
+use crate::cli::locate::SessionStores;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
-use crate::cli::output::{Failure, visible};
+use crate::cli::output::{Failure, to_visible};
 use crate::cli::status::Status;
-use crate::cli::transaction::{Attempted, under_lock};
-use crate::format::age;
+use crate::cli::transaction::{AttemptResult, attempt_under_lock};
+use crate::format::format_age;
 use crate::ops::archive::{
-    Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, stored_blobs,
+    ArchiveFacts, ArchiveFilter, SESSION, find_blob_hashes, find_companions, find_existing_blobs,
+    is_blob, session_folder,
 };
-use crate::ops::list::{Listed, read_alone};
+use crate::ops::list::{ListedSession, read_single};
 use crate::session::dialect::Dialect;
 use pisess_store::{
     self as store, Archive, Attempt, Cause, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile,
@@ -24,13 +25,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// A session that changed within this time is not chosen by a filter.
-const SETTLED_MS: i64 = 10 * 60 * 1000;
+const MIN_UNCHANGED_MS: i64 = 10 * 60 * 1000;
 
 /// Archives sessions, on several threads.
 pub struct Packer<'a> {
-    pub places: Places,
+    pub places: SessionStores,
     /// Which sessions to archive; `None` if they were named.
-    pub filter: Option<Filter>,
+    pub filter: Option<ArchiveFilter>,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
     pub change: &'a ChangeArgs,
@@ -43,38 +44,38 @@ impl Packer<'_> {
     ///
     /// # Errors
     /// If it cannot be archived, or an agent may have it open. It is then where it was.
-    pub fn archive(&self, path: &Path) -> Result<Option<ArchiveResult>, Failure> {
+    pub fn archive_session(&self, path: &Path) -> Result<Option<ArchiveResult>, Failure> {
         let input = Input::open_path(path, self.stdout_is)?;
-        let refused = |what: &str, hint: &str| Err(input.cannot(what).hint(hint));
+        let refuse_with = |what: &str, hint: &str| Err(input.failure(what).with_hint(hint));
         let Some(file) = input.file() else {
-            return refused(
+            return refuse_with(
                 "a stream or an archive cannot be archived",
                 "give the path of a session",
             );
         };
-        let listed = self.listed(&input)?;
+        let listed = self.read_listed(&input)?;
         if self
             .filter
-            .is_some_and(|filter| !filter.fits(listed.modified, listed.messages))
+            .is_some_and(|filter| !filter.accepts(listed.modified_ms, listed.message_count))
         {
             return Ok(None);
         }
         let session = file.resolved();
-        let Some(to) = self.places.archive_of(session) else {
+        let Some(to) = self.places.archive_path(session) else {
             let hint = "only sessions in the stores are archived; see `pisess list --all`";
-            return refused("it is in no agent's store", hint);
+            return refuse_with("it is in no agent's store", hint);
         };
         let found = store::find(&[session.to_owned()], Reach::Whole).files.pop();
         if let Some(owner) = found.and_then(|file| file.owner) {
-            let what = format!("it belongs to {}", visible(&owner.to_string_lossy()));
-            return refused(&what, "archive that session; its sub-agents move with it");
+            let what = format!("it belongs to {}", to_visible(&owner.to_string_lossy()));
+            return refuse_with(&what, "archive that session; its sub-agents move with it");
         }
         if self.filter.is_some() {
             self.refuse_unsettled(&input, session)?;
         }
         let cwd = PathBuf::from(&*listed.cwd.to_string_lossy());
-        if let Some(failure) = input.running_agent(&[&cwd]) {
-            return Err(failure.hint("end that agent first"));
+        if let Some(failure) = input.running_agent_failure(&[&cwd]) {
+            return Err(failure.with_hint("end that agent first"));
         }
         let path = session.to_owned();
         if self.change.dry_run {
@@ -83,94 +84,106 @@ impl Packer<'_> {
                 to: Some(to),
                 status: Status::Planned,
                 sizes: None,
-                troubles: Vec::new(),
+                errors: Vec::new(),
             }));
         }
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<Sizes> {
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> AttemptResult<Sizes> {
             if grown.is_some() && self.filter.is_some() {
-                return Err(input.busy("it is being written to"));
+                return Err(input.busy_failure("it is being written to"));
             }
-            let reread = grown.as_ref().map(|input| self.listed(input)).transpose()?;
+            let reread = grown
+                .as_ref()
+                .map(|input| self.read_listed(input))
+                .transpose()?;
             let input = grown.as_ref().unwrap_or(&input);
-            self.pack(input, reread.as_ref().unwrap_or(&listed), &to, locked)
+            self.pack_session(input, reread.as_ref().unwrap_or(&listed), &to, locked)
         };
-        let (committed, sizes) = under_lock(&input, &self.options(), &mut attempt)?;
+        let (committed, sizes) = attempt_under_lock(&input, &self.write_options(), &mut attempt)?;
         Ok(Some(ArchiveResult {
             path,
             to: Some(to),
             status: Status::Archived,
             sizes: Some(sizes),
-            troubles: committed.map_or_else(Vec::new, |committed| committed.troubles),
+            errors: committed.map_or_else(Vec::new, |committed| committed.troubles),
         }))
     }
 
     /// As with oh-my-pi, a process that has a file open for writing, or just wrote to it, owns it.
-    fn options(&self) -> WriteOptions {
+    fn write_options(&self) -> WriteOptions {
         WriteOptions {
             force: false,
             is_moved: true,
-            ..self.change.options(Dialect::OhMyPi)
+            ..self.change.write_options(Dialect::OhMyPi)
         }
     }
 
-    fn listed(&self, input: &Input) -> Result<Listed, Failure> {
+    fn read_listed(&self, input: &Input) -> Result<ListedSession, Failure> {
         let path = input
             .file()
             .map(SessionFile::resolved)
             .unwrap_or(Path::new("-"));
         let modified = store::modified_ms(path).unwrap_or_default();
-        read_alone(path, input.source(), modified)
-            .map_err(|error| Failure::load(&input.name, error))
+        read_single(path, input.source(), modified)
+            .map_err(|error| Failure::from_load_error(&input.name, error))
     }
 
     /// Refuses a session that changed recently, or one of the files that belong to it.
     fn refuse_unsettled(&self, input: &Input, session: &Path) -> Result<(), Failure> {
-        let beside = companions(session).map_err(odd)?;
-        let paths = beside.iter().map(|file| &*file.path).chain([session]);
+        let companion_files = find_companions(session).map_err(cannot_archive)?;
+        let paths = companion_files
+            .iter()
+            .map(|file| &*file.path)
+            .chain([session]);
         let newest = paths.filter_map(store::modified_ms).max();
-        let is_recent = |&time: &i64| time > self.now_ms - SETTLED_MS;
+        let is_recent = |&time: &i64| time > self.now_ms - MIN_UNCHANGED_MS;
         let Some(time) = newest.filter(is_recent) else {
             return Ok(());
         };
-        let ago = match &*age(self.now_ms, time) {
+        let ago = match &*format_age(self.now_ms, time) {
             "now" => "just now".to_owned(),
             age => format!("{age} ago"),
         };
-        let failure = input.busy(format_args!(
+        let failure = input.busy_failure(format_args!(
             "it changed {ago}, and a filter chooses it only after 10min"
         ));
-        Err(failure.hint("give it as SESSION to archive it now"))
+        Err(failure.with_hint("give it as SESSION to archive it now"))
     }
 
     /// Archives a session under its lock. Until all of its files are hidden, an error leaves
     /// everything as it was, without the archive (rule 7).
-    fn pack(&self, input: &Input, listed: &Listed, to: &Path, locked: Locked) -> Attempted<Sizes> {
-        let sources = self.sources(input)?;
-        let header = input.header()?;
-        let facts = input.read(Facts::written(listed, input.source(), &header))?;
+    fn pack_session(
+        &self,
+        input: &Input,
+        listed: &ListedSession,
+        to: &Path,
+        locked: Locked,
+    ) -> AttemptResult<Sizes> {
+        let sources = self.collect_sources(input)?;
+        let header = input.read_header()?;
+        let facts = input.map_read_error(ArchiveFacts::encode(listed, input.source(), &header))?;
         let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
-        let archive = write(&facts, &sources, to)?;
+        let archive = create_archive(&facts, &sources, to)?;
         let sizes = Sizes {
             files: sources.iter().map(|source| source.member.size).sum(),
             archive: archive.bytes,
         };
-        let mut committed = match remove(&sources, locked) {
+        let mut committed = match remove_sources(&sources, locked) {
             Ok(Attempt::Done(committed)) => committed,
             Ok(stale) => {
-                archive.take_back(to)?;
+                archive.remove_if_new(to)?;
                 return Ok((Some(stale), sizes));
             }
             Err(unremoved) if unremoved.is_undone => {
-                archive.take_back(to)?;
+                archive.remove_if_new(to)?;
                 return Err(unremoved.error.into());
             }
             Err(unremoved) => {
                 folder.keep();
-                return Err(left_hidden(unremoved.error, to));
+                return Err(hidden_failure(unremoved.error, to));
             }
         };
         folder.keep();
-        if let Some(folder) = folder_of(&sources[0].path) {
+        if let Some(folder) = session_folder(&sources[0].path) {
             let removed = store::remove_empty_folders(&folder);
             committed.troubles.extend(removed.err());
         }
@@ -178,26 +191,30 @@ impl Packer<'_> {
     }
 
     /// Returns the files to archive: first the session.
-    fn sources(&self, input: &Input) -> Result<Vec<Source>, Failure> {
+    fn collect_sources(&self, input: &Input) -> Result<Vec<Source>, Failure> {
         let file = input
             .file()
-            .ok_or_else(|| input.cannot("a stream cannot be archived"))?;
-        let beside = companions(file.resolved()).map_err(odd)?;
+            .ok_or_else(|| input.failure("a stream cannot be archived"))?;
+        let companion_files = find_companions(file.resolved()).map_err(cannot_archive)?;
         let mut sources = vec![Source::of(SESSION.to_owned(), file)];
-        let mut hashes = input.read(blobs_of(file))?;
-        for found in beside {
-            let file = SessionFile::open(&found.path)?;
-            if found.is_session() {
-                let name = visible(&found.path.to_string_lossy());
-                hashes.extend(blobs_of(&file).map_err(|error| Failure::reading(&name, error))?);
+        let mut hashes = input.map_read_error(find_blob_hashes(file))?;
+        for companion in companion_files {
+            let file = SessionFile::open(&companion.path)?;
+            if companion.is_session() {
+                let name = to_visible(&companion.path.to_string_lossy());
+                hashes.extend(
+                    find_blob_hashes(&file)
+                        .map_err(|error| Failure::from_read_error(&name, error))?,
+                );
             }
-            sources.push(Source::of(found.name, &file));
+            sources.push(Source::of(companion.name, &file));
         }
         let Some(store) = &self.places.blobs else {
             return Ok(sources);
         };
-        let blobs = stored_blobs(hashes, store)
-            .map_err(|error| Failure::copying(&visible(&store.to_string_lossy()), error))?;
+        let blobs = find_existing_blobs(hashes, store).map_err(|error| {
+            Failure::from_copy_error(&to_visible(&store.to_string_lossy()), error)
+        })?;
         for blob in blobs {
             sources.push(Source::find(blob.name, &blob.path)?);
         }
@@ -206,7 +223,7 @@ impl Packer<'_> {
 }
 
 /// Removes the files that are in the archive, except for blobs, which other sessions may use.
-fn remove(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
+fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
     for source in sources {
         source.open().map_err(|error| Unremoved {
             error,
@@ -221,23 +238,23 @@ fn remove(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
 }
 
 /// Returns the failure for files that could not be given their names back. All are in the archive.
-fn left_hidden(error: StoreError, to: &Path) -> Failure {
-    let name = visible(&to.to_string_lossy());
-    Failure::from(error).after_writing(&name).hint(format!(
+fn hidden_failure(error: StoreError, to: &Path) -> Failure {
+    let name = to_visible(&to.to_string_lossy());
+    Failure::from(error).after_writing(&name).with_hint(format!(
         "`pisess archive --restore {name}` puts the session back"
     ))
 }
 
 /// An archive in its place.
-struct InPlace {
+struct PlacedArchive {
     bytes: u64,
     /// Whether this run made it, and not one that was killed.
     is_new: bool,
 }
 
-impl InPlace {
+impl PlacedArchive {
     /// Removes it again if it is new, because the session stays.
-    fn take_back(self, to: &Path) -> Result<(), Failure> {
+    fn remove_if_new(self, to: &Path) -> Result<(), Failure> {
         if !self.is_new {
             return Ok(());
         }
@@ -249,14 +266,14 @@ impl InPlace {
                 ..
             })
             | Ok(()) => Ok(()),
-            Err(error) => Err(left_hidden(error, to)),
+            Err(error) => Err(hidden_failure(error, to)),
         }
     }
 }
 
 /// Writes the archive, reads it again and compares it. One that a killed run left is used if it
 /// contains the same.
-fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<InPlace, Failure> {
+fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
     let mut bytes = 0;
     let mut check = |content: &dyn ReadAt| {
         bytes = content.len();
@@ -265,19 +282,19 @@ fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<InPlace, Failure
             _ => Err(io::Error::other("the archive differs from the session")),
         }
     };
-    let made = store::create_checked(
+    let created = store::create_checked(
         to,
         None,
         false,
         &mut |out| write_archive(facts, sources, out),
         &mut check,
     );
-    let mut made = match made {
+    let mut created = match created {
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
             if check(&Glance::open(to)?).is_err() {
-                return Err(exists_already(to));
+                return Err(exists_failure(to));
             }
-            return Ok(InPlace {
+            return Ok(PlacedArchive {
                 bytes,
                 is_new: false,
             });
@@ -285,27 +302,27 @@ fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<InPlace, Failure
         made => made?,
     };
     // Nothing is removed before the archive is certainly on the disk.
-    let archive = InPlace {
+    let archive = PlacedArchive {
         bytes,
         is_new: true,
     };
-    let Some(unsynced) = made.troubles.pop() else {
+    let Some(unsynced) = created.troubles.pop() else {
         return Ok(archive);
     };
-    archive.take_back(to)?;
+    archive.remove_if_new(to)?;
     Err(unsynced.into())
 }
 
 /// Returns the failure for an archive that holds something else than the session, and perhaps the
 /// only copy of it.
-fn exists_already(to: &Path) -> Failure {
-    let name = visible(&to.to_string_lossy());
-    let failure = Failure::cannot(format_args!("{name} exists already, with other content"));
-    failure.hint(format!(
+fn exists_failure(to: &Path) -> Failure {
+    let name = to_visible(&to.to_string_lossy());
+    let failure = Failure::invalid(format_args!("{name} exists already, with other content"));
+    failure.with_hint(format!(
         "`pisess archive --restore {name}` puts back what the session lacks; then archive it again"
     ))
 }
 
-fn odd(error: impl std::fmt::Display) -> Failure {
-    Failure::cannot(format_args!("cannot archive: {error}")).hint("move that file away first")
+fn cannot_archive(error: impl std::fmt::Display) -> Failure {
+    Failure::invalid(format_args!("cannot archive: {error}")).with_hint("move that file away first")
 }

@@ -1,8 +1,8 @@
 //! Moves sessions into archives and back, lists and deletes archives.
 
-use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::status::Status;
-use crate::format::{counted, size};
+use crate::format::{format_bytes, format_count};
 use pisess_json::write::Object;
 use pisess_store::{Cause, StoreError};
 use std::path::PathBuf;
@@ -28,18 +28,18 @@ pub struct ArchiveResult {
     /// The sizes, if they are known: not before a session is archived, nor after a failure.
     pub sizes: Option<Sizes>,
     /// The errors that occurred after it was archived.
-    pub troubles: Vec<StoreError>,
+    pub errors: Vec<StoreError>,
 }
 
 impl ArchiveResult {
-    fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_result(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
         if json {
             let result = Object::new()
                 .str("path", &path)
                 .str_or_null("to", to.as_deref())
-                .json("status", &self.status.json())
+                .json("status", &self.status.to_json())
                 .number_or_null("bytes", self.sizes.map(|sizes| sizes.files as f64))
                 .number_or_null(
                     "archivedBytes",
@@ -50,7 +50,7 @@ impl ArchiveResult {
         match (self.status, to) {
             (Status::Failed, _) => Ok(()),
             (Status::Planned, Some(to)) => {
-                ui.print(&format!("{} -> {}\n", visible(&path), visible(&to)))
+                ui.print(&format!("{} -> {}\n", to_visible(&path), to_visible(&to)))
             }
             (_, to) => ui.print_path(&to.unwrap_or(path)),
         }
@@ -59,70 +59,70 @@ impl ArchiveResult {
 
 /// The sizes of all sessions that were archived.
 #[derive(Default)]
-struct Sums {
+struct SizeSums {
     sessions: usize,
     files: usize,
     archives: usize,
 }
 
 /// Prints the rows and failures of a command; returns how it ends.
-pub fn report(
-    done: Vec<(PathBuf, Result<ArchiveResult, Failure>)>,
+pub fn report_results(
+    outcomes: Vec<(PathBuf, Result<ArchiveResult, Failure>)>,
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut worst = Exit::Done;
     let mut results = Vec::new();
-    let mut written = 0;
-    for (path, result) in done {
+    let mut write_count = 0;
+    for (path, result) in outcomes {
         match result {
             Ok(result) => {
-                written += usize::from(result.status != Status::Planned);
+                write_count += usize::from(result.status != Status::Planned);
                 worst = worst.max(report_troubles(&result, ui));
                 results.push(result);
             }
             Err(failure) => {
-                worst = worst.max(ui.report(&failure));
+                worst = worst.max(ui.report_failure(&failure));
                 results.push(ArchiveResult {
                     path,
                     to: None,
                     status: Status::Failed,
                     sizes: None,
-                    troubles: Vec::new(),
+                    errors: Vec::new(),
                 });
             }
         }
     }
-    let printed = if written == 0 {
+    let printed = if write_count == 0 {
         print_results(&results, json, ui)
     } else {
-        let sessions = counted(written, "session", "sessions");
-        ui.print_after(&sessions, |ui| print_results(&results, json, ui))
+        let sessions = format_count(write_count, "session", "sessions");
+        ui.print_after_write(&sessions, |ui| print_results(&results, json, ui))
     };
-    worst.printed(printed)
+    worst.or_print_failure(printed)
 }
 
 /// Reports what went wrong after a session was archived; returns how that ends.
 fn report_troubles(result: &ArchiveResult, ui: &mut Ui) -> Exit {
     let mut worst = Exit::Done;
-    for trouble in &result.troubles {
+    for trouble in &result.errors {
         if let Cause::Unsynced(_) = trouble.cause {
             ui.warn(&trouble.to_string());
             continue;
         }
         let written = result.to.as_ref().unwrap_or(&result.path);
-        let failure = Failure::cannot(trouble)
-            .after_writing(&visible(&written.to_string_lossy()))
-            .hint("remove that file; it is in the archive");
-        worst = worst.max(ui.report(&failure));
+        let failure = Failure::invalid(trouble)
+            .after_writing(&to_visible(&written.to_string_lossy()))
+            .with_hint("remove that file; it is in the archive");
+        worst = worst.max(ui.report_failure(&failure));
     }
     worst
 }
 
 fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(), Failure> {
-    let mut sums = Sums::default();
+    let mut sums = SizeSums::default();
     for result in results {
-        result.print(json, ui)?;
+        result.print_result(json, ui)?;
         if result.status == Status::Archived
             && let Some(sizes) = result.sizes
         {
@@ -132,11 +132,11 @@ fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(
         }
     }
     if sums.sessions > 0 {
-        let sessions = counted(sums.sessions, "session", "sessions");
-        ui.status(&format!(
+        let sessions = format_count(sums.sessions, "session", "sessions");
+        ui.print_status(&format!(
             "{sessions} archived, {} in {}",
-            size(sums.files),
-            size(sums.archives)
+            format_bytes(sums.files),
+            format_bytes(sums.archives)
         ));
     }
     Ok(())

@@ -11,12 +11,12 @@
 //! | anything else | the archive is refused |
 
 use super::report::ArchiveResult;
-use super::unpack::{OpenArchive, options};
-use crate::cli::locate::Places;
+use super::unpack::{OpenArchive, write_options};
+use crate::cli::locate::SessionStores;
 use crate::cli::options::ChangeArgs;
-use crate::cli::output::{Failure, visible};
+use crate::cli::output::{Failure, to_visible};
 use crate::cli::status::Status;
-use crate::ops::archive::{is_blob, is_blob_content, place_of};
+use crate::ops::archive::{is_blob, is_blob_content, restore_path};
 use pisess_store::{
     self as store, Cause, Committed, FileChange, Glance, Locked, Member, NewFolder, SessionFile,
     StoreError, WriteOptions, aside_of, begins_with,
@@ -28,18 +28,18 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If a path is occupied, the archive is damaged, or writing fails. Nothing is changed then.
-pub fn restore(
+pub fn restore_archive(
     path: &Path,
     change: &ChangeArgs,
-    places: &Places,
+    places: &SessionStores,
 ) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, change)?;
-    let Some(session) = places.session_of(open.file.resolved()) else {
-        return Err(Failure::cannot(format_args!(
+    let Some(session) = places.archived_session_path(open.file.resolved()) else {
+        return Err(Failure::invalid(format_args!(
             "{}: it is not beside an agent's store",
             open.name
         ))
-        .hint(
+        .with_hint(
             "to read the session as it is, give this path to any command; `zstd -dc` prints it",
         ));
     };
@@ -49,27 +49,27 @@ pub fn restore(
         to: Some(session.clone()),
         status,
         sizes,
-        troubles: Vec::new(),
+        errors: Vec::new(),
     };
     // Another process may be about to archive the session: that is over before anything is decided.
-    let options = options(change);
+    let options = write_options(change);
     let _hidden = lock_hidden(&session, &options)?;
     let _in_place = lock_in_place(&session, &options)?;
-    let targets = targets(&open, &session, places)?;
-    compare(&open, &targets)?;
+    let targets = find_targets(&open, &session, places)?;
+    compare_files(&open, &targets)?;
     if change.dry_run {
         return Ok(result(Status::Planned));
     }
-    let mut restoring = Restoring::default();
-    if let Err(error) = restoring.write(&open, &targets) {
-        restoring.undo();
-        return Err(Failure::copying(&open.name, error));
+    let mut restoring = RestoredFiles::default();
+    if let Err(error) = restoring.write_files(&open, &targets) {
+        restoring.undo_all();
+        return Err(Failure::from_copy_error(&open.name, error));
     }
     restoring.keep();
     let name = open.name.clone();
     open.remove().map_err(|error| {
         let failure = Failure::from(error).after_writing(&session.to_string_lossy());
-        failure.hint(format!("the session is restored; delete {name}"))
+        failure.with_hint(format!("the session is restored; delete {name}"))
     })?;
     Ok(result(Status::Restored))
 }
@@ -102,83 +102,85 @@ fn lock_in_place(session: &Path, options: &WriteOptions) -> Result<Option<Locked
 }
 
 /// A file of an archive, and where it belongs.
-struct Target<'a> {
+struct RestoreTarget<'a> {
     member: &'a Member,
-    place: PathBuf,
-    state: State,
+    path: PathBuf,
+    state: FileState,
 }
 
 /// Where a file is now.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FileState {
     InPlace,
     Hidden,
     Nowhere,
 }
 
-impl Target<'_> {
-    fn aside(&self) -> PathBuf {
-        aside_of(&self.place)
+impl RestoreTarget<'_> {
+    fn hidden_path(&self) -> PathBuf {
+        aside_of(&self.path)
     }
 }
 
 /// Returns where the files of an archive belong, in the order of the archive.
-fn targets<'a>(
+fn find_targets<'a>(
     open: &'a OpenArchive,
     session: &Path,
-    places: &Places,
-) -> Result<Vec<Target<'a>>, Failure> {
+    places: &SessionStores,
+) -> Result<Vec<RestoreTarget<'a>>, Failure> {
     let mut targets = Vec::new();
     for member in &open.archive.members {
-        let Some(place) = place_of(&member.name, session, places.blobs.as_deref()) else {
-            let failure = Failure::cannot(format_args!(
+        let Some(path) = restore_path(&member.name, session, places.blobs.as_deref()) else {
+            let failure = Failure::invalid(format_args!(
                 "{}: it contains a file without a place, {:?}",
                 open.name, member.name
             ));
-            return Err(failure.hint("to read the session as it is, give this path to any command"));
+            return Err(
+                failure.with_hint("to read the session as it is, give this path to any command")
+            );
         };
-        let state = state_of(&place)?;
-        targets.push(Target {
+        let state = find_state(&path)?;
+        targets.push(RestoreTarget {
             member,
-            place,
+            path,
             state,
         });
     }
     Ok(targets)
 }
 
-fn state_of(place: &Path) -> Result<State, Failure> {
-    let aside = aside_of(place);
-    let is_hidden = !store::is_free(&aside)?;
-    if store::is_free(place)? {
+fn find_state(path: &Path) -> Result<FileState, Failure> {
+    let hidden_path = aside_of(path);
+    let is_hidden = !store::is_free(&hidden_path)?;
+    if store::is_free(path)? {
         return Ok(if is_hidden {
-            State::Hidden
+            FileState::Hidden
         } else {
-            State::Nowhere
+            FileState::Nowhere
         });
     }
     // Without a rename that never replaces, a kill leaves both names of one file.
-    if is_hidden && !store::is_same(&aside, place) {
-        return Err(occupied(&aside));
+    if is_hidden && !store::is_same(&hidden_path, path) {
+        return Err(occupied_failure(&hidden_path));
     }
-    Ok(State::InPlace)
+    Ok(FileState::InPlace)
 }
 
 /// Reads the archive to its end, and compares its files with those that are there.
 ///
 /// # Errors
 /// If the archive is damaged, or another file is in the place of one of them.
-fn compare(open: &OpenArchive, targets: &[Target]) -> Result<(), Failure> {
+fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Failure> {
     let mut failure = None;
     let compared = open.archive.contents(&open.file, &mut |member, content| {
         if failure.is_none()
-            && let Some(target) = target_of(targets, member)
+            && let Some(target) = find_target(targets, member)
         {
-            failure = refusal(open, target, content)?;
+            failure = check_target(open, target, content)?;
         }
         io::copy(content, &mut io::sink()).map(drop)
     });
-    compared.map_err(|error| Failure::reading(&open.name, error))?;
+    compared.map_err(|error| Failure::from_read_error(&open.name, error))?;
     match failure {
         Some(failure) => Err(failure),
         None => Ok(()),
@@ -186,94 +188,101 @@ fn compare(open: &OpenArchive, targets: &[Target]) -> Result<(), Failure> {
 }
 
 /// Returns why a file of an archive cannot be restored, if it cannot.
-fn refusal(
+fn check_target(
     open: &OpenArchive,
-    target: &Target,
+    target: &RestoreTarget,
     content: &mut dyn Read,
 ) -> io::Result<Option<Failure>> {
     let name = &target.member.name;
-    let there = match target.state {
+    let existing_path = match target.state {
         // A blob has the hash of its content as its name, so it is the same.
-        State::InPlace if is_blob(name) => return Ok(None),
-        State::InPlace => target.place.clone(),
-        State::Hidden => target.aside(),
-        State::Nowhere if is_blob(name) && !is_blob_content(name, content)? => {
-            let failure = Failure::cannot(format_args!(
+        FileState::InPlace if is_blob(name) => return Ok(None),
+        FileState::InPlace => target.path.clone(),
+        FileState::Hidden => target.hidden_path(),
+        FileState::Nowhere if is_blob(name) && !is_blob_content(name, content)? => {
+            let failure = Failure::invalid(format_args!(
                 "{}: the content of {name} has another hash",
                 open.name
             ));
             let hint = "to read the session as it is, give this path to any command";
-            return Ok(Some(failure.path(&open.name).hint(hint)));
+            return Ok(Some(failure.with_path(&open.name).with_hint(hint)));
         }
-        State::Nowhere => return Ok(None),
+        FileState::Nowhere => return Ok(None),
     };
-    let is_same = match Glance::open(&there) {
+    let is_same = match Glance::open(&existing_path) {
         Ok(file) => begins_with(&file, content)?,
         Err(_) => false,
     };
-    Ok((!is_same).then(|| occupied(&there)))
+    Ok((!is_same).then(|| occupied_failure(&existing_path)))
 }
 
-fn occupied(path: &Path) -> Failure {
-    let path = visible(&path.to_string_lossy());
-    let failure = Failure::cannot(format_args!("{path} exists already")).path(path);
-    failure.hint("move that file away first")
+fn occupied_failure(path: &Path) -> Failure {
+    let path = to_visible(&path.to_string_lossy());
+    let failure = Failure::invalid(format_args!("{path} exists already")).with_path(path);
+    failure.with_hint("move that file away first")
 }
 
-fn target_of<'a, 'b>(targets: &'a [Target<'b>], member: &Member) -> Option<&'a Target<'b>> {
+fn find_target<'a, 'b>(
+    targets: &'a [RestoreTarget<'b>],
+    member: &Member,
+) -> Option<&'a RestoreTarget<'b>> {
     targets.iter().find(|target| target.member == member)
 }
 
 /// What was changed so far, to be undone if something fails (rule 7 of the store).
 #[derive(Default)]
-struct Restoring {
+struct RestoredFiles {
     written: Vec<PathBuf>,
     renamed: Vec<PathBuf>,
     folders: Vec<NewFolder>,
 }
 
-impl Restoring {
+impl RestoredFiles {
     /// Puts the files in their places that are not there, last the session.
-    fn write(&mut self, open: &OpenArchive, targets: &[Target]) -> io::Result<()> {
+    fn write_files(&mut self, open: &OpenArchive, targets: &[RestoreTarget]) -> io::Result<()> {
         open.archive.contents(&open.file, &mut |member, content| {
-            if let Some(target) = target_of(targets, member) {
-                self.put(target, content).map_err(io::Error::other)?;
+            if let Some(target) = find_target(targets, member) {
+                self.put_file(target, content).map_err(io::Error::other)?;
             }
             io::copy(content, &mut io::sink()).map(drop)
         })?;
         for target in targets {
-            let aside = target.aside();
-            if target.state == State::InPlace && store::is_same(&aside, &target.place) {
-                store::remove(&aside).map_err(io::Error::other)?;
+            let hidden_path = target.hidden_path();
+            if target.state == FileState::InPlace && store::is_same(&hidden_path, &target.path) {
+                store::remove(&hidden_path).map_err(io::Error::other)?;
             }
         }
         Ok(())
     }
 
-    fn put(&mut self, target: &Target, content: &mut dyn Read) -> Result<(), StoreError> {
-        let place = &target.place;
+    fn put_file(
+        &mut self,
+        target: &RestoreTarget,
+        content: &mut dyn Read,
+    ) -> Result<(), StoreError> {
+        let path = &target.path;
         match target.state {
-            State::InPlace => Ok(()),
-            State::Hidden => {
-                let committed = store::rename_new(&target.aside(), place)?;
-                self.renamed.push(place.clone());
-                synced(committed)
+            FileState::InPlace => Ok(()),
+            FileState::Hidden => {
+                let committed = store::rename_new(&target.hidden_path(), path)?;
+                self.renamed.push(path.clone());
+                require_synced(committed)
             }
-            State::Nowhere => {
-                let folder = place.parent().unwrap_or(Path::new("/"));
+            FileState::Nowhere => {
+                let folder = path.parent().unwrap_or(Path::new("/"));
                 self.folders.push(NewFolder::make(folder)?);
-                let committed = store::restore(place, target.member, &mut |out| {
+                let committed = store::restore(path, target.member, &mut |out| {
                     io::copy(content, out).map(drop)
                 })?;
-                self.written.push(place.clone());
-                synced(committed)
+                self.written.push(path.clone());
+                require_synced(committed)
             }
         }
     }
 
     /// Undoes what was changed. What cannot be undone is a whole file, and its archive is still
     /// there.
-    fn undo(mut self) {
+    fn undo_all(mut self) {
         for place in self.written.iter().rev() {
             let _ = store::remove(place);
         }
@@ -292,7 +301,7 @@ impl Restoring {
 }
 
 /// The archive is removed only if its files are certainly on the disk.
-fn synced(mut committed: Committed) -> Result<(), StoreError> {
+fn require_synced(mut committed: Committed) -> Result<(), StoreError> {
     match committed.troubles.pop() {
         Some(unsynced) => Err(unsynced),
         None => Ok(()),

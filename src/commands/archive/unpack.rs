@@ -1,13 +1,13 @@
 //! Finds the archive that an argument names, opens it, and deletes it.
 
-use super::list::Archived;
+use super::list::ArchivedSession;
 use super::report::{ArchiveResult, Sizes};
-use crate::cli::locate::Places;
+use crate::cli::locate::SessionStores;
 use crate::cli::options::ChangeArgs;
-use crate::cli::output::{Failure, Ui, visible};
+use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::status::Status;
-use crate::load::names::{NameError, choose};
-use crate::ops::archive::Facts;
+use crate::load::names::{NameError, choose_session};
+use crate::ops::archive::ArchiveFacts;
 use pisess_store::{
     self as store, Archive, Attempt, Disk, Locked, OnDisk, ReadAt, SessionFile, StoreError,
     WriteOptions,
@@ -16,27 +16,32 @@ use std::path::{Path, PathBuf};
 
 /// Returns the archive that an argument names: its path, or the path, the id or the name of the
 /// session.
-pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, Failure> {
+pub fn find_archive(
+    argument: &Path,
+    places: &SessionStores,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
     // The path that the session had, or has: an interrupted run leaves both.
     if let (Some(folder), Some(name)) = (argument.parent(), argument.file_name())
-        && let Some(archive) = places.archive_of(&OnDisk.real(&ui.absolute(folder)).join(name))
+        && let Some(archive) =
+            places.archive_path(&OnDisk.real(&ui.resolve_path(folder)).join(name))
         && !store::is_free(&archive)?
     {
         return Ok(archive);
     }
     if !store::is_free(argument)? {
-        return Ok(ui.absolute(argument));
+        return Ok(ui.resolve_path(argument));
     }
 
     let name = argument.to_string_lossy();
-    let mut known = Vec::new();
-    for path in places.archived(true)? {
-        match Archived::read(&path) {
-            Ok(Archived { facts, .. }) => known.push(facts.known(path)),
-            Err(failure) => ui.warn(&failure.line()),
+    let mut archived_sessions = Vec::new();
+    for path in places.find_archives(true)? {
+        match ArchivedSession::read(&path) {
+            Ok(ArchivedSession { facts, .. }) => archived_sessions.push(facts.into_known(path)),
+            Err(failure) => ui.warn(&failure.to_line()),
         }
     }
-    match choose(&name, [known]) {
+    match choose_session(&name, [archived_sessions]) {
         Ok(archive) => Ok(archive),
         Err(error) => Err(unknown_archive(&name, error, places)),
     }
@@ -44,20 +49,24 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
 
 /// Returns the failure for a name that is not that of one archived session. If a session in the
 /// stores has the name, it is named instead of archived ones with similar names.
-fn unknown_archive(argument: &str, error: NameError, places: &Places) -> Failure {
-    let NameError::Unknown { near, name } = &error else {
-        return Failure::cannot(&error).hint(error.hint());
+fn unknown_archive(argument: &str, error: NameError, places: &SessionStores) -> Failure {
+    let NameError::Unknown {
+        similar: near,
+        name,
+    } = &error
+    else {
+        return Failure::invalid(&error).with_hint(error.hint());
     };
-    let failure = if let Ok(path) = places.named(argument) {
-        Failure::cannot(format_args!("{name} is not archived: {}", path.display()))
+    let failure = if let Ok(path) = places.find_by_name(argument) {
+        Failure::invalid(format_args!("{name} is not archived: {}", path.display()))
     } else if near.is_empty() {
-        Failure::cannot(format_args!(
+        Failure::invalid(format_args!(
             "{name}: no archived session has that id or name"
         ))
     } else {
-        return Failure::cannot(&error).hint(error.hint());
+        return Failure::invalid(&error).with_hint(error.hint());
     };
-    failure.hint("`pisess archive --list --all` lists the archived sessions")
+    failure.with_hint("`pisess archive --list --all` lists the archived sessions")
 }
 
 /// An archive under its lock.
@@ -70,19 +79,21 @@ pub(super) struct OpenArchive {
 
 impl OpenArchive {
     pub fn open(path: &Path, change: &ChangeArgs) -> Result<OpenArchive, Failure> {
-        let name = visible(&path.to_string_lossy());
+        let name = to_visible(&path.to_string_lossy());
         let file = SessionFile::open(path)?;
-        let mut locked = store::lock(&file, &options(change))?;
+        let mut locked = store::lock(&file, &write_options(change))?;
         // On overlayfs, the lock may have copied the file.
         let file = if locked.is_stale() {
             locked.reopen()?
         } else {
             file
         };
-        let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
+        let archive =
+            Archive::read(&file).map_err(|error| Failure::from_read_error(&name, error))?;
         let Some(archive) = archive else {
-            let failure = Failure::cannot(format_args!("{name} is not an archive")).path(&name);
-            return Err(failure.hint(
+            let failure =
+                Failure::invalid(format_args!("{name} is not an archive")).with_path(&name);
+            return Err(failure.with_hint(
                 "`pisess archive --list --all` lists the archives, whose names end in .zst; `pisess prune --restore` puts back what was pruned from a session",
             ));
         };
@@ -108,7 +119,7 @@ impl OpenArchive {
 
 /// Returns the options of the store for an archive, which no agent has open: `--force` only
 /// prevents the question.
-pub(super) fn options(change: &ChangeArgs) -> WriteOptions {
+pub(super) fn write_options(change: &ChangeArgs) -> WriteOptions {
     WriteOptions {
         wait: change.wait,
         ..WriteOptions::default()
@@ -116,7 +127,11 @@ pub(super) fn options(change: &ChangeArgs) -> WriteOptions {
 }
 
 /// Deletes an archive, after asking on a terminal.
-pub fn delete(path: &Path, change: &ChangeArgs, ui: &mut Ui) -> Result<ArchiveResult, Failure> {
+pub fn delete_archive(
+    path: &Path,
+    change: &ChangeArgs,
+    ui: &mut Ui,
+) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, change)?;
     let sizes = Some(open.sizes());
     let result = |status| ArchiveResult {
@@ -124,20 +139,23 @@ pub fn delete(path: &Path, change: &ChangeArgs, ui: &mut Ui) -> Result<ArchiveRe
         to: None,
         status,
         sizes,
-        troubles: Vec::new(),
+        errors: Vec::new(),
     };
     if change.dry_run {
         return Ok(result(Status::Planned));
     }
     if !change.force {
         let mut question = format!("delete {}", open.name);
-        if let Ok(facts) = Facts::read(&open.archive.head)
+        if let Ok(facts) = ArchiveFacts::decode(&open.archive.head)
             && !facts.title.is_empty()
         {
             question += &format!(" ({})", facts.title);
         }
         if !ui.confirm(&question)? {
-            return Err(Failure::no(format_args!("{} is not deleted", open.name)));
+            return Err(Failure::negative(format_args!(
+                "{} is not deleted",
+                open.name
+            )));
         }
     }
     open.remove()?;

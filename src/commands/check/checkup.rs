@@ -3,29 +3,30 @@
 use super::cwd::CwdSources;
 use crate::cli::open::Input;
 use crate::cli::output::Failure;
-use crate::load::Options;
-use crate::ops::check::{Checkup, Place, check};
+use crate::load::LoadOptions;
+use crate::ops::check::{Checkup, SessionLocation, check_session};
 
 /// Checks a session with this number of threads. `cwd` is for one whose header is missing.
-pub fn checked<'i>(
+pub fn check_input<'i>(
     input: &'i Input,
     workers: usize,
     cwd: &CwdSources,
 ) -> Result<Checkup<'i>, Failure> {
-    let options = Options {
+    let options = LoadOptions {
         workers,
-        ..Options::default()
+        ..LoadOptions::default()
     };
-    let find_cwd = || cwd.find(input.file()?.path());
-    let place = Place {
-        name: name_of(input),
+    let find_cwd = || cwd.find_cwd(input.file()?.path());
+    let place = SessionLocation {
+        name: session_name(input),
         find_cwd: Some(&find_cwd),
     };
-    check(input.source(), &options, &place).map_err(|error| Failure::load(&input.name, error))
+    check_session(input.source(), &options, &place)
+        .map_err(|error| Failure::from_load_error(&input.name, error))
 }
 
 /// Returns the name of the session's file, without `.jsonl`.
-fn name_of(input: &Input) -> Option<String> {
+fn session_name(input: &Input) -> Option<String> {
     let name = input.file()?.path().file_name()?.to_str()?;
     Some(name.strip_suffix(".jsonl").unwrap_or(name).to_owned())
 }

@@ -1,15 +1,16 @@
 //! `--repair`: writes the repaired session, and the bytes that were removed beside it.
 
-use super::checkup::checked;
+use super::checkup::check_input;
 use super::cwd::CwdSources;
-use super::report::Report;
+use super::report::CheckReport;
 use crate::cli::named::{
-    FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change,
+    FoundSessions, NEEDS_RECURSION, expand_arguments, is_found_by_name, is_in_subfolder,
+    reach_of_change,
 };
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::transaction::{output_or_input, under_lock};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::transaction::{attempt_under_lock, copy_failure};
 use crate::ops::check::{Checkup, Finding};
 use pisess_store::{
     self as store, Attempt, Beside, Committed, Fill, Reach, SessionFile, StoreError, with_suffix,
@@ -17,9 +18,10 @@ use pisess_store::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Repairs one session into another file (`-o`), or any number of sessions in place. `backup` is the
-/// suffix for the name of the old file, if it is kept. With `-n`, only reports what would be repaired.
-pub fn repair(
+/// Repairs one session into another file (`-o`), or any number of sessions in place. `backup` is
+/// the suffix for the name of the old file, if it is kept. With `-n`, only reports what would be
+/// repaired.
+pub fn repair_sessions(
     sessions: &[PathBuf],
     recursive: bool,
     backup: Option<&str>,
@@ -27,23 +29,23 @@ pub fn repair(
     write: &WriteArgs,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let mut report = Report::new(write, true, ui);
+    let mut report = CheckReport::new(write, true, ui);
     let has_stream = sessions.iter().any(|session| session == Path::new("-"));
     if has_stream || write.output.is_some() {
         let [session] = sessions else {
             return Err(
-                Failure::cannot("--repair with -o or - takes only one session")
-                    .hint("--backup repairs any number of sessions in place"),
+                Failure::invalid("--repair with -o or - takes only one session")
+                    .with_hint("--backup repairs any number of sessions in place"),
             );
         };
         let input = Input::open(session, ui)?;
         repair_session(&input, backup, cwd, &mut report, ui)?;
-        report.repairs(ui);
+        report.print_repair_counts(ui);
         return Ok(report.exit);
     }
     if backup.is_none() && !write.change.dry_run {
-        return Err(Failure::cannot("--repair requires -o or --backup")
-            .hint("give a new file with -o FILE, or --backup to repair in place"));
+        return Err(Failure::invalid("--repair requires -o or --backup")
+            .with_hint("give a new file with -o FILE, or --backup to repair in place"));
     }
 
     let reach = if write.change.dry_run {
@@ -55,53 +57,53 @@ pub fn repair(
         files,
         mut failures,
         ..
-    } = expanded(sessions, reach, ui);
+    } = expand_arguments(sessions, reach, ui);
     // The failure of a single session is that of the command; others are reported on the way.
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);
     }
     for failure in &failures {
-        report.failure(failure, ui);
+        report.report_failure(failure, ui);
     }
 
     let mut needs_recursion = false;
     for file in files {
-        let repaired_before = report.repaired;
-        let input = Input::open_path(&file.path, ui.stdout_is());
+        let repaired_before = report.repaired_count;
+        let input = Input::open_path(&file.path, ui.stdout_predicate());
         let result = input.and_then(|mut input| {
-            input.by_name = is_by_name(sessions, &file.path);
+            input.is_found_by_name = is_found_by_name(sessions, &file.path);
             repair_session(&input, backup, cwd, &mut report, ui)
         });
         match result {
             Ok(()) => {}
             Err(failure) if failure.is_transcript() && !file.named => {}
             Err(failure) if is_one => return Err(failure),
-            Err(failure) => report.failure(&failure, ui),
+            Err(failure) => report.report_failure(&failure, ui),
         }
-        let has_repairs = report.repaired > repaired_before;
-        needs_recursion |= has_repairs && is_below(sessions, &file.path);
+        let has_repairs = report.repaired_count > repaired_before;
+        needs_recursion |= has_repairs && is_in_subfolder(sessions, &file.path);
     }
-    report.repairs(ui);
+    report.print_repair_counts(ui);
     if needs_recursion && !recursive {
         ui.warn(NEEDS_RECURSION);
     }
     Ok(report.exit)
 }
 
-/// Repairs a session into the file of `-o`, or in place; to standard output if that is `-`, or if the
-/// session is a stream. With `-n`, only reports the findings.
+/// Repairs a session into the file of `-o`, or in place; to standard output if that is `-`, or if
+/// the session is a stream. With `-n`, only reports the findings.
 fn repair_session(
     input: &Input,
     backup: Option<&str>,
     cwd: &CwdSources,
-    report: &mut Report,
+    report: &mut CheckReport,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let checkup = checked(input, ui.processors(), cwd)?;
+    let checkup = check_input(input, ui.processor_count(), cwd)?;
     let write = report.write;
     if write.change.dry_run {
-        return report.session(path_of(input), &checkup.findings, ui);
+        return report.report_session(session_path(input), &checkup.findings, ui);
     }
     match (&write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
@@ -117,7 +119,7 @@ fn repair_elsewhere(
     input: &Input,
     checkup: &Checkup,
     output: &Path,
-    report: &mut Report,
+    report: &mut CheckReport,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let force = report.write.change.force;
@@ -125,9 +127,9 @@ fn repair_elsewhere(
         let committed = store::create(output, input.file(), force, fill)?;
         Ok(Attempt::Done(committed))
     };
-    let (attempt, rejected) = write_both(input, checkup, output, create)?;
+    let (session_attempt, rejected) = write_with_rejected(input, checkup, output, create)?;
     let commits = Commits {
-        session: attempt.done()?,
+        session: session_attempt.done()?,
         rejected,
     };
     report_repair(input, &checkup.findings, Some(commits), report, ui)
@@ -142,12 +144,12 @@ struct Commits {
 
 /// Returns the path of its file: files beside it are named after that, even if the argument was a
 /// session name.
-fn path_of(input: &Input) -> &Path {
+fn session_path(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
 /// The highest number in the name of a file of removed bytes.
-const MOST_REJECTED: u32 = 1000;
+const MAX_REJECTED_NUMBER: u32 = 1000;
 
 /// Repairs a session under its lock. If it has grown since it was checked, it is checked again.
 fn repair_in_place(
@@ -155,20 +157,20 @@ fn repair_in_place(
     checkup: &Checkup,
     backup: Option<&str>,
     cwd: &CwdSources,
-    report: &mut Report,
+    report: &mut CheckReport,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     if !checkup.is_repairable() {
         return report_repair(input, &checkup.findings, None, report, ui);
     }
 
-    let backup = backup.map(|suffix| with_suffix(path_of(input), suffix));
-    let options = report.write.change.options(checkup.session.dialect);
-    let workers = ui.processors();
+    let backup = backup.map(|suffix| with_suffix(session_path(input), suffix));
+    let options = report.write.change.write_options(checkup.session.dialect);
+    let workers = ui.processor_count();
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
         // A session that has grown is checked again.
         let checked_again = match &grown {
-            Some(input) => Some(checked(input, workers, cwd)?),
+            Some(input) => Some(check_input(input, workers, cwd)?),
             None => None,
         };
         let checkup = checked_again.as_ref().unwrap_or(checkup);
@@ -176,10 +178,11 @@ fn repair_in_place(
             return Ok((None, (checkup.findings.clone(), None)));
         }
         let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
-        let (attempt, rejected) = write_both(input, checkup, path_of(input), rewrite)?;
+        let (attempt, rejected) =
+            write_with_rejected(input, checkup, session_path(input), rewrite)?;
         Ok((Some(attempt), (checkup.findings.clone(), rejected)))
     };
-    let (committed, (findings, rejected)) = under_lock(input, &options, &mut attempt)?;
+    let (committed, (findings, rejected)) = attempt_under_lock(input, &options, &mut attempt)?;
     let commits = committed.map(|session| Commits { session, rejected });
     report_repair(input, &findings, commits, report, ui)
 }
@@ -189,26 +192,26 @@ fn repair_in_place(
 fn repair_to_stdout(
     input: &Input,
     checkup: &Checkup,
-    report: &mut Report,
+    report: &mut CheckReport,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     if report.write.change.json {
-        return Err(Failure::carries_session());
+        return Err(Failure::stdout_carries_session());
     }
-    if !checkup.rejected().is_empty() {
-        return Err(Failure::cannot(
+    if !checkup.rejected_spans().is_empty() {
+        return Err(Failure::invalid(
             "--repair: removed bytes cannot be kept beside standard output",
         )
-        .hint("give a path with -o"));
+        .with_hint("give a path with -o"));
     }
     checkup
         .write_repaired(ui.stdout())
-        .map_err(|error| output_or_input(input, error))?;
+        .map_err(|error| copy_failure(input, error))?;
     // Standard output carries the session, so the findings go to standard error.
     for finding in &checkup.findings {
-        report.count(finding);
-        let path = visible(&path_of(input).to_string_lossy());
-        ui.print_aside(&format!("{path}:{}", report.line(&[finding])));
+        report.count_finding(finding);
+        let path = to_visible(&session_path(input).to_string_lossy());
+        ui.print_to_stderr(&format!("{path}:{}", report.format_group(&[finding])));
     }
     Ok(())
 }
@@ -216,27 +219,27 @@ fn repair_to_stdout(
 /// Writes the repaired session, and beside it the removed bytes: these are on disk before the
 /// session is in place, and are deleted again if the session could not be written (rules 6 and 7 of
 /// the store).
-fn write_both(
+fn write_with_rejected(
     input: &Input,
     checkup: &Checkup,
     output: &Path,
-    write: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
+    write_session: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
 ) -> Result<(Attempt, Option<Committed>), StoreError> {
     let mut rejected = None;
-    let written = write(&mut |out| {
+    let attempted = write_session(&mut |out| {
         checkup.write_repaired(out)?;
-        if !checkup.rejected().is_empty() {
+        if !checkup.rejected_spans().is_empty() {
             rejected = Some(write_rejected(input, checkup, output).map_err(io::Error::other)?);
         }
         Ok(())
     });
-    match written? {
+    match attempted? {
         Attempt::Done(committed) => {
             let rejected = rejected.map(Beside::keep);
             Ok((Attempt::Done(committed), rejected))
         }
         // The session has grown. Dropping `rejected` undoes its file.
-        unwritten => Ok((unwritten, None)),
+        stale => Ok((stale, None)),
     }
 }
 
@@ -251,11 +254,11 @@ fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Bes
         } else {
             format!(".rejected.{number}")
         };
-        let beside = with_suffix(output, &suffix);
+        let rejected_path = with_suffix(output, &suffix);
         let mut write = |out: &mut dyn io::Write| checkup.write_rejected(out);
-        let created = store::create_beside(&beside, input.file(), false, &mut write);
+        let created = store::create_beside(&rejected_path, input.file(), false, &mut write);
         match created {
-            Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
+            Err(error) if is_taken(&error) && number < MAX_REJECTED_NUMBER => number += 1,
             _ => return created,
         }
     }
@@ -268,21 +271,23 @@ fn report_repair(
     input: &Input,
     findings: &[Finding],
     commits: Option<Commits>,
-    report: &mut Report,
+    report: &mut CheckReport,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let Some(commits) = commits else {
-        return report.session(path_of(input), findings, ui);
+        return report.report_session(session_path(input), findings, ui);
     };
-    ui.warn_of(&commits.session);
+    ui.report_commit_warnings(&commits.session);
     if report.write.output.is_none() {
         input.report_path(ui);
     }
-    let file = visible(&commits.session.path.to_string_lossy());
-    ui.print_after(&file, |ui| report.session(path_of(input), findings, ui))?;
+    let file = to_visible(&commits.session.path.to_string_lossy());
+    ui.print_after_write(&file, |ui| {
+        report.report_session(session_path(input), findings, ui)
+    })?;
     if let Some(rejected) = commits.rejected {
-        ui.warn_of(&rejected);
-        ui.status(&format!(
+        ui.report_commit_warnings(&rejected);
+        ui.print_status(&format!(
             "removed bytes are in {}",
             rejected.path.to_string_lossy()
         ));

@@ -1,107 +1,107 @@
 //! Findings as text and as JSON, and the exit code that follows from them.
 
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Styles, Ui, visible};
-use crate::format::counted;
-use crate::ops::check::{Finding, Severity, grouped, lines_of};
+use crate::cli::output::{Exit, Failure, Styles, Ui, to_visible};
+use crate::format::format_count;
+use crate::ops::check::{Finding, Severity, describe_lines, group_findings};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::{Path, PathBuf};
 
 /// The maximum number of lines about one file that each begin with its path. If there are more, the
 /// path is printed once, above them.
-const MOST_LINES_WITH_PATH: usize = 8;
+const MAX_LINES_WITH_PATH: usize = 8;
 
 /// Prints findings and counts them.
-pub struct Report<'a> {
+pub struct CheckReport<'a> {
     pub(super) write: &'a WriteArgs,
     /// Whether the findings that can be repaired are.
-    repairs: bool,
+    applies_repairs: bool,
     styles: Styles,
     /// The number of unrepaired findings of each [`Severity`].
-    counts: [usize; 3],
+    counts_by_severity: [usize; 3],
     /// The number of unrepaired findings that a repair would resolve.
-    repairable: usize,
+    repairable_count: usize,
     /// The files with findings that can be repaired.
-    damaged: Vec<PathBuf>,
+    repairable_paths: Vec<PathBuf>,
     /// The number of findings that were repaired, or would be with `-n`.
-    pub repaired: usize,
+    pub repaired_count: usize,
     /// The number of sessions that were reported.
-    files: usize,
+    session_count: usize,
     pub exit: Exit,
 }
 
-impl<'a> Report<'a> {
+impl<'a> CheckReport<'a> {
     pub fn new(write: &'a WriteArgs, repairs: bool, ui: &Ui) -> Self {
-        Report {
+        CheckReport {
             write,
-            repairs,
+            applies_repairs: repairs,
             styles: ui.styles,
-            counts: [0; 3],
-            repairable: 0,
-            damaged: Vec::new(),
-            repaired: 0,
-            files: 0,
+            counts_by_severity: [0; 3],
+            repairable_count: 0,
+            repairable_paths: Vec::new(),
+            repaired_count: 0,
+            session_count: 0,
             exit: Exit::Done,
         }
     }
 
     /// Reports why a session cannot be checked. The others are.
-    pub fn failure(&mut self, failure: &Failure, ui: &mut Ui) {
-        self.exit = self.exit.max(ui.report(failure));
+    pub fn report_failure(&mut self, failure: &Failure, ui: &mut Ui) {
+        self.exit = self.exit.max(ui.report_failure(failure));
     }
 
     /// Counts the findings about a session and prints them: as JSON, one per finding; as text, one
     /// line per finding in a repair, otherwise one per group of equal findings.
-    pub fn session(
+    pub fn report_session(
         &mut self,
         path: &Path,
         findings: &[Finding],
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        self.files += 1;
+        self.session_count += 1;
         if findings.iter().any(Finding::is_repairable) {
-            self.damaged.push(path.to_owned());
+            self.repairable_paths.push(path.to_owned());
         }
         for finding in findings {
-            let is_resolved = self.count(finding);
+            let is_resolved = self.count_finding(finding);
             if self.write.change.json {
                 let is_repaired = is_resolved && !self.write.change.dry_run;
                 // Without --repair, there is no member `repaired`.
-                let repaired = self.repairs.then_some(is_repaired);
-                ui.print_json(&row(path, finding, repaired))?;
+                let repaired = self.applies_repairs.then_some(is_repaired);
+                ui.print_json(&finding_json(path, finding, repaired))?;
             }
         }
         if self.write.change.json {
             return Ok(());
         }
 
-        let groups = if self.repairs {
+        let groups = if self.applies_repairs {
             // Each repaired entry is reported on a separate line.
             findings.iter().map(|finding| vec![finding]).collect()
         } else {
-            grouped(findings)
+            group_findings(findings)
         };
-        let mut line_start = format!("{}:", visible(&path.to_string_lossy()));
-        if groups.len() > MOST_LINES_WITH_PATH {
+        let mut line_start = format!("{}:", to_visible(&path.to_string_lossy()));
+        if groups.len() > MAX_LINES_WITH_PATH {
             ui.print(&format!("{line_start}\n"))?;
             line_start = "  ".to_owned();
         }
         for group in &groups {
-            ui.print(&format!("{line_start}{}", self.line(group)))?;
+            ui.print(&format!("{line_start}{}", self.format_group(group)))?;
         }
         Ok(())
     }
 
-    /// Counts a finding; returns whether the repair resolves it. An unresolved warning or error sets
-    /// the exit code; a note does not.
-    pub fn count(&mut self, finding: &Finding) -> bool {
-        if self.repairs && finding.is_repairable() {
-            self.repaired += 1;
+    /// Counts a finding; returns whether the repair resolves it. An unresolved warning or error
+    /// sets the exit code; a note does not.
+    pub fn count_finding(&mut self, finding: &Finding) -> bool {
+        if self.applies_repairs && finding.is_repairable() {
+            self.repaired_count += 1;
             return true;
         }
-        self.counts[finding.severity as usize] += 1;
-        self.repairable += usize::from(finding.is_repairable());
+        self.counts_by_severity[finding.severity as usize] += 1;
+        self.repairable_count += usize::from(finding.is_repairable());
         if finding.severity > Severity::Note {
             self.exit = self.exit.max(Exit::Found);
         }
@@ -109,16 +109,16 @@ impl<'a> Report<'a> {
     }
 
     /// Prints the number of findings that a repair resolves, and of those that remain.
-    pub fn repairs(&self, ui: &mut Ui) {
-        let done = if self.write.change.dry_run {
+    pub fn print_repair_counts(&self, ui: &mut Ui) {
+        let verb = if self.write.change.dry_run {
             "to repair"
         } else {
             "repaired"
         };
-        ui.status(&format!(
-            "{} {done}, {} left",
-            self.repaired,
-            self.counts.iter().sum::<usize>()
+        ui.print_status(&format!(
+            "{} {verb}, {} left",
+            self.repaired_count,
+            self.counts_by_severity.iter().sum::<usize>()
         ));
     }
 
@@ -126,9 +126,9 @@ impl<'a> Report<'a> {
     /// consequence [repairable]`. The line and the message are those of the first finding. If the
     /// group has several lines, they are listed in place of the entry. If the repair resolves the
     /// finding, the line says so, and ends in the fix.
-    pub fn line(&self, group: &[&Finding]) -> String {
+    pub fn format_group(&self, group: &[&Finding]) -> String {
         let finding = group[0];
-        let is_resolved = self.repairs && finding.is_repairable();
+        let is_resolved = self.applies_repairs && finding.is_repairable();
         let (label, style) = if is_resolved {
             let label = if self.write.change.dry_run {
                 "to repair"
@@ -144,45 +144,45 @@ impl<'a> Report<'a> {
             };
             (finding.severity.name(), style)
         };
-        let place = match (lines_of(group), &finding.entry) {
+        let location = match (describe_lines(group), &finding.entry_id) {
             (Some(lines), _) => format!(" ({lines})"),
-            (None, Some(id)) => format!(" (entry {})", visible(&short(id))),
+            (None, Some(id)) => format!(" (entry {})", to_visible(&shorten(id))),
             (None, None) => String::new(),
         };
-        let effect = match &finding.fix {
+        let consequence_or_fix = match &finding.fix {
             Some(fix) if is_resolved => format!(" — {fix}"),
-            Some(_) => format!("{} [repairable]", dashed(finding.consequence)),
-            None => dashed(finding.consequence),
+            Some(_) => format!("{} [repairable]", dash_before(finding.consequence)),
+            None => dash_before(finding.consequence),
         };
         format!(
-            "{}: {}: {}{place}{}\n",
+            "{}: {}: {}{location}{}\n",
             finding.line.0,
             style.style(label),
-            visible(&short(&Text::from(finding.message.as_str()))),
-            visible(&effect)
+            to_visible(&shorten(&Text::from(finding.message.as_str()))),
+            to_visible(&consequence_or_fix)
         )
     }
 
     /// Returns the arguments for a repair: of a session that was named to another file, of those
     /// that were found in place.
     fn how_to_repair(&self, sessions: &[PathBuf]) -> String {
-        let sessions = if self.files == 1 {
+        let sessions = if self.session_count == 1 {
             sessions
         } else {
-            &self.damaged
+            &self.repairable_paths
         };
         let [path] = sessions else {
             return "--backup SESSION...".to_owned();
         };
 
-        let option = if self.files == 1 {
+        let option = if self.session_count == 1 {
             "-o FILE"
         } else {
             "--backup"
         };
         let path = path.to_string_lossy();
         // A path with other characters is replaced by a placeholder.
-        let argument = if path.chars().all(is_plain) {
+        let argument = if path.chars().all(is_plain_in_shell) {
             &*path
         } else {
             "SESSION"
@@ -191,44 +191,44 @@ impl<'a> Report<'a> {
     }
 
     /// Prints the number of sessions and of their findings, and how to repair those that can be.
-    pub fn summary(&self, sessions: &[PathBuf], ui: &mut Ui) -> Result<(), Failure> {
-        if self.files == 0 {
+    pub fn print_summary(&self, sessions: &[PathBuf], ui: &mut Ui) -> Result<(), Failure> {
+        if self.session_count == 0 {
             return Ok(());
         }
-        let [notes, warnings, errors] = self.counts;
-        let found = match notes + warnings + errors {
+        let [notes, warnings, errors] = self.counts_by_severity;
+        let counts = match notes + warnings + errors {
             0 => "no problems".to_owned(),
             _ => [
-                counted(errors, "error", "errors"),
-                counted(warnings, "warning", "warnings"),
-                counted(notes, "note", "notes"),
+                format_count(errors, "error", "errors"),
+                format_count(warnings, "warning", "warnings"),
+                format_count(notes, "note", "notes"),
             ]
             .join(", "),
         };
-        let hint = match self.repairable {
+        let hint = match self.repairable_count {
             0 => String::new(),
-            n => format!(
-                "; {n} repairable (hint: pisess check --repair {})",
+            count => format!(
+                "; {count} repairable (hint: pisess check --repair {})",
                 self.how_to_repair(sessions)
             ),
         };
         // The findings come first, also where both streams are one.
         ui.flush()?;
-        ui.status(&format!(
-            "{} checked: {found}{hint}",
-            counted(self.files, "session", "sessions")
+        ui.print_status(&format!(
+            "{} checked: {counts}{hint}",
+            format_count(self.session_count, "session", "sessions")
         ));
         Ok(())
     }
 }
 
 /// Whether a character may be part of a path in a suggested command.
-fn is_plain(c: char) -> bool {
+fn is_plain_in_shell(c: char) -> bool {
     c.is_alphanumeric() || "/._-~+,:@".contains(c)
 }
 
 /// Returns a consequence after a dash; nothing if there is none.
-fn dashed(consequence: &str) -> String {
+fn dash_before(consequence: &str) -> String {
     if consequence.is_empty() {
         String::new()
     } else {
@@ -237,26 +237,26 @@ fn dashed(consequence: &str) -> String {
 }
 
 /// The maximum length of an id or message in a finding, in UTF-16 units.
-const MOST_UNITS: usize = 200;
+const MAX_UNITS: usize = 200;
 
-/// Returns the start of an id or message, and an ellipsis if that is not the whole. The whole may be
-/// as long as a line of a session.
-fn short(text: &Text) -> String {
-    let head = text.head_whole(MOST_UNITS);
-    let mark = if head.utf16_len() < text.utf16_len() {
+/// Returns the start of an id or message, and an ellipsis if that is not the whole. The whole may
+/// be as long as a line of a session.
+fn shorten(text: &Text) -> String {
+    let head = text.head_whole(MAX_UNITS);
+    let ellipsis = if head.utf16_len() < text.utf16_len() {
         "…"
     } else {
         ""
     };
-    format!("{head}{mark}")
+    format!("{head}{ellipsis}")
 }
 
 /// Returns a finding as JSON. `repaired` is `None` without `--repair`.
-fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
+fn finding_json(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
     Object::new()
         .str("path", &path.to_string_lossy())
         .number("line", f64::from(finding.line.0))
-        .text_or_null("id", finding.entry.as_ref())
+        .text_or_null("id", finding.entry_id.as_ref())
         .str("severity", finding.severity.name())
         .str("kind", finding.kind.name())
         .str("message", &finding.message)

@@ -1,15 +1,15 @@
 //! The candidates at the end of a command line.
 
-use super::entries::{Entries, models_near_end};
-use super::matching::{copied, described, matching};
+use super::entries::{EntryCandidates, models_near_end};
+use super::matching::{copy_candidate, filter_candidates, new_candidate};
 use crate::cli::guide;
-use crate::cli::locate::{Places, facts};
-use crate::cli::named::named;
+use crate::cli::locate::{SessionStores, read_archive_facts};
+use crate::cli::named::resolve_argument;
 use crate::cli::output::Ui;
-use crate::cli::period::TIMES;
-use crate::format::{ID, id_end};
+use crate::cli::period::TIME_EXAMPLES;
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::peek;
-use crate::session::paths::is_windows;
+use crate::session::paths::is_windows_absolute;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use foldhash::HashMap;
@@ -20,51 +20,66 @@ use std::ffi::{OsStr, OsString};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
-const SESSIONS: usize = 100;
-const MODELS_OF: usize = 20;
+const MAX_SESSIONS: usize = 100;
+const MAX_MODEL_SESSIONS: usize = 20;
 /// The number of bytes at the start of a session that are searched for the first user message.
-const START: u64 = 64 * 1024;
+const HEAD_BYTES: u64 = 64 * 1024;
 /// The number of bytes at the end of a session that are searched for its name.
-const NAME_TAIL: u64 = 256 * 1024;
+const NAME_TAIL_BYTES: u64 = 256 * 1024;
 
 /// Returns the candidates for the last word of a command line of `command`.
-pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<CompletionCandidate> {
-    let mut command = with_completers(command, words, ui);
-    let at = words.len().saturating_sub(1);
-    let mut found =
-        complete(&mut command, words.to_vec(), at, Some(ui.folder())).unwrap_or_default();
-    let last = words.last().cloned().unwrap_or_default();
+pub fn find_candidates(
+    command: Command,
+    words: &[OsString],
+    ui: &mut Ui,
+) -> Vec<CompletionCandidate> {
+    let mut command = add_completers(command, words, ui);
+    let last_index = words.len().saturating_sub(1);
+    let mut candidates = complete(
+        &mut command,
+        words.to_vec(),
+        last_index,
+        Some(ui.current_folder()),
+    )
+    .unwrap_or_default();
+    let last_word = words.last().cloned().unwrap_or_default();
     // The scripts of the shells read lines.
     let is_line = |found: &OsStr| !found.to_string_lossy().contains(char::is_control);
     // Options are offered if the word begins one.
     let is_option = |word: &OsStr| word.as_encoded_bytes().starts_with(b"-");
-    found.retain(|found| {
-        is_line(found.get_value()) && (is_option(&last) || !is_option(found.get_value()))
+    candidates.retain(|found| {
+        is_line(found.get_value()) && (is_option(&last_word) || !is_option(found.get_value()))
     });
-    found
+    candidates
 }
 
 /// Returns the command line with completers for what clap does not know.
-fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
-    let sessions = sessions(words, ui);
-    let folder = ui.folder().to_owned();
+fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
+    let sessions = list_sessions(words, ui);
+    let folder = ui.current_folder().to_owned();
     let home = ui.home();
-    let entries = match session_of(&command, words, ui) {
-        Some(path) => entries_of(&path, home.as_deref()),
-        None => Entries::default(),
+    let entries = match find_session(&command, words, ui) {
+        Some(path) => read_entries(&path, home.as_deref()),
+        None => EntryCandidates::default(),
     };
-    let models = models(&command, words, ui);
+    let models = find_models(&command, words, ui);
 
-    let mut help = Vec::new();
-    for verb in command.get_subcommands() {
-        help.push(CompletionCandidate::new(verb.get_name()).help(verb.get_about().cloned()));
+    let mut help_candidates = Vec::new();
+    for subcommand in command.get_subcommands() {
+        help_candidates.push(
+            CompletionCandidate::new(subcommand.get_name()).help(subcommand.get_about().cloned()),
+        );
     }
-    help.extend(guide::topics().map(CompletionCandidate::new));
+    help_candidates.extend(guide::topic_names().map(CompletionCandidate::new));
 
-    let references = Arc::new(move |word: &str| entries.words(word));
+    let references = Arc::new(move |word: &str| entries.complete_reference(word));
     let paths = Arc::new(move |word: &str| {
-        let mut words = session_words(word, &sessions);
-        words.extend(files(word, &folder, home.as_deref().map(Path::new)));
+        let mut words = complete_sessions(word, &sessions);
+        words.extend(complete_files(
+            word,
+            &folder,
+            home.as_deref().map(Path::new),
+        ));
         words
     });
     let references_or_paths = {
@@ -77,20 +92,24 @@ fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command
         }
     };
     let completers = [
-        ("SESSION", completer(move |word| paths(word))),
-        ("REF", completer(move |word| references(word))),
-        ("SESSION|REF", completer(references_or_paths)),
+        ("SESSION", new_completer(move |word| paths(word))),
+        ("REF", new_completer(move |word| references(word))),
+        ("SESSION|REF", new_completer(references_or_paths)),
         (
             "TIME",
-            completer(|word| matching(word, TIMES.map(CompletionCandidate::new))),
+            new_completer(|word| {
+                filter_candidates(word, TIME_EXAMPLES.map(CompletionCandidate::new))
+            }),
         ),
         (
             "PROVIDER/ID",
-            completer(move |word| matching(word, models.iter().map(Into::into))),
+            new_completer(move |word| filter_candidates(word, models.iter().map(Into::into))),
         ),
         (
             "COMMAND|TOPIC",
-            completer(move |word| matching(word, help.iter().map(copied))),
+            new_completer(move |word| {
+                filter_candidates(word, help_candidates.iter().map(copy_candidate))
+            }),
         ),
     ];
     command.mut_subcommands(|verb| {
@@ -105,14 +124,14 @@ fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command
 }
 
 /// Returns the entries of a session, none if it cannot be read.
-fn entries_of(path: &Path, home: Option<&str>) -> Entries {
+fn read_entries(path: &Path, home: Option<&str>) -> EntryCandidates {
     let Ok(file) = Glance::open(path) else {
-        return Entries::default();
+        return EntryCandidates::default();
     };
-    Entries::read(&file, home).unwrap_or_default()
+    EntryCandidates::read(&file, home).unwrap_or_default()
 }
 
-fn completer(
+fn new_completer(
     words: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
 ) -> ArgValueCompleter {
     ArgValueCompleter::new(move |word: &OsStr| words(&word.to_string_lossy()))
@@ -146,37 +165,42 @@ impl KnownSession {
 
     /// Returns the session as a candidate, described by its first user message, and its name if
     /// that is given.
-    fn named(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
+    fn to_candidate(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
         let words = [name, Some(self.question.trim())]
             .into_iter()
             .flatten()
             .filter(|words| !words.is_empty());
-        described(value, words.collect::<Vec<_>>().join(": "))
+        new_candidate(value, words.collect::<Vec<_>>().join(": "))
     }
 }
 
 /// Returns the sessions of the current directory, newest first and again as `last`, or the archived
 /// ones for the options that take those; none if the word is written as a path.
-fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
+fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
     let word = match words.last() {
         Some(word) => word.to_string_lossy(),
         None => "".into(),
     };
-    let is_path = word.starts_with(['/', '\\', '.', '~', '-']) || is_windows(word.as_bytes());
+    let is_path =
+        word.starts_with(['/', '\\', '.', '~', '-']) || is_windows_absolute(word.as_bytes());
     if is_path {
         return Vec::new();
     }
 
-    let places = Places::of(ui);
+    let places = SessionStores::locate(ui);
     let has_word = |wanted: &str| words.iter().any(|word| word == wanted);
     if has_word("archive") && (has_word("--restore") || has_word("--delete")) {
-        let archives = places.archived(true).unwrap_or_default();
-        let archives = archives.iter().take(SESSIONS);
-        return archives.filter_map(|path| archived(path)).collect();
+        let archives = places.find_archives(true).unwrap_or_default();
+        let archives = archives.iter().take(MAX_SESSIONS);
+        return archives
+            .filter_map(|path| read_archived_session(path))
+            .collect();
     }
 
-    let newest = places.newest().take(SESSIONS);
-    let mut sessions: Vec<_> = newest.filter_map(|path| known(&path)).collect();
+    let newest = places.newest_sessions().take(MAX_SESSIONS);
+    let mut sessions: Vec<_> = newest
+        .filter_map(|path| read_known_session(&path))
+        .collect();
     if let Some(newest) = sessions.first() {
         let last = KnownSession {
             id: "last".to_owned(),
@@ -188,19 +212,19 @@ fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
     sessions
 }
 
-fn known(path: &Path) -> Option<KnownSession> {
+fn read_known_session(path: &Path) -> Option<KnownSession> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
-    let name = peek::name_near_end(&head, &file, NAME_TAIL).ok()?;
+    let name = peek::read_name_near_end(&head, &file, NAME_TAIL_BYTES).ok()?;
     Some(KnownSession::new(
         &head.header.id,
         name,
-        &peek::opening(&file, START),
+        &peek::read_opening(&file, HEAD_BYTES),
     ))
 }
 
-fn archived(path: &Path) -> Option<KnownSession> {
-    let session = facts(path)?;
+fn read_archived_session(path: &Path) -> Option<KnownSession> {
+    let session = read_archive_facts(path)?;
     Some(KnownSession::new(
         &session.header.id,
         session.name,
@@ -209,7 +233,7 @@ fn archived(path: &Path) -> Option<KnownSession> {
 }
 
 /// Returns sessions. A session is offered by its name or, if others have the same name, by its id.
-fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
+fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
     let mut names: HashMap<&str, usize> = HashMap::default();
     for session in sessions {
         if let Some(name) = &session.name {
@@ -220,39 +244,39 @@ fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandida
     let mut candidates = Vec::new();
     for session in sessions {
         let id = &*session.id;
-        let short_id = id_end(id, ID);
+        let short_id = id_suffix(id, ID_SUFFIX_LEN);
         match session.name.as_deref() {
             Some(name) if names[name] > 1 => {
                 let is_name = name.starts_with(word);
                 let offered = if is_name {
                     Some(short_id)
                 } else {
-                    first_beginning_with(word, &[short_id, id])
+                    first_with_prefix(word, &[short_id, id])
                 };
-                candidates.extend(offered.map(|id| session.named(id, Some(name))));
+                candidates.extend(offered.map(|id| session.to_candidate(id, Some(name))));
             }
             // For an empty word, this is the name, else the end of the id.
             Some(name) => {
-                let offered = first_beginning_with(word, &[name, short_id, id]);
-                candidates.extend(offered.map(|value| session.named(value, None)));
+                let offered = first_with_prefix(word, &[name, short_id, id]);
+                candidates.extend(offered.map(|value| session.to_candidate(value, None)));
             }
             None => {
-                let offered = first_beginning_with(word, &[short_id, id]);
-                candidates.extend(offered.map(|id| session.named(id, None)));
+                let offered = first_with_prefix(word, &[short_id, id]);
+                candidates.extend(offered.map(|id| session.to_candidate(id, None)));
             }
         }
     }
     candidates
 }
 
-fn first_beginning_with<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
+fn first_with_prefix<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
     values.iter().copied().find(|value| value.starts_with(word))
 }
 
 /// Returns session files and directories that begin with the word.
-fn files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
+fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
     let path = Path::new(word);
-    let (before, start) = if word.ends_with(std::path::is_separator) {
+    let (folder_part, name_prefix) = if word.ends_with(std::path::is_separator) {
         (path, OsStr::new(""))
     } else {
         (
@@ -260,35 +284,35 @@ fn files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandid
             path.file_name().unwrap_or_default(),
         )
     };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder.join(at_home(before, home)))
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder.join(expand_home(folder_part, home)))
         .into_iter()
         .flatten()
         .flatten()
     {
         let name = entry.file_name();
-        let is_hidden = name.as_encoded_bytes().starts_with(b".") && start.is_empty();
+        let is_hidden = name.as_encoded_bytes().starts_with(b".") && name_prefix.is_empty();
         if is_hidden
             || !name
                 .as_encoded_bytes()
-                .starts_with(start.as_encoded_bytes())
+                .starts_with(name_prefix.as_encoded_bytes())
         {
             continue;
         }
-        let mut value = before.join(&name).into_os_string();
+        let mut value = folder_part.join(&name).into_os_string();
         if entry.path().is_dir() {
             value.push(MAIN_SEPARATOR_STR);
         } else if Path::new(&name).extension() != Some(OsStr::new("jsonl")) {
             continue;
         }
-        found.push(value.to_string_lossy().into_owned());
+        paths.push(value.to_string_lossy().into_owned());
     }
-    found.sort_unstable();
-    found.into_iter().map(Into::into).collect()
+    paths.sort_unstable();
+    paths.into_iter().map(Into::into).collect()
 }
 
 /// Returns a path as the shell expands it: `~` at its start is the home directory.
-fn at_home(path: &Path, home: Option<&Path>) -> PathBuf {
+fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.to_owned(),
@@ -296,13 +320,16 @@ fn at_home(path: &Path, home: Option<&Path>) -> PathBuf {
 }
 
 /// Returns the models of the named session and of the newest sessions, if the last word is a model.
-fn models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
+fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     let is_model = |word: &OsString| word.to_string_lossy().split('=').next() == Some("--model");
     if !words.iter().rev().take(2).any(is_model) {
         return Vec::new();
     }
-    let newest = Places::of(ui).newest().take(MODELS_OF).collect::<Vec<_>>();
-    let models = session_of(command, words, ui)
+    let newest = SessionStores::locate(ui)
+        .newest_sessions()
+        .take(MAX_MODEL_SESSIONS)
+        .collect::<Vec<_>>();
+    let models = find_session(command, words, ui)
         .into_iter()
         .chain(newest)
         .filter_map(|path| {
@@ -317,19 +344,22 @@ fn models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
 }
 
 /// Returns the session named by the words before the last one, if another argument follows.
-fn session_of(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf> {
-    let before = &words[..words.len().saturating_sub(1)];
+fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf> {
+    let words_before = &words[..words.len().saturating_sub(1)];
     let matches = command
         .clone()
         .ignore_errors(true)
-        .try_get_matches_from(before)
+        .try_get_matches_from(words_before)
         .ok()?;
     let (verb, matches) = matches.subcommand()?;
     let verb = command.find_subcommand(verb)?;
     let session = verb
         .get_positionals()
         .find(|arg| value_name(arg) == "SESSION")?;
-    let given = matches.get_raw(session.get_id().as_str())?.next()?;
-    let given = at_home(Path::new(given), ui.home().as_deref().map(Path::new));
-    named(&given, ui).ok()
+    let session_argument = matches.get_raw(session.get_id().as_str())?.next()?;
+    let given = expand_home(
+        Path::new(session_argument),
+        ui.home().as_deref().map(Path::new),
+    );
+    resolve_argument(&given, ui).ok()
 }

@@ -1,27 +1,27 @@
 //! The entries of a session as candidates, in the forms of a reference.
 
-use super::matching::{begins_with, copied, described};
+use super::matching::{begins_with, copy_candidate, new_candidate};
 use crate::agents::row::RowOptions;
 use crate::load::peek;
-use crate::load::{LoadError, Options, load};
-use crate::ops::tree::rows;
+use crate::load::{LoadError, LoadOptions, load};
+use crate::ops::tree::view_without_layout;
 use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::labels::Labels;
 use crate::session::period::Period;
-use crate::session::reference::LEAF;
+use crate::session::reference::LEAF_REFERENCE;
 use clap_complete::engine::CompletionCandidate;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 
 /// The number of bytes at the end of a session whose entries are offered.
-const TAIL: u64 = 1 << 20;
+const TAIL_BYTES: u64 = 1 << 20;
 /// The maximum number of ids that are offered.
-const ENTRIES: usize = 200;
+const MAX_IDS: usize = 200;
 
 /// The entries near the end of a session.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Entries {
+pub struct EntryCandidates {
     /// The leaf, each with its text.
     leaf: Option<CompletionCandidate>,
     labels: Vec<CompletionCandidate>,
@@ -29,73 +29,74 @@ pub struct Entries {
     kinds: Vec<&'static str>,
 }
 
-impl Entries {
+impl EntryCandidates {
     /// Returns the leaf, labels and ids of the entries in the last MiB, each with its text.
-    pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<Entries, LoadError> {
+    pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<EntryCandidates, LoadError> {
         let home = home.map(|home| Text::from(home.to_owned()));
-        let options = Options {
+        let options = LoadOptions {
             rows: Some(RowOptions {
                 home,
                 ..RowOptions::default()
             }),
-            ..Options::default()
+            ..LoadOptions::default()
         };
-        let session = load(&peek::ends(source, TAIL)?, &options)?;
-        let drawing = rows(&session, session.leaf);
-        let candidate =
-            |value: &str, ix| described(value, drawing.text(ix).to_string_lossy().into_owned());
+        let session = load(&peek::read_ends(source, TAIL_BYTES)?, &options)?;
+        let drawing = view_without_layout(&session, session.leaf);
+        let candidate = |value: &str, ix| {
+            new_candidate(value, drawing.row_text(ix).to_string_lossy().into_owned())
+        };
 
         let mut labels = Vec::new();
         for (ix, change) in Labels::new(&session).iter() {
             labels.push(candidate(&session.text(change.name).to_string_lossy(), ix));
         }
         let newest = session
-            .all()
+            .entry_indexes()
             .rev()
             .filter(|&ix| !session.entry(ix).id.is_empty())
-            .take(ENTRIES);
+            .take(MAX_IDS);
         let ids = newest
             .map(|ix| candidate(&session.id(ix).to_string_lossy(), ix))
             .collect();
 
-        Ok(Entries {
-            leaf: session.leaf.map(|leaf| candidate(LEAF, leaf)),
+        Ok(EntryCandidates {
+            leaf: session.leaf.map(|leaf| candidate(LEAF_REFERENCE, leaf)),
             labels,
             ids,
-            kinds: kinds_in(&session),
+            kinds: kind_names_in(&session),
         })
     }
 
     /// Returns the references that begin with the word; of `label:X`, `id:X` and `REF^{kind}`,
     /// those whose form the user has begun, the last one also without its brace.
-    pub fn words(&self, word: &str) -> Vec<CompletionCandidate> {
-        let plain = self.leaf.iter().chain(&self.labels).chain(&self.ids);
-        let mut words: Vec<_> = plain.map(copied).collect();
+    pub fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
+        let plain_candidates = self.leaf.iter().chain(&self.labels).chain(&self.ids);
+        let mut candidates: Vec<_> = plain_candidates.map(copy_candidate).collect();
         for (prefix, targets) in [("label:", &self.labels), ("id:", &self.ids)] {
             if word.starts_with(prefix) {
-                words.extend(
+                candidates.extend(
                     targets
                         .iter()
-                        .map(|target| copied(target).add_prefix(prefix)),
+                        .map(|target| copy_candidate(target).add_prefix(prefix)),
                 );
             }
         }
-        words.retain(|candidate| begins_with(candidate, word));
+        candidates.retain(|candidate| begins_with(candidate, word));
 
         if let Some((below, kind)) = word.rsplit_once('^') {
             let start = kind.strip_prefix('{').unwrap_or(kind);
             for known in &self.kinds {
                 if known.starts_with(start) {
-                    words.push(CompletionCandidate::new(format!("{below}^{{{known}}}")));
+                    candidates.push(CompletionCandidate::new(format!("{below}^{{{known}}}")));
                 }
             }
         }
-        words
+        candidates
     }
 }
 
 /// Returns the names of the roles and types that entries of a session have.
-fn kinds_in(session: &Session) -> Vec<&'static str> {
+fn kind_names_in(session: &Session) -> Vec<&'static str> {
     let entries = &session.entries;
     let mut names = Vec::new();
     for &role in Role::NAMED {
@@ -113,11 +114,11 @@ fn kinds_in(session: &Session) -> Vec<&'static str> {
 
 /// Returns the models of the replies in the last MiB.
 pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
-    let options = Options {
+    let options = LoadOptions {
         list_stats: Some(Period::default()),
-        ..Options::default()
+        ..LoadOptions::default()
     };
-    let session = load(&peek::ends(source, TAIL)?, &options)?;
+    let session = load(&peek::read_ends(source, TAIL_BYTES)?, &options)?;
     let models = session.collected.list_stats.models.iter();
     Ok(models
         .map(|model| model.to_string_lossy().into_owned())
@@ -164,26 +165,32 @@ mod tests {
     fn completions_read_only_the_ends_of_a_large_session() {
         let large = session("\"version\":3,", 300_000);
         assert!(large.len() > 20 << 20);
-        let entries = Entries::read(&large, None).unwrap();
+        let entries = EntryCandidates::read(&large, None).unwrap();
         let [leaf, last] = ["@", &format!("{:08x}", 299_999)]
-            .map(|value| described(value, "user: question 299999".to_owned()));
+            .map(|value| new_candidate(value, "user: question 299999".to_owned()));
         assert_eq!((entries.leaf, &entries.ids[0]), (Some(leaf), &last));
         assert_eq!(
             (entries.ids.len(), entries.kinds),
-            (ENTRIES, vec!["user", "message"])
+            (MAX_IDS, vec!["user", "message"])
         );
         let read = large.read.load(Ordering::Relaxed);
-        assert!(read <= TAIL + 16 * 1024, "{read}");
+        assert!(read <= TAIL_BYTES + 16 * 1024, "{read}");
     }
 
     /// Entries of version 1 are identified by their number, which the end of the file does not
     /// determine.
     #[test]
     fn completions_offer_all_entries_of_version_1_or_none() {
-        assert_eq!(Entries::read(&session("", 3), None).unwrap().ids.len(), 3);
         assert_eq!(
-            Entries::read(&session("", 20_000), None).unwrap(),
-            Entries::default()
+            EntryCandidates::read(&session("", 3), None)
+                .unwrap()
+                .ids
+                .len(),
+            3
+        );
+        assert_eq!(
+            EntryCandidates::read(&session("", 20_000), None).unwrap(),
+            EntryCandidates::default()
         );
     }
 }

@@ -3,7 +3,7 @@
 use clap_complete::engine::CompletionCandidate;
 
 /// Returns a candidate with a description, unless that is empty.
-pub fn described(value: &str, help: String) -> CompletionCandidate {
+pub fn new_candidate(value: &str, help: String) -> CompletionCandidate {
     let candidate = CompletionCandidate::new(value);
     if help.is_empty() {
         candidate
@@ -12,7 +12,7 @@ pub fn described(value: &str, help: String) -> CompletionCandidate {
     }
 }
 
-pub fn copied(candidate: &CompletionCandidate) -> CompletionCandidate {
+pub fn copy_candidate(candidate: &CompletionCandidate) -> CompletionCandidate {
     CompletionCandidate::new(candidate.get_value()).help(candidate.get_help().cloned())
 }
 
@@ -23,7 +23,7 @@ pub fn begins_with(candidate: &CompletionCandidate, word: &str) -> bool {
 }
 
 /// Keeps the candidates that begin with the word before the cursor.
-pub fn matching(
+pub fn filter_candidates(
     word: &str,
     candidates: impl IntoIterator<Item = CompletionCandidate>,
 ) -> Vec<CompletionCandidate> {

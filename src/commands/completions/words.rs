@@ -2,26 +2,26 @@
 
 /// A line of bash up to the cursor.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct BashLine {
     /// Its words, starting at the command; the last one is the word before the cursor, which may be
     /// empty.
     pub words: Vec<String>,
     /// The quote that is still open in the last word.
-    pub quote: Option<char>,
+    pub open_quote: Option<char>,
 }
 
 /// Splits a line.
-pub fn split(line: &str) -> Line {
+pub fn split_line(line: &str) -> BashLine {
     let mut words = vec![String::new()];
-    let mut is_word = false;
+    let mut is_in_word = false;
     let mut chars = line.chars();
     let mut quote = None;
     while let Some(c) = chars.next() {
         let is_space = quote.is_none() && c.is_whitespace();
-        if is_space && is_word {
+        if is_space && is_in_word {
             words.push(String::new());
         }
-        is_word = !is_space;
+        is_in_word = !is_space;
         let word = words.last_mut().expect("there is always a word");
         match (c, quote) {
             _ if is_space => {}
@@ -35,41 +35,49 @@ pub fn split(line: &str) -> Line {
             (c, _) => word.push(c),
         }
     }
-    Line { words, quote }
+    BashLine {
+        words,
+        open_quote: quote,
+    }
 }
 
-impl Line {
+impl BashLine {
     /// Returns the end of a candidate in the form that bash inserts: what replaces the last word,
     /// of which bash has split off `word`. `None` if the candidate does not continue what precedes
     /// that.
-    pub fn insert(&self, candidate: &str, word: &str) -> Option<String> {
-        let opened: String = self.quote.iter().copied().chain(word.chars()).collect();
-        let typed = split(&opened).words.pop().unwrap_or_default();
+    pub fn text_to_insert(&self, candidate: &str, word: &str) -> Option<String> {
+        let quoted_word: String = self
+            .open_quote
+            .iter()
+            .copied()
+            .chain(word.chars())
+            .collect();
+        let typed_word = split_line(&quoted_word).words.pop().unwrap_or_default();
         // bash keeps this part of the word, and replaces only the rest.
-        let kept = self
+        let kept_prefix = self
             .words
             .last()
-            .and_then(|last| last.strip_suffix(&*typed))
+            .and_then(|last| last.strip_suffix(&*typed_word))
             .unwrap_or_default();
         match candidate
             .strip_prefix('~')
-            .filter(|rest| kept.is_empty() && rest.starts_with('/'))
+            .filter(|rest| kept_prefix.is_empty() && rest.starts_with('/'))
         {
             // In quotes, a tilde is not the home directory.
             Some(rest) => self
-                .quote
+                .open_quote
                 .is_none()
-                .then(|| format!("~{}", quoted(rest, None))),
+                .then(|| format!("~{}", quote_word(rest, None))),
             None => candidate
-                .strip_prefix(kept)
-                .map(|rest| quoted(rest, self.quote)),
+                .strip_prefix(kept_prefix)
+                .map(|rest| quote_word(rest, self.open_quote)),
         }
     }
 }
 
 /// Returns a word that bash parses as this text, after this quote. Outside quotes, plain text stays
 /// as it is, so that completion can continue in it.
-fn quoted(word: &str, quote: Option<char>) -> String {
+fn quote_word(word: &str, quote: Option<char>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {
@@ -108,10 +116,10 @@ mod tests {
             ("a '' ", &["a", "", ""]),
             ("", &[""]),
         ] {
-            assert_eq!(split(line).words, words, "{line}");
+            assert_eq!(split_line(line).words, words, "{line}");
         }
         assert_eq!(
-            [r#""a'b"#, "'a", "'a'"].map(|line| split(line).quote),
+            [r#""a'b"#, "'a", "'a'"].map(|line| split_line(line).open_quote),
             [Some('"'), Some('\''), None]
         );
     }
@@ -133,7 +141,7 @@ mod tests {
         ] {
             for quote in [None, Some('\''), Some('"')] {
                 let open: String = quote.into_iter().collect();
-                let inserted = quoted(word, quote);
+                let inserted = quote_word(word, quote);
                 let closed = if quote.is_some_and(|quote| inserted.ends_with(quote)) {
                     ""
                 } else {
@@ -141,10 +149,10 @@ mod tests {
                 };
                 let whole = format!("{open}{inserted}{closed}");
                 assert_eq!(
-                    split(&whole),
-                    Line {
+                    split_line(&whole),
+                    BashLine {
                         words: vec![word.to_owned()],
-                        quote: None
+                        open_quote: None
                     },
                     "{whole}"
                 );
@@ -164,16 +172,21 @@ mod tests {
             (r#"tree "a: b"#, "a: b", "a: b's"),
         ] {
             assert_eq!(
-                split(line).insert("a: b's", word).as_deref(),
+                split_line(line).text_to_insert("a: b's", word).as_deref(),
                 Some(inserted),
                 "{line}"
             );
         }
         assert_eq!(
-            split("tree ~/m").insert("~/my dir/", "~/m").as_deref(),
+            split_line("tree ~/m")
+                .text_to_insert("~/my dir/", "~/m")
+                .as_deref(),
             Some(r"~/my\ dir/")
         );
         // In quotes, it is not the home directory.
-        assert_eq!(split("tree '~/m").insert("~/my dir/", "~/m"), None);
+        assert_eq!(
+            split_line("tree '~/m").text_to_insert("~/my dir/", "~/m"),
+            None
+        );
     }
 }

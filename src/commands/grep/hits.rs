@@ -1,13 +1,15 @@
 //! The rows of a search.
 
-use crate::cli::output::{Clock, Styles, Ui, columns, fitted, fitted_end, styled, visible};
+use crate::cli::output::{
+    Clock, Styles, Ui, apply_style, display_width, to_visible, truncate_end, truncate_start,
+};
 use crate::cli::sessions::PathsArgs;
-use crate::format::{ID, id_end};
-use crate::load::Options;
-use crate::ops::grep::{Match, Turn, around};
-use crate::ops::tree::{Drawing, rows};
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
+use crate::load::LoadOptions;
+use crate::ops::grep::{EntryContinuation, Match, entries_around_matches};
+use crate::ops::tree::{TreeView, view_without_layout};
 use crate::session::entry::EntryIx;
-use crate::session::paths::below_home;
+use crate::session::paths::abbreviate_home;
 use crate::session::search::Hit;
 use crate::session::{Header, Session};
 use owo_colors::Style;
@@ -16,61 +18,67 @@ use pisess_json::write::Object;
 use std::path::Path;
 
 /// The format of the output.
-pub struct Painter {
+pub struct MatchPainter {
     /// Whether a session has one row: the number of entries that match, after its path if that is
     /// printed.
-    pub counts: bool,
+    pub prints_counts: bool,
     /// If these are set, and entries are not counted, a session has one row with its path.
-    pub only: PathsArgs,
+    pub path_output: PathsArgs,
     pub json: bool,
     /// Whether a single session is searched.
-    pub is_of_one: bool,
+    pub is_single_session: bool,
     /// Whether each session has a heading above its rows.
-    pub headings: bool,
+    pub prints_headings: bool,
     /// Whether headings name sessions by the end of their ids, because no paths were given.
-    pub by_id: bool,
+    pub names_by_id: bool,
     /// Whether rows begin with the path of their session.
-    pub paths: bool,
+    pub prefixes_path: bool,
     /// The number of entries to print above each match, and below it.
-    pub most_above: usize,
-    pub most_below: usize,
+    pub max_above: usize,
+    pub max_below: usize,
     /// The options for loading a session whose entries are printed around matches.
-    pub options: Options,
+    pub options: LoadOptions,
     pub width: usize,
     pub styles: Styles,
 }
 
-impl Painter {
+impl MatchPainter {
     /// Whether there is a row for each entry that matches.
     pub fn has_rows(&self) -> bool {
-        !self.counts && !self.only.is_set()
+        !self.prints_counts && !self.path_output.is_set()
     }
 
     pub fn has_context(&self) -> bool {
-        self.most_above > 0 || self.most_below > 0
+        self.max_above > 0 || self.max_below > 0
     }
 
     /// Returns what precedes the rows of a session: its path or id, its start time and its
     /// directory, after an empty line unless it is the first.
-    pub fn heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
-        if !self.headings {
-            let is_apart = !is_first && self.has_context() && self.has_rows() && !self.json;
-            return if is_apart { self.gap() } else { String::new() };
+    pub fn session_heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
+        if !self.prints_headings {
+            let needs_gap = !is_first && self.has_context() && self.has_rows() && !self.json;
+            return if needs_gap {
+                self.gap_row()
+            } else {
+                String::new()
+            };
         }
         let id = header.id.to_string_lossy();
         let home = ui.home();
-        let name = if self.by_id {
-            visible(id_end(&id, ID))
+        let name = if self.names_by_id {
+            to_visible(id_suffix(&id, ID_SUFFIX_LEN))
         } else {
-            shown(path)
+            visible_path(path)
         };
-        let name = styled(&name, self.styles.summary);
-        let time = header.started_ms().map(|time| Clock::new(ui).text(time));
+        let name = apply_style(&name, self.styles.summary);
+        let time = header
+            .started_ms()
+            .map(|time| Clock::new(ui).format_time(time));
         let cwd = header
             .cwd
             .as_ref()
-            .map(|cwd| visible(&below_home(&cwd.to_string_lossy(), home.as_deref())));
-        let about: String = time
+            .map(|cwd| to_visible(&abbreviate_home(&cwd.to_string_lossy(), home.as_deref())));
+        let details: String = time
             .into_iter()
             .chain(cwd)
             .map(|part| format!("  {part}"))
@@ -78,19 +86,19 @@ impl Painter {
         format!(
             "{}{name}{}\n",
             if is_first { "" } else { "\n" },
-            styled(&about, self.styles.dim)
+            apply_style(&details, self.styles.dim)
         )
     }
 
     /// Returns the row between entries that do not follow each other.
-    fn gap(&self) -> String {
-        styled("--", self.styles.dim) + "\n"
+    fn gap_row(&self) -> String {
+        apply_style("--", self.styles.dim) + "\n"
     }
 
-    /// Appends the row of a match, or (`is_context`) of an entry near one: path, id, role and snippet,
-    /// between which there is a `:` for a match, a `-` otherwise. The snippet gets the width that the
-    /// others leave.
-    pub fn row(
+    /// Appends the row of a match, or (`is_context`) of an entry near one: path, id, role and
+    /// snippet, between which there is a `:` for a match, a `-` otherwise. The snippet gets the
+    /// width that the others leave.
+    pub fn push_row(
         &self,
         path: &Path,
         header: &Header,
@@ -99,57 +107,63 @@ impl Painter {
         out: &mut Vec<u8>,
     ) {
         if self.json {
-            out.extend_from_slice(&hit_json(path, header, hit, is_context));
+            out.extend_from_slice(&match_json(path, header, hit, is_context));
             out.push(b'\n');
             return;
         }
 
-        let mark = if is_context { '-' } else { ':' };
-        let path = if self.paths {
-            format!("{}{mark}", shown(path))
+        let separator = if is_context { '-' } else { ':' };
+        let path = if self.prefixes_path {
+            format!("{}{separator}", visible_path(path))
         } else {
             String::new()
         };
         let id = if hit.id.is_empty() {
             format!(":{}", hit.line.0)
         } else {
-            visible(&hit.id.to_string_lossy())
+            to_visible(&hit.id.to_string_lossy())
         };
-        let role = format!("{mark}{}{mark} ", visible(&hit.role.to_string_lossy()));
+        let role = format!(
+            "{separator}{}{separator} ",
+            to_visible(&hit.role.to_string_lossy())
+        );
         let turn = turn_note(hit);
-        let width_of_others = columns(&path) + columns(&id) + columns(&role) + columns(&turn);
+        let width_of_others =
+            display_width(&path) + display_width(&id) + display_width(&role) + display_width(&turn);
         let snippet_width = self.width.saturating_sub(width_of_others);
 
         let styles = &self.styles;
         let snippet_style = if is_context { styles.dim } else { Style::new() };
-        let mut line = styled(&path, styles.summary);
-        line += &styled(&id, styles.label);
-        line += &styled(&role, styles.dim);
-        line += &self.snippet(&hit.hit, snippet_width, snippet_style);
-        line += &styled(&turn, styles.active);
+        let mut line = apply_style(&path, styles.summary);
+        line += &apply_style(&id, styles.label);
+        line += &apply_style(&role, styles.dim);
+        line += &self.format_snippet(&hit.hit, snippet_width, snippet_style);
+        line += &apply_style(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
     }
 
     /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into
     /// `width` columns; if space is scarce, a third of it is for the text before the match.
-    fn snippet(&self, hit: &Hit, width: usize, style: Style) -> String {
+    fn format_snippet(&self, hit: &Hit, width: usize, style: Style) -> String {
         let text = &hit.snippet;
-        let before = visible(&text[..hit.shown.start]);
-        let found = visible(&text[hit.shown.clone()]);
-        let after = visible(&text[hit.shown.end..]);
+        let before = to_visible(&text[..hit.snippet_range.start]);
+        let matched = to_visible(&text[hit.snippet_range.clone()]);
+        let after = to_visible(&text[hit.snippet_range.end..]);
 
-        let found = fitted(&found, width, "…");
-        let room = width.saturating_sub(columns(&found));
-        let room_before = room.saturating_sub(columns(&after)).max(room / 3);
-        let before = fitted_end(&before, room_before, "…");
-        let room_after = room.saturating_sub(columns(&before));
-        let after = fitted(&after, room_after, "…");
-        styled(&before, style) + &styled(&found, self.styles.hit) + &styled(&after, style)
+        let found = truncate_end(&matched, width, "…");
+        let room = width.saturating_sub(display_width(&found));
+        let room_before = room.saturating_sub(display_width(&after)).max(room / 3);
+        let before = truncate_start(&before, room_before, "…");
+        let room_after = room.saturating_sub(display_width(&before));
+        let after = truncate_end(&after, room_after, "…");
+        apply_style(&before, style)
+            + &apply_style(&found, self.styles.hit)
+            + &apply_style(&after, style)
     }
 
     /// Appends the rows of matches and of the entries around them.
-    pub fn rows_around(
+    pub fn push_context_rows(
         &self,
         path: &Path,
         matches: &[Match],
@@ -159,29 +173,29 @@ impl Painter {
         let header = &session.header;
         // The title is not an entry.
         for hit in matches {
-            if session.entry_on(hit.line).is_none() {
-                self.row(path, header, hit, false, out);
+            if session.entry_on_line(hit.line).is_none() {
+                self.push_row(path, header, hit, false, out);
             }
         }
 
         let lines: Vec<_> = matches.iter().map(|hit| hit.line).collect();
-        let drawing = rows(session, session.leaf);
-        for nearby in around(session, &lines, self.most_above, self.most_below) {
+        let drawing = view_without_layout(session, session.leaf);
+        for nearby in entries_around_matches(session, &lines, self.max_above, self.max_below) {
             if !nearby.continues && !out.is_empty() && !self.json {
-                out.extend_from_slice(self.gap().as_bytes());
+                out.extend_from_slice(self.gap_row().as_bytes());
             }
             match nearby.match_index {
-                Some(index) => self.row(path, header, &matches[index], false, out),
+                Some(index) => self.push_row(path, header, &matches[index], false, out),
                 None => {
-                    let context = self.near(&drawing, nearby.entry);
-                    self.row(path, header, &context, true, out);
+                    let context = self.context_match(&drawing, nearby.entry);
+                    self.push_row(path, header, &context, true, out);
                 }
             }
         }
     }
 
     /// Returns the row of an entry near a match, which has no match itself.
-    fn near(&self, drawing: &Drawing, ix: EntryIx) -> Match {
+    fn context_match(&self, drawing: &TreeView, ix: EntryIx) -> Match {
         let session = drawing.session;
         let row = drawing.row(ix);
         let role = session
@@ -196,29 +210,31 @@ impl Painter {
                 snippet: row.body.to_string_lossy().into_owned(),
                 ..Hit::default()
             },
-            turn: None,
+            continuation: None,
         }
     }
 
     /// Appends the single row of a session, for -l and -c.
-    pub fn summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
+    pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.has_rows() {
             return;
         }
         if self.json {
-            let count = self.counts.then_some(count as f64);
+            let count = self.prints_counts.then_some(count as f64);
             let row = path_json(path, header).with(count, |row, count| row.number("count", count));
             out.extend_from_slice(&row.finish());
             out.push(b'\n');
             return;
         }
         // With -0, the path ends in a NUL byte in place of the colon.
-        if !self.counts || self.paths && self.only.null {
-            self.only.push(path, self.styles.summary, out);
-        } else if self.paths {
-            out.extend_from_slice((styled(&shown(path), self.styles.summary) + ":").as_bytes());
+        if !self.prints_counts || self.prefixes_path && self.path_output.null {
+            self.path_output.push_path(path, self.styles.summary, out);
+        } else if self.prefixes_path {
+            out.extend_from_slice(
+                (apply_style(&visible_path(path), self.styles.summary) + ":").as_bytes(),
+            );
         }
-        if self.counts {
+        if self.prints_counts {
             out.extend_from_slice(format!("{count}\n").as_bytes());
         }
     }
@@ -227,13 +243,13 @@ impl Painter {
 /// Returns the note on a match that is on another branch: the entry that it comes after. Empty for
 /// other matches.
 fn turn_note(hit: &Match) -> String {
-    match &hit.turn {
-        Some(Turn::Branches {
+    match &hit.continuation {
+        Some(EntryContinuation::Branches {
             after: Some(parent),
         }) => {
-            format!("  (after {})", visible(&parent.to_string_lossy()))
+            format!("  (after {})", to_visible(&parent.to_string_lossy()))
         }
-        Some(Turn::Branches { after: None }) => "  (after root)".to_owned(),
+        Some(EntryContinuation::Branches { after: None }) => "  (after root)".to_owned(),
         _ => String::new(),
     }
 }
@@ -244,7 +260,7 @@ fn path_json(path: &Path, header: &Header) -> Object {
         .text("sessionId", &header.id)
 }
 
-fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<u8> {
+fn match_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<u8> {
     let id = Some(&hit.id).filter(|id| !id.is_empty());
     let field = Text::from(&*hit.hit.field);
     path_json(path, header)
@@ -257,15 +273,15 @@ fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<
         .text("snippet", &Text::from(&*hit.hit.snippet))
         .text_or_null("timestamp", hit.timestamp.as_ref())
         .bool("context", is_context)
-        .with(hit.turn.as_ref(), |row, turn| match turn {
-            Turn::Continues => row.bool("branched", false),
-            Turn::Branches { after } => row
+        .with(hit.continuation.as_ref(), |row, turn| match turn {
+            EntryContinuation::Continues => row.bool("branched", false),
+            EntryContinuation::Branches { after } => row
                 .bool("branched", true)
                 .text_or_null("after", after.as_ref()),
         })
         .finish()
 }
 
-fn shown(path: &Path) -> String {
-    visible(&path.to_string_lossy())
+fn visible_path(path: &Path) -> String {
+    to_visible(&path.to_string_lossy())
 }

@@ -3,10 +3,12 @@
 use super::destinations::Destination;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
-use crate::cli::output::{Failure, visible};
-use crate::cli::transaction::{Attempted, commit, output_or_input};
-use crate::import::{Record, Survey, Target, convert, digest, write};
-use crate::load::Options;
+use crate::cli::output::{Failure, to_visible};
+use crate::cli::transaction::{AttemptResult, commit_change, copy_failure};
+use crate::import::{
+    ImportRecord, ImportTarget, Survey, emit_new_entries, sha256_hex, write_converted_session,
+};
+use crate::load::LoadOptions;
 use crate::ops::plan::{Action, Change, NewEntry};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
@@ -22,7 +24,7 @@ use std::time::UNIX_EPOCH;
 
 /// What became of a source.
 #[derive(Debug)]
-pub struct Done {
+pub struct ImportResult {
     /// The session's file.
     pub to: PathBuf,
     /// What was done, or with `-n` would be.
@@ -34,9 +36,9 @@ pub struct Done {
 }
 
 /// What is left to do for a session that was imported before.
-enum State {
+enum ImportState {
     /// Nothing.
-    Current,
+    UpToDate,
     /// The source has grown since; the offsets are those of earlier imports.
     Grown(Vec<u64>),
     /// It has, but the session was continued, too.
@@ -53,13 +55,13 @@ pub struct Importer<'a> {
     stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
     /// Directories that were made for sources that could not be imported. Other sources of the same
     /// project may be about to use them, so they are removed only when all are done, if empty.
-    unused: Mutex<Vec<NewFolder>>,
+    unused_folders: Mutex<Vec<NewFolder>>,
 }
 
-impl Done {
+impl ImportResult {
     /// Returns what became of a source that was imported to a file; nothing is committed yet.
-    fn to(path: &Path, action: Action, entries: usize) -> Done {
-        Done {
+    fn new(path: &Path, action: Action, entries: usize) -> ImportResult {
+        ImportResult {
             to: path.to_owned(),
             action,
             entries,
@@ -78,7 +80,7 @@ impl<'a> Importer<'a> {
             agent,
             change,
             stdout_is,
-            unused: Mutex::default(),
+            unused_folders: Mutex::default(),
         }
     }
 
@@ -86,31 +88,37 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     /// If it cannot be imported. Nothing was written.
-    pub fn import(&self, to: &Destination) -> Result<Done, Failure> {
-        if !to.exists {
-            return self.create(to, &to.id, &to.path);
+    pub fn import_source(&self, destination: &Destination) -> Result<ImportResult, Failure> {
+        if !destination.exists {
+            return self.create_session(destination, &destination.id, &destination.path);
         }
-        let input = Input::open_path(&to.path, self.stdout_is)?;
-        let open = OpenSession::load(input, Options::default())?;
-        let file = SessionFile::open(&to.source.path)?;
-        let state = match self.state(to, &file, &open) {
+        let input = Input::open_path(&destination.path, self.stdout_is)?;
+        let open = OpenSession::load(input, LoadOptions::default())?;
+        let file = SessionFile::open(&destination.source.path)?;
+        let state = match self.import_state(destination, &file, &open) {
             Ok(state) => state,
-            Err(_) if self.change.force => State::Continued,
+            Err(_) if self.change.force => ImportState::Continued,
             Err(failure) => return Err(failure),
         };
-        match (state, &to.beside) {
-            (State::Current, _) => Ok(Done::to(&to.path, Action::Nothing, 0)),
-            (State::Grown(_), _) => match self.append(to, &file, &open)? {
+        match (state, &destination.fallback) {
+            (ImportState::UpToDate, _) => {
+                Ok(ImportResult::new(&destination.path, Action::Nothing, 0))
+            }
+            (ImportState::Grown(_), _) => match self.append_growth(destination, &file, &open)? {
                 Some(done) => Ok(done),
                 // The session was continued since its state was determined.
-                None => self.import(to),
+                None => self.import_source(destination),
             },
-            (State::Continued, Some((id, path))) => self.create(to, id, path),
-            (State::Continued, None) if self.change.force => self.create(to, &to.id, &to.path),
-            (State::Continued, None) => Err(open
+            (ImportState::Continued, Some((id, path))) => {
+                self.create_session(destination, id, path)
+            }
+            (ImportState::Continued, None) if self.change.force => {
+                self.create_session(destination, &destination.id, &destination.path)
+            }
+            (ImportState::Continued, None) => Err(open
                 .input
-                .cannot("it was continued since it was imported")
-                .hint("give another path with -o, or overwrite it with --force")),
+                .failure("it was continued since it was imported")
+                .with_hint("give another path with -o, or overwrite it with --force")),
         }
     }
 
@@ -118,50 +126,68 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     /// If the source cannot be read, or the stream not be written.
-    pub fn print(&self, to: &Destination, out: &mut dyn Write) -> Result<(), Failure> {
-        let file = Input::open_path(&to.source.path, self.stdout_is)?;
-        match self.write_session(to, &to.id, out) {
+    pub fn write_to_stream(
+        &self,
+        destination: &Destination,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let file = Input::open_path(&destination.source.path, self.stdout_is)?;
+        match self.write_session(destination, &destination.id, out) {
             Ok(_) => Ok(()),
-            Err(error) => Err(output_or_input(&file, error)),
+            Err(error) => Err(copy_failure(&file, error)),
         }
     }
 
     /// Writes the whole session; returns the number of its entries.
-    fn write_session(&self, to: &Destination, id: &str, out: &mut dyn Write) -> io::Result<usize> {
-        let source = &to.source;
+    fn write_session(
+        &self,
+        destination: &Destination,
+        id: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<usize> {
+        let source = &destination.source;
         let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
-        let target = Target {
+        let target = ImportTarget {
             agent: self.agent,
             id,
-            source: &real_path(&source.path),
-            earlier: &[],
+            source_path: &real_path(&source.path),
+            earlier_ends: &[],
         };
-        let entries = write(&file, source, &target, &to.cwd, out)?;
+        let entries = write_converted_session(&file, source, &target, &destination.cwd, out)?;
         require_unchanged(&file, source)?;
         Ok(entries)
     }
 
     /// Creates a session. Its directory is made, too, unless the user gave the path.
-    fn create(&self, to: &Destination, id: &str, path: &Path) -> Result<Done, Failure> {
-        let folder = if to.is_given { None } else { path.parent() };
+    fn create_session(
+        &self,
+        destination: &Destination,
+        id: &str,
+        path: &Path,
+    ) -> Result<ImportResult, Failure> {
+        let folder = if destination.is_explicit_path {
+            None
+        } else {
+            path.parent()
+        };
         if let Some(folder) = folder {
-            refuse_control_characters(&to.source, folder)?;
+            refuse_control_characters(&destination.source, folder)?;
         }
 
         if self.change.dry_run {
             let entries = self
-                .write_session(to, id, &mut io::sink())
-                .map_err(|error| unreadable(&to.source, error))?;
-            return Ok(Done::to(path, Action::Create, entries));
+                .write_session(destination, id, &mut io::sink())
+                .map_err(|error| unreadable_source(&destination.source, error))?;
+            return Ok(ImportResult::new(path, Action::Create, entries));
         }
 
         let mut entries = 0;
         let mut fill = |out: &mut dyn Write| {
-            entries = self.write_session(to, id, out)?;
+            entries = self.write_session(destination, id, out)?;
             Ok(())
         };
         let new_folder = folder.map(NewFolder::make).transpose()?;
-        let created = self.create_file(&to.source.path, path, &mut fill);
+        let created = self.create_file(&destination.source.path, path, &mut fill);
         if let Some(new_folder) = new_folder {
             if created.is_ok() {
                 new_folder.keep();
@@ -169,15 +195,15 @@ impl<'a> Importer<'a> {
                 self.remove_later(new_folder);
             }
         }
-        Ok(Done {
+        Ok(ImportResult {
             committed: Some(created?),
-            ..Done::to(path, Action::Create, entries)
+            ..ImportResult::new(path, Action::Create, entries)
         })
     }
 
     /// Keeps a new directory until all sources are done: another source may be about to use it.
     fn remove_later(&self, folder: NewFolder) {
-        let unused = self.unused.lock();
+        let unused = self.unused_folders.lock();
         unused.unwrap_or_else(PoisonError::into_inner).push(folder);
     }
 
@@ -199,76 +225,80 @@ impl<'a> Importer<'a> {
     }
 
     /// Appends what the source has grown by. Returns `None` if the session was continued meanwhile.
-    fn append(
+    fn append_growth(
         &self,
-        to: &Destination,
-        file: &SessionFile,
+        destination: &Destination,
+        source_file: &SessionFile,
         open: &OpenSession,
-    ) -> Result<Option<Done>, Failure> {
+    ) -> Result<Option<ImportResult>, Failure> {
         if self.change.dry_run {
-            return match self.plan_growth(to, file, open)? {
+            return match self.plan_append(destination, source_file, open)? {
                 Some((_, done)) => Ok(Some(done)),
                 None => Ok(None),
             };
         }
         // Under the lock, the session may have changed, so the growth is planned there.
-        let mut attempt = |now: &OpenSession, locked: Locked| -> Attempted<Option<Done>> {
-            let Some((change, done)) = self.plan_growth(to, file, now)? else {
+        let mut attempt = |locked_open: &OpenSession,
+                           locked: Locked|
+         -> AttemptResult<Option<ImportResult>> {
+            let Some((change, done)) = self.plan_append(destination, source_file, locked_open)?
+            else {
                 return Ok((None, None));
             };
-            Ok((commit(&change, now, locked)?, Some(done)))
+            Ok((commit_change(&change, locked_open, locked)?, Some(done)))
         };
-        let (committed, done) = open.under_lock(&self.change.options(self.agent), &mut attempt)?;
-        Ok(done.map(|done| Done { committed, ..done }))
+        let (committed, done) =
+            open.attempt_under_lock(&self.change.write_options(self.agent), &mut attempt)?;
+        Ok(done.map(|done| ImportResult { committed, ..done }))
     }
 
     /// Returns the change that appends what the source has grown by, and its outcome; `None` if the
     /// source has not grown, or the session was continued.
-    fn plan_growth(
+    fn plan_append(
         &self,
-        to: &Destination,
-        file: &SessionFile,
+        destination: &Destination,
+        source_file: &SessionFile,
         open: &OpenSession,
-    ) -> Result<Option<(Change, Done)>, Failure> {
-        let State::Grown(earlier) = self.state(to, file, open)? else {
+    ) -> Result<Option<(Change, ImportResult)>, Failure> {
+        let ImportState::Grown(earlier) = self.import_state(destination, source_file, open)? else {
             return Ok(None);
         };
-        let change = self.growth(to, file, &open.session, &earlier)?;
+        let change = self.build_growth(destination, source_file, &open.session, &earlier)?;
         let action = change.action(&open.session);
-        let done = Done::to(&to.path, action, change.entries.len());
+        let done = ImportResult::new(&destination.path, action, change.entries.len());
         Ok(Some((change, done)))
     }
 
     /// Returns the change that appends the entries that the source has grown by. If the source was
     /// renamed in them, so is the session.
-    fn growth(
+    fn build_growth(
         &self,
-        to: &Destination,
-        file: &SessionFile,
+        destination: &Destination,
+        source_file: &SessionFile,
         session: &Session,
         earlier: &[u64],
     ) -> Result<Change, Failure> {
-        let source = &to.source;
+        let source = &destination.source;
         let id = session.header.id.to_string_lossy();
-        let target = Target {
+        let target = ImportTarget {
             agent: self.agent,
             id: &id,
-            source: &real_path(&source.path),
-            earlier,
+            source_path: &real_path(&source.path),
+            earlier_ends: earlier,
         };
         let mut lines = Vec::new();
         let mut collect_line = |line: &[u8]| {
             lines.push(line.to_vec());
             Ok(())
         };
-        convert(file, source, &target, &mut collect_line)
-            .and_then(|()| require_unchanged(file, source))
-            .map_err(|error| unreadable(source, error))?;
+        emit_new_entries(source_file, source, &target, &mut collect_line)
+            .and_then(|()| require_unchanged(source_file, source))
+            .map_err(|error| unreadable_source(source, error))?;
 
         let mut change = Change::default();
         let mut is_renamed = false;
         for line in lines {
-            let entry = Raw::checked(&line);
+            let entry = Raw::from_checked(&line);
             let kind = entry.get("type");
             if kind.is_some_and(|kind| kind.is("title_change")) {
                 is_renamed = true;
@@ -291,34 +321,34 @@ impl<'a> Importer<'a> {
     /// # Errors
     /// If the session was not made of this source, or if the source is no longer what was imported.
     /// What was imported is compared by the hash of its bytes.
-    fn state(
+    fn import_state(
         &self,
-        to: &Destination,
-        file: &SessionFile,
+        destination: &Destination,
+        source_file: &SessionFile,
         open: &OpenSession,
-    ) -> Result<State, Failure> {
-        let source = &to.source;
+    ) -> Result<ImportState, Failure> {
+        let source = &destination.source;
         let input = &open.input;
-        let Some(last) = input.read(last_import(open))? else {
+        let Some(last) = input.map_read_error(last_import(open))? else {
             return Err(input
-                .cannot("it exists, and has no record of an import")
-                .hint("give another path with -o, or import the source again with --force"));
+                .failure("it exists, and has no record of an import")
+                .with_hint("give another path with -o, or import the source again with --force"));
         };
         let record = last.record;
         let is_other_source = record.origin != source.origin || record.id != source.id;
         if is_other_source || open.session.dialect != self.agent {
             return Err(input
-                .cannot("it was made of another session, or for another agent")
-                .hint("give another path with -o, or overwrite it with --force"));
+                .failure("it was made of another session, or for another agent")
+                .with_hint("give another path with -o, or overwrite it with --force"));
         }
 
-        let read_before = record.read.last().copied().unwrap_or(0);
-        if read_before > source.read {
+        let imported_bytes = record.bytes_read.last().copied().unwrap_or(0);
+        if imported_bytes > source.bytes_read {
             return Err(changed_since_import(source, "it has become shorter"));
         }
-        let has_grown = read_before != source.read;
+        let has_grown = imported_bytes != source.bytes_read;
         let sha256 = if has_grown {
-            input.read(digest(file, read_before))?
+            input.map_read_error(sha256_hex(source_file, imported_bytes))?
         } else {
             source.sha256.clone()
         };
@@ -327,18 +357,18 @@ impl<'a> Importer<'a> {
         }
 
         if !has_grown {
-            Ok(State::Current)
+            Ok(ImportState::UpToDate)
         } else if last.is_last_entry {
-            Ok(State::Grown(record.read))
+            Ok(ImportState::Grown(record.bytes_read))
         } else {
-            Ok(State::Continued)
+            Ok(ImportState::Continued)
         }
     }
 }
 
 /// The newest record of an import in a session.
 struct LastImport {
-    record: Record,
+    record: ImportRecord,
     /// Whether no entry follows it: the session was not continued since.
     is_last_entry: bool,
 }
@@ -346,13 +376,13 @@ struct LastImport {
 /// Returns the newest record of an import in a session; `None` if it was not imported.
 fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
     let session = &open.session;
-    let reader = open.reader();
-    for ix in session.all().rev() {
+    let reader = open.entry_reader();
+    for ix in session.entry_indexes().rev() {
         if session.entry(ix).kind != Kind::Custom {
             continue;
         }
-        if let Some(record) = Record::parse(&reader.line(ix)?) {
-            let is_last_entry = ix.at() + 1 == session.entries.len();
+        if let Some(record) = ImportRecord::parse(&reader.read_line(ix)?) {
+            let is_last_entry = ix.index() + 1 == session.entries.len();
             return Ok(Some(LastImport {
                 record,
                 is_last_entry,
@@ -364,7 +394,9 @@ fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
 
 /// Fails if the bytes that were read of a source are no longer there.
 fn require_unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
-    if file.still_same().map_err(io::Error::other)? && digest(file, survey.read)? == survey.sha256 {
+    if file.still_same().map_err(io::Error::other)?
+        && sha256_hex(file, survey.bytes_read)? == survey.sha256
+    {
         return Ok(());
     }
     Err(io::Error::new(
@@ -380,22 +412,22 @@ fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failu
     if !folder_name.chars().any(char::is_control) || !store::is_free(folder)? {
         return Ok(());
     }
-    let name = visible(&source.path.to_string_lossy());
+    let name = to_visible(&source.path.to_string_lossy());
     let what = "its working directory has control characters in its name";
-    let failure = Failure::cannot(format_args!("{name}: {what}")).path(&name);
-    Err(failure.hint("give a path with -o"))
+    let failure = Failure::invalid(format_args!("{name}: {what}")).with_path(&name);
+    Err(failure.with_hint("give a path with -o"))
 }
 
-fn unreadable(source: &Survey, error: io::Error) -> Failure {
-    Failure::reading(&visible(&source.path.to_string_lossy()), error)
+fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
+    Failure::from_read_error(&to_visible(&source.path.to_string_lossy()), error)
 }
 
 /// Returns the failure for a source that no longer begins with what was imported.
 fn changed_since_import(source: &Survey, what: &str) -> Failure {
-    let name = visible(&source.path.to_string_lossy());
-    Failure::cannot(format_args!("{name}: {what} since it was imported"))
-        .path(&name)
-        .hint("--force imports it again, into a new session")
+    let name = to_visible(&source.path.to_string_lossy());
+    Failure::invalid(format_args!("{name}: {what} since it was imported"))
+        .with_path(&name)
+        .with_hint("--force imports it again, into a new session")
 }
 
 fn real_path(path: &Path) -> PathBuf {
@@ -406,7 +438,7 @@ fn real_path(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::foreign::survey;
+    use crate::cli::foreign::survey_file;
     use crate::cli::output::Exit;
     use std::time::Duration;
 
@@ -420,13 +452,13 @@ mod tests {
         std::fs::copy(fixture, &source).unwrap();
         let project = folder.path().join("sessions/project");
         let to = Destination {
-            source: survey(&source).unwrap().unwrap(),
+            source: survey_file(&source).unwrap().unwrap(),
             cwd: Text::from("/p"),
             id: "id".to_owned(),
             path: project.join("new.jsonl"),
             exists: false,
-            beside: None,
-            is_given: false,
+            fallback: None,
+            is_explicit_path: false,
         };
         let change = ChangeArgs {
             dry_run: false,
@@ -437,10 +469,13 @@ mod tests {
         let importer = Importer::new(Dialect::Pi, &change, &|_| false);
 
         std::fs::remove_file(&source).unwrap();
-        assert_eq!(importer.import(&to).unwrap_err().exit(), Exit::Cannot);
+        assert_eq!(
+            importer.import_source(&to).unwrap_err().exit(),
+            Exit::Failed
+        );
         assert!(project.is_dir());
         std::fs::copy(fixture, &source).unwrap();
-        importer.import(&to).unwrap();
+        importer.import_source(&to).unwrap();
         std::fs::remove_file(&to.path).unwrap();
         drop(importer);
         assert!(!folder.path().join("sessions").exists());

@@ -7,41 +7,45 @@ use std::path::{Path, PathBuf};
 
 /// Returns the main worktree of the repository that contains a directory, or the repository itself
 /// if it has none. For a directory that no longer exists, the nearest one above it decides. Each
-/// directory is looked up once: `known` is the repository of each, `None` if it is in none.
+/// directory is looked up once: `known_repositories` is the repository of each, `None` if it is in
+/// none.
 pub fn repository_of(
     folder: &Path,
-    known: &mut HashMap<PathBuf, Option<PathBuf>>,
+    known_repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
 ) -> Option<PathBuf> {
-    let look = || folder.ancestors().find_map(repository);
-    known.entry(folder.to_owned()).or_insert_with(look).clone()
+    let find_repository = || folder.ancestors().find_map(repository_at);
+    known_repositories
+        .entry(folder.to_owned())
+        .or_insert_with(find_repository)
+        .clone()
 }
 
 /// Returns the repository whose worktree begins at a directory.
-fn repository(folder: &Path) -> Option<PathBuf> {
+fn repository_at(folder: &Path) -> Option<PathBuf> {
     let link = folder.join(".git");
     if !folder.is_absolute() || !OnDisk.exists(&link) {
         return None;
     }
-    let path_in = |file: &Path, key: &str| {
+    let read_path = |file: &Path, key: &str| {
         let text = String::from_utf8(OnDisk.text(file)?).ok()?;
         text.lines()
             .find_map(|line| Some(PathBuf::from(line.trim().strip_prefix(key)?)))
     };
     // `.git` of a further worktree is a file that names a directory, in which `commondir` names
     // that of the repository.
-    let own = match OnDisk.text(&link) {
-        Some(_) => folder.join(path_in(&link, "gitdir: ")?),
+    let git_folder = match OnDisk.text(&link) {
+        Some(_) => folder.join(read_path(&link, "gitdir: ")?),
         None => link,
     };
-    let common =
-        path_in(&own.join("commondir"), "").map_or_else(|| own.clone(), |common| own.join(common));
-    let common = OnDisk.real(&common);
+    let common_folder = read_path(&git_folder.join("commondir"), "")
+        .map_or_else(|| git_folder.clone(), |common| git_folder.join(common));
+    let common = OnDisk.real(&common_folder);
     if common.ends_with(".git") {
         return common.parent().map(Path::to_owned);
     }
     // The repository of a submodule is in that of the project above, and records where the worktree
     // is.
-    let worktree = path_in(&common.join("config"), "worktree = ");
+    let worktree = read_path(&common.join("config"), "worktree = ");
     Some(worktree.map_or_else(
         || common.clone(),
         |worktree| OnDisk.real(&common.join(worktree)),

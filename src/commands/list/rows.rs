@@ -3,25 +3,25 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    Clock, Column, Failure, GAP, SEPARATORS, Table, Ui, columns, fitted, fitted_end, fitted_path,
-    visible,
+    COLUMN_GAP, Clock, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
+    truncate_end, truncate_path, truncate_start,
 };
-use crate::format::{ID, age, dollars, id_end, tokens};
-use crate::ops::list::{ListRow, Listed, Order, display_title};
-use crate::session::paths::below_home;
+use crate::format::{ID_SUFFIX_LEN, format_age, format_dollars, format_tokens, id_suffix};
+use crate::ops::list::{ListRow, ListedSession, Order, display_title};
+use crate::session::paths::abbreviate_home;
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
 use std::borrow::Cow;
 use std::path::Path;
 
 /// The terminal width from which times are shown, in columns.
-const WIDE: usize = 110;
+const MIN_WIDE_WIDTH: usize = 110;
 /// The width of the project column, in columns, on a wide terminal and on others.
 const PROJECT_WIDTH_WIDE: usize = 24;
 const PROJECT_WIDTH: usize = 12;
 /// The number of columns that the name or message keeps; to give it these, other columns are left
 /// out.
-const TITLE_WIDTH: usize = 20;
+const MIN_TITLE_WIDTH: usize = 20;
 
 /// A column of a list, and its cells.
 struct ListColumn {
@@ -31,9 +31,9 @@ struct ListColumn {
     /// shown.
     is_shown: bool,
     /// The key that sorts the list by this column.
-    order: Option<Order>,
+    sort_order: Option<Order>,
     /// The columns with a rank are left out if space is scarce, the lowest rank first.
-    rank: Option<u8>,
+    drop_rank: Option<u8>,
 }
 
 impl ListColumn {
@@ -43,8 +43,8 @@ impl ListColumn {
             column,
             cells,
             is_shown: true,
-            order: None,
-            rank: None,
+            sort_order: None,
+            drop_rank: None,
         }
     }
 
@@ -55,26 +55,26 @@ impl ListColumn {
     }
 
     fn sorted_by(mut self, order: Order) -> ListColumn {
-        self.order = Some(order);
+        self.sort_order = Some(order);
         self
     }
 
     /// Lets the column be left out if space is scarce.
     fn with_rank(mut self, rank: u8) -> ListColumn {
-        self.rank = Some(rank);
+        self.drop_rank = Some(rank);
         self
     }
 
     /// Returns the number of terminal columns that it takes, with the gap after it.
     fn width(&self) -> usize {
-        let cells = self.cells.iter().map(|(text, _)| columns(text));
+        let cells = self.cells.iter().map(|(text, _)| display_width(text));
         let longest_cell = cells.max().unwrap_or(0);
-        let used = longest_cell.max(columns(self.column.title));
-        if self.order == Some(Order::Name) {
+        let content_width = longest_cell.max(display_width(self.column.title));
+        if self.sort_order == Some(Order::Name) {
             // The title is cut to the remaining space.
-            GAP + used.min(TITLE_WIDTH)
+            COLUMN_GAP + content_width.min(MIN_TITLE_WIDTH)
         } else {
-            GAP + used.max(1)
+            COLUMN_GAP + content_width.max(1)
         }
     }
 }
@@ -83,7 +83,7 @@ impl ListColumn {
 /// begin like many others, by index in the list. `last` is the session that `last` names; the
 /// column of `order` is always shown.
 pub fn print(
-    list: &[Listed],
+    list: &[ListedSession],
     rows: &[ListRow],
     distinct: &HashMap<usize, String>,
     last: Option<&Path>,
@@ -91,19 +91,19 @@ pub fn print(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let mut columns = list_columns(list, rows, distinct, last, ui)?;
-    columns.retain(|column| column.is_shown || column.order == Some(order));
-    if let Some(width) = ui.width() {
-        drop_columns(&mut columns, width + GAP, order);
+    columns.retain(|column| column.is_shown || column.sort_order == Some(order));
+    if let Some(width) = ui.row_width() {
+        drop_columns(&mut columns, width + COLUMN_GAP, order);
     }
 
     let titles: Vec<_> = columns.iter().map(|column| column.column).collect();
     let mut table = Table::new(titles);
-    for at in 0..rows.len() {
+    for row_index in 0..rows.len() {
         let mut row = Vec::new();
         for column in &mut columns {
-            row.push(vec![std::mem::take(&mut column.cells[at])]);
+            row.push(vec![std::mem::take(&mut column.cells[row_index])]);
         }
-        table.row(row);
+        table.add_row(row);
     }
     table.print(ui)
 }
@@ -111,21 +111,25 @@ pub fn print(
 /// Leaves out columns, by their rank, until the others fit into `room`.
 fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
     while columns.iter().map(ListColumn::width).sum::<usize>() > room {
-        let mut spare: Option<(u8, usize)> = None;
-        for (at, column) in columns.iter().enumerate() {
-            let Some(rank) = column.rank else { continue };
-            if column.order != Some(order) && spare.is_none_or(|(lowest, _)| rank < lowest) {
-                spare = Some((rank, at));
+        let mut lowest_ranked: Option<(u8, usize)> = None;
+        for (index, column) in columns.iter().enumerate() {
+            let Some(rank) = column.drop_rank else {
+                continue;
+            };
+            if column.sort_order != Some(order)
+                && lowest_ranked.is_none_or(|(lowest, _)| rank < lowest)
+            {
+                lowest_ranked = Some((rank, index));
             }
         }
-        let Some((_, at)) = spare else { return };
+        let Some((_, at)) = lowest_ranked else { return };
         columns.remove(at);
     }
 }
 
 /// Returns all columns, from left to right.
 fn list_columns(
-    list: &[Listed],
+    list: &[ListedSession],
     rows: &[ListRow],
     distinct: &HashMap<usize, String>,
     last: Option<&Path>,
@@ -134,79 +138,85 @@ fn list_columns(
     let now_ms = Ids::new(ui)?.now_ms(ui);
     let clock = Clock::new(ui);
     let home = ui.home();
-    let is_wide = ui.width().is_none_or(|width| width >= WIDE);
-    let sessions: Vec<&Listed> = rows.iter().map(|row| &list[row.at]).collect();
+    let is_wide = ui.row_width().is_none_or(|width| width >= MIN_WIDE_WIDTH);
+    let sessions: Vec<&ListedSession> = rows.iter().map(|row| &list[row.index]).collect();
     let plain = Style::new();
     let dim = ui.styles.dim;
 
-    let marks = cells(&sessions, ui.styles.active, |session| {
+    let marks = column_cells(&sessions, ui.styles.active, |session| {
         let is_last = last == Some(session.path.as_path());
         if is_last { "*" } else { "" }.to_owned()
     });
-    let ages = cells(&sessions, plain, |session| age(now_ms, session.modified));
-    let times = cells(&sessions, dim, |session| clock.text(session.modified));
-    let created = cells(&sessions, plain, |session| match session.created {
-        Some(time) if is_wide => clock.text(time),
-        Some(time) => age(now_ms, time),
+    let ages = column_cells(&sessions, plain, |session| {
+        format_age(now_ms, session.modified_ms)
+    });
+    let times = column_cells(&sessions, dim, |session| {
+        clock.format_time(session.modified_ms)
+    });
+    let created = column_cells(&sessions, plain, |session| match session.created_ms {
+        Some(time) if is_wide => clock.format_time(time),
+        Some(time) => format_age(now_ms, time),
         None => ABSENT.to_owned(),
     });
 
-    let id_length = id_length(list);
-    let ids = cells(&sessions, dim, |session| {
-        visible(id_end(&session.id.to_string_lossy(), id_length))
+    let id_length = distinct_id_length(list);
+    let ids = column_cells(&sessions, dim, |session| {
+        to_visible(id_suffix(&session.id.to_string_lossy(), id_length))
     });
-    let agents = cells(&sessions, plain, |session| {
+    let agents = column_cells(&sessions, plain, |session| {
         session.agent.agent().constants().program.to_owned()
     });
 
-    let folder_width = ui.width().map(|_| {
+    let folder_width = ui.row_width().map(|_| {
         if is_wide {
             PROJECT_WIDTH_WIDE
         } else {
             PROJECT_WIDTH
         }
     });
-    let all_repositories = list.iter().filter_map(repository);
-    let shown_repositories = shown_folders(all_repositories, folder_width, home.as_deref());
-    let repositories = cells(&sessions, plain, |session| {
-        let shown = repository(session).and_then(|folder| shown_repositories.get(&*folder));
+    let all_repositories = list.iter().filter_map(repository_path);
+    let shown_repositories = short_folder_names(all_repositories, folder_width, home.as_deref());
+    let repositories = column_cells(&sessions, plain, |session| {
+        let shown = repository_path(session).and_then(|folder| shown_repositories.get(&*folder));
         shown.cloned().unwrap_or_else(|| ABSENT.to_owned())
     });
     let all_projects = list.iter().map(|session| session.cwd.to_string_lossy());
-    let shown_projects = shown_folders(all_projects, folder_width, home.as_deref());
-    let projects = cells(&sessions, plain, |session| {
+    let shown_projects = short_folder_names(all_projects, folder_width, home.as_deref());
+    let projects = column_cells(&sessions, plain, |session| {
         let shown = shown_projects.get(&*session.cwd.to_string_lossy());
         shown.cloned().unwrap_or_default()
     });
 
-    let messages = cells(&sessions, plain, |session| session.messages.to_string());
-    let branches = cells(&sessions, plain, |session| session.branches.to_string());
-    let token_sums = cells(&sessions, plain, |session| {
-        let sum = session.usage.tokens();
+    let messages = column_cells(&sessions, plain, |session| {
+        session.message_count.to_string()
+    });
+    let branches = column_cells(&sessions, plain, |session| session.branch_count.to_string());
+    let token_sums = column_cells(&sessions, plain, |session| {
+        let sum = session.usage.total_tokens();
         if sum > 0.0 {
-            tokens(sum)
+            format_tokens(sum)
         } else {
             ABSENT.to_owned()
         }
     });
-    let contexts = cells(&sessions, plain, |session| match session.context {
-        Some(size) => tokens(size),
+    let contexts = column_cells(&sessions, plain, |session| match session.context_tokens {
+        Some(size) => format_tokens(size),
         None => ABSENT.to_owned(),
     });
-    let costs = cells(&sessions, plain, cost);
+    let costs = column_cells(&sessions, plain, cost_cell);
 
     let mut titles = Vec::new();
     for row in rows {
-        let session = &list[row.at];
+        let session = &list[row.index];
         let style = match session.name {
             Some(_) => ui.styles.label,
             None => plain,
         };
-        titles.push((title(session, distinct.get(&row.at), row), style));
+        titles.push((title_cell(session, distinct.get(&row.index), row), style));
     }
 
-    let is_one_agent = are_equal(&agents);
-    let is_one_repository = are_equal(&repositories);
+    let is_one_agent = have_same_text(&agents);
+    let is_one_repository = have_same_text(&repositories);
     Ok(vec![
         ListColumn::new(Column::text(""), marks),
         ListColumn::new(Column::number("age"), ages).sorted_by(Order::Modified),
@@ -238,8 +248,11 @@ fn list_columns(
         ListColumn::new(Column::number("cost"), costs)
             .sorted_by(Order::Cost)
             .with_rank(5),
-        ListColumn::new(Column::text("name or first user message").cut(), titles)
-            .sorted_by(Order::Name),
+        ListColumn::new(
+            Column::text("name or first user message").allow_shrink(),
+            titles,
+        )
+        .sorted_by(Order::Name),
     ])
 }
 
@@ -247,21 +260,21 @@ fn list_columns(
 const ABSENT: &str = "-";
 
 /// Returns the cells of a column, one for each session.
-fn cells(
-    sessions: &[&Listed],
+fn column_cells(
+    sessions: &[&ListedSession],
     style: Style,
-    text: impl Fn(&Listed) -> String,
+    text: impl Fn(&ListedSession) -> String,
 ) -> Vec<(String, Style)> {
     let texts = sessions.iter().map(|session| text(session));
     texts.map(|text| (text, style)).collect()
 }
 
 /// Whether all cells have the same text.
-fn are_equal(cells: &[(String, Style)]) -> bool {
+fn have_same_text(cells: &[(String, Style)]) -> bool {
     cells.iter().all(|(text, _)| *text == cells[0].0)
 }
 
-fn repository(session: &Listed) -> Option<Cow<'_, str>> {
+fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {
     session
         .repository
         .as_ref()
@@ -271,35 +284,37 @@ fn repository(session: &Listed) -> Option<Cow<'_, str>> {
 /// Returns the shown form of each directory: its shortest suffix in whole names that no other
 /// directory has, cut to the width where the cut forms are still distinct. Without a width, returns
 /// the whole path, with `~` for the home directory.
-fn shown_folders<'s>(
+fn short_folder_names<'s>(
     folders: impl Iterator<Item = Cow<'s, str>>,
     width: Option<usize>,
     home: Option<&str>,
 ) -> HashMap<String, String> {
     let folders: HashSet<String> = folders.map(Cow::into_owned).collect();
     let folders: Vec<String> = folders.into_iter().collect();
-    let whole: Vec<String> = folders
+    let whole_paths: Vec<String> = folders
         .iter()
-        .map(|folder| visible(&below_home(folder, home)))
+        .map(|folder| to_visible(&abbreviate_home(folder, home)))
         .collect();
-    let shown = match width {
-        Some(width) => cut_distinct(&distinct_suffixes(&whole), width).unwrap_or(whole),
-        None => whole,
+    let short_names = match width {
+        Some(width) => {
+            cut_to_distinct(&distinct_suffixes(&whole_paths), width).unwrap_or(whole_paths)
+        }
+        None => whole_paths,
     };
-    folders.into_iter().zip(shown).collect()
+    folders.into_iter().zip(short_names).collect()
 }
 
 /// Cuts paths to a width in the first of several ways that leaves them distinct; `None` if they are
 /// not distinct as they are.
-fn cut_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
-    let ways: [&dyn Fn(&str) -> String; 4] = [
-        &|path| fitted(path, width, "…"),
-        &|path| fitted_end(path, width, "…"),
-        &|path| fitted_path(path, 0..path.len(), width, "…"),
+fn cut_to_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
+    let cuts: [&dyn Fn(&str) -> String; 4] = [
+        &|path| truncate_end(path, width, "…"),
+        &|path| truncate_start(path, width, "…"),
+        &|path| truncate_path(path, 0..path.len(), width, "…"),
         &|path| path.to_owned(),
     ];
-    for cut in ways {
-        let cut_paths: Vec<String> = paths.iter().map(|path| cut(path)).collect();
+    for cut_path in cuts {
+        let cut_paths: Vec<String> = paths.iter().map(|path| cut_path(path)).collect();
         let distinct: HashSet<_> = cut_paths.iter().collect();
         if distinct.len() == cut_paths.len() {
             return Some(cut_paths);
@@ -320,29 +335,29 @@ fn distinct_suffixes(paths: &[String]) -> Vec<&str> {
 
     let mut distinct = Vec::new();
     for path in paths {
-        let own = name_suffixes(path).find(|suffix| counts[suffix] == 1);
-        distinct.push(own.unwrap_or(path));
+        let own_suffix = name_suffixes(path).find(|suffix| counts[suffix] == 1);
+        distinct.push(own_suffix.unwrap_or(path));
     }
     distinct
 }
 
 /// Returns the suffixes of a path that begin with a whole name, the shortest first.
 fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
-    let last = path.trim_end_matches(SEPARATORS).len();
-    let separators = path[..last].rmatch_indices(SEPARATORS);
+    let trimmed_len = path.trim_end_matches(SEPARATORS).len();
+    let separators = path[..trimmed_len].rmatch_indices(SEPARATORS);
     let starts = separators.map(|(at, _)| at + 1).chain([0]);
     starts.map(|at| &path[at..])
 }
 
 /// Returns the name or the first user message, or what is shown in its place, after the lines that
 /// draw the row's position among its ancestors.
-fn title(session: &Listed, distinct: Option<&String>, row: &ListRow) -> String {
+fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow) -> String {
     /// From this depth on, rows are not indented further.
     const DEEPEST: usize = 24;
 
     let mut title = String::new();
-    if row.ancestors > 0 {
-        title += &"   ".repeat(row.ancestors.min(DEEPEST) - 1);
+    if row.depth > 0 {
+        title += &"   ".repeat(row.depth.min(DEEPEST) - 1);
         title += if row.is_last { "└─ " } else { "├─ " };
     }
     // The file of a sub-agent is named after it.
@@ -357,34 +372,34 @@ fn title(session: &Listed, distinct: Option<&String>, row: &ListRow) -> String {
     }
     match distinct {
         Some(distinct) => title += distinct,
-        None => title += &display_title(&session.title(), session.messages),
+        None => title += &display_title(&session.title(), session.message_count),
     }
-    visible(&title)
+    to_visible(&title)
 }
 
 /// Returns the number of characters from the end that distinguish all ids; the usual number if not
 /// even a few more do.
-fn id_length(list: &[Listed]) -> usize {
-    for length in [ID, ID + 4] {
+fn distinct_id_length(list: &[ListedSession]) -> usize {
+    for length in [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4] {
         let mut seen = HashSet::default();
         for session in list {
-            seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned());
+            seen.insert(id_suffix(&session.id.to_string_lossy(), length).to_owned());
         }
         if seen.len() == list.len() {
             return length;
         }
     }
-    ID
+    ID_SUFFIX_LEN
 }
 
 /// Returns dollars; `-` if no response has a cost, followed by `+` if only some have.
-fn cost(session: &Listed) -> String {
+fn cost_cell(session: &ListedSession) -> String {
     let usage = &session.usage;
-    let has_unpriced = usage.unpriced > 0;
-    if usage.cost <= 0.0 && (has_unpriced || usage.tokens() <= 0.0) {
+    let has_unpriced = usage.unpriced_count > 0;
+    if usage.cost <= 0.0 && (has_unpriced || usage.total_tokens() <= 0.0) {
         return ABSENT.to_owned();
     }
-    let mut cost = dollars(usage.cost);
+    let mut cost = format_dollars(usage.cost);
     if has_unpriced {
         cost.push('+');
     }

@@ -1,77 +1,84 @@
 //! `--branch`: the branch to prune, and what refers to it.
 
-use super::job::{Job, Task};
-use crate::cli::locate::{Places, Scope};
+use super::job::{PruneJob, Task};
+use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Failure, Ui, visible};
+use crate::cli::output::{Failure, Ui, to_visible};
 use crate::load::read_header;
 use crate::ops::IdSource;
-use crate::ops::archive::folder_of;
-use crate::ops::prune::{BranchChoice, Damaged, Prune, branch_at};
-use crate::session::usage::{end_of, places};
+use crate::ops::archive::session_folder;
+use crate::ops::prune::{PrunableBranch, PruneBlocker, PrunePlan, find_prunable_branch};
+use crate::session::usage::{possible_session_ends, session_end};
 use pisess_json::Raw;
 use pisess_store::{Glance, files_below};
 use std::path::{Path, PathBuf};
 
 /// The maximum number of branch tips to name in a refusal.
-const MOST_TIPS: usize = 8;
+const MAX_TIPS: usize = 8;
 
-impl Job<'_> {
+impl PruneJob<'_> {
     /// Returns the prune of the branch that a reference is on.
-    pub(super) fn branch(
+    pub(super) fn prune_of_branch(
         &self,
-        now: &OpenSession,
+        open: &OpenSession,
         reference: &str,
         fresh: &mut IdSource,
-    ) -> Result<Prune, Failure> {
-        let choice = self.choice(now, reference)?;
+    ) -> Result<PrunePlan, Failure> {
+        let choice = self.choose_branch(open, reference)?;
         if !self.write.change.force && !self.write.change.dry_run {
-            self.refuse(now, reference, &choice)?;
+            self.refuse_branch(open, reference, &choice)?;
         }
-        let prune = Prune::entries_of(
+        let prune = PrunePlan::from_entries(
             "branch",
-            &now.session,
-            now.input.source(),
-            choice.leaves,
+            &open.session,
+            open.input.source(),
+            choice.is_removed,
             fresh,
         );
-        let mut prune = now.input.read(prune)?;
-        prune.branches = choice.tips.len();
+        let mut prune = open.input.map_read_error(prune)?;
+        prune.branch_count = choice.tips.len();
         Ok(prune)
     }
 
-    fn choice(&self, now: &OpenSession, reference: &str) -> Result<BranchChoice, Failure> {
-        Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
-        let entry = now.entry_at(now.resolve(reference)?, reference)?;
-        branch_at(&now.session, entry).ok_or_else(|| {
-            let failure = now.input.cannot(format_args!(
+    fn choose_branch(
+        &self,
+        open: &OpenSession,
+        reference: &str,
+    ) -> Result<PrunableBranch, Failure> {
+        PruneBlocker::check(&open.session).map_err(|error| damaged_failure(open, error))?;
+        let entry = open.require_entry(open.resolve_position(reference)?, reference)?;
+        find_prunable_branch(&open.session, entry).ok_or_else(|| {
+            let failure = open.input.failure(format_args!(
                 "the session does not branch above {reference}"
             ));
-            failure.hint(
+            failure.with_hint(
                 "`pisess branches` lists the branches; `pisess archive` moves a whole session away",
             )
         })
     }
 
-    /// Refuses a branch of which `--force` is required: the active one, and one that branches itself.
-    fn refuse(
+    /// Refuses a branch of which `--force` is required: the active one, and one that branches
+    /// itself.
+    fn refuse_branch(
         &self,
-        now: &OpenSession,
+        open: &OpenSession,
         reference: &str,
-        choice: &BranchChoice,
+        choice: &PrunableBranch,
     ) -> Result<(), Failure> {
-        let session = &now.session;
+        let session = &open.session;
         let count = choice.tips.len();
         if !choice.is_active && count < 2 {
             return Ok(());
         }
 
         let mut tips = Vec::new();
-        for tip in choice.tips.iter().take(MOST_TIPS) {
-            tips.push(visible(&session.id(tip.end(session)).to_string_lossy()));
+        for tip in choice.tips.iter().take(MAX_TIPS) {
+            tips.push(to_visible(
+                &session.id(tip.last_shown_entry(session)).to_string_lossy(),
+            ));
         }
-        if count > MOST_TIPS {
-            tips.push(format!("and {} more", count - MOST_TIPS));
+        if count > MAX_TIPS {
+            tips.push(format!("and {} more", count - MAX_TIPS));
         }
         let tips = tips.join(" ");
         let why = if count < 2 {
@@ -83,49 +90,52 @@ impl Job<'_> {
         };
 
         let hint = if choice.is_active {
-            let new_leaf = match choice.point {
+            let new_leaf = match choice.branch_point {
                 Some(ix) => session.id(ix).to_string(),
                 None => "root".to_owned(),
             };
             format!(
                 "--force prunes it, and moves the leaf to {}",
-                visible(&new_leaf)
+                to_visible(&new_leaf)
             )
         } else {
             "--force prunes them all; give an entry nearer to a tip to prune one".to_owned()
         };
-        Err(now.input.cannot(why).hint(hint))
+        Err(open.input.failure(why).with_hint(hint))
     }
 
     /// Reports why the branch would be refused without --force.
     pub(super) fn warn_of_refusal(&self, ui: &mut Ui) -> Result<(), Failure> {
         if let Task::Branch(reference) = &self.task
             && !self.write.change.force
-            && let Err(failure) =
-                self.refuse(self.open, reference, &self.choice(self.open, reference)?)
+            && let Err(failure) = self.refuse_branch(
+                self.open,
+                reference,
+                &self.choose_branch(self.open, reference)?,
+            )
         {
-            ui.warn(&failure.line());
+            ui.warn(&failure.to_line());
         }
         Ok(())
     }
 
     /// Reports the sub-agents that the branch started, and the forks of the session: they stay.
-    pub(super) fn name_dependents(&self, ui: &mut Ui) -> Result<(), Failure> {
+    pub(super) fn report_dependents(&self, ui: &mut Ui) -> Result<(), Failure> {
         let (Task::Branch(reference), Some(file)) = (&self.task, self.open.input.file()) else {
             return Ok(());
         };
-        let choice = self.choice(self.open, reference)?;
+        let choice = self.choose_branch(self.open, reference)?;
         let session = file.resolved().to_owned();
-        for path in self.agents_of(&session, &choice) {
-            ui.status(&format!(
+        for path in self.find_sub_agents(&session, &choice) {
+            ui.print_status(&format!(
                 "a sub-agent of the branch stays: {}",
-                visible(&path.to_string_lossy())
+                to_visible(&path.to_string_lossy())
             ));
         }
-        for path in self.forks_of(&session, ui) {
-            ui.status(&format!(
+        for path in self.find_forks(&session, ui) {
+            ui.print_status(&format!(
                 "a fork of the session stays: {}",
-                visible(&path.to_string_lossy())
+                to_visible(&path.to_string_lossy())
             ));
         }
         Ok(())
@@ -133,37 +143,37 @@ impl Job<'_> {
 
     /// Returns the sessions of the sub-agents that the branch started: files in the session's own
     /// directory, whose paths end as an entry of the branch reports them.
-    fn agents_of(&self, session: &Path, choice: &BranchChoice) -> Vec<PathBuf> {
+    fn find_sub_agents(&self, session: &Path, choice: &PrunableBranch) -> Vec<PathBuf> {
         let mut reported_ends = Vec::new();
         for request in &self.open.session.collected.billed {
-            if choice.leaves[request.entry.at()]
-                && let Some(agents) = request.agents.as_deref()
+            if choice.is_removed[request.entry.index()]
+                && let Some(agents) = request.reported_ends.as_deref()
             {
-                reported_ends.extend(places(session, agents));
+                reported_ends.extend(possible_session_ends(session, agents));
             }
         }
         if reported_ends.is_empty() {
             return Vec::new();
         }
 
-        let Some(folder) = folder_of(session) else {
+        let Some(folder) = session_folder(session) else {
             return Vec::new();
         };
         let files = files_below(&folder).unwrap_or_default();
         let mut agents = Vec::new();
         for (path, _) in files {
-            if reported_ends.contains(&end_of(&path.to_string_lossy())) {
+            if reported_ends.contains(&session_end(&path.to_string_lossy())) {
                 agents.push(path);
             }
         }
         agents
     }
 
-    /// Returns the sessions in the stores whose header names this session as the one they were forked
-    /// from.
-    fn forks_of(&self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
+    /// Returns the sessions in the stores whose header names this session as the one they were
+    /// forked from.
+    fn find_forks(&self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
         let mut forks = Vec::new();
-        for file in Places::of(ui).find(&Scope::All).files {
+        for file in SessionStores::locate(ui).find_sessions(&Scope::All).files {
             if file.owner.is_none() && self.is_fork(&file.path, session) {
                 forks.push(file.path);
             }
@@ -179,7 +189,7 @@ impl Job<'_> {
         let Ok(header) = read_header(&file) else {
             return false;
         };
-        let Some(parent) = Raw::checked(&header.bytes).get_text("parentSession") else {
+        let Some(parent) = Raw::from_checked(&header.bytes).get_text("parentSession") else {
             return false;
         };
         parent == self.open.session.header.id || Path::new(&*parent.to_string_lossy()) == session
@@ -187,11 +197,11 @@ impl Job<'_> {
 }
 
 /// Returns the failure for a session whose entries cannot be pruned.
-pub(super) fn damaged(now: &OpenSession, error: Damaged) -> Failure {
-    let name = &now.input.name;
+pub(super) fn damaged_failure(open: &OpenSession, error: PruneBlocker) -> Failure {
+    let name = &open.input.name;
     let hint = match error {
-        Damaged::OldFormat => format!("`pisess migrate {name}` brings it to version 3"),
+        PruneBlocker::OldFormat => format!("`pisess migrate {name}` brings it to version 3"),
         _ => format!("see `pisess check {name}`; --repair may help"),
     };
-    now.input.cannot(error).hint(hint)
+    open.input.failure(error).with_hint(hint)
 }

@@ -1,12 +1,12 @@
 //! The rows of a plan, and the result of `prune`.
 
-use super::job::{Job, Task};
-use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain, visible};
-use crate::cli::pruned::described;
-use crate::cli::rows::entry::said;
-use crate::format::{counted, size, tokens};
-use crate::ops::prune::{Prune, Record};
-use crate::ops::tree::rows;
+use super::job::{PruneJob, Task};
+use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::pruned::describe_pruned;
+use crate::cli::rows::entry::row_cell;
+use crate::format::{format_bytes, format_count, format_tokens};
+use crate::ops::prune::{PrunePlan, PrunedRecord};
+use crate::ops::tree::view_without_layout;
 use crate::session::Session;
 use crate::session::entry::LineNo;
 use pisess_json::text::Text;
@@ -15,7 +15,7 @@ use pisess_store::Committed;
 
 /// What was pruned or restored.
 #[derive(Default)]
-pub struct Outcome {
+pub struct PruneOutcome {
     pub payloads: usize,
     pub entries: usize,
     pub notes: usize,
@@ -23,36 +23,36 @@ pub struct Outcome {
     pub bytes: usize,
 }
 
-impl Outcome {
-    pub fn of(prune: &Prune, session: &Session) -> Outcome {
-        Outcome {
+impl PruneOutcome {
+    pub fn from_prune(prune: &PrunePlan, session: &Session) -> PruneOutcome {
+        PruneOutcome {
             payloads: prune.payloads().count(),
             entries: prune.entries.len(),
-            notes: prune.notes(session),
-            branches: prune.branches,
-            bytes: prune.saved(session),
+            notes: prune.note_count(session),
+            branches: prune.branch_count,
+            bytes: prune.saved_bytes(session),
         }
     }
 
-    pub fn restored(placed: &[Record]) -> Outcome {
-        let entries = placed
+    pub fn from_restored(records: &[PrunedRecord]) -> PruneOutcome {
+        let entries = records
             .iter()
             .filter(|placed| placed.field().is_none())
             .count();
-        Outcome {
-            payloads: placed.len() - entries,
+        PruneOutcome {
+            payloads: records.len() - entries,
             entries,
-            ..Outcome::default()
+            ..PruneOutcome::default()
         }
     }
 
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.payloads + self.entries == 0
     }
 
-    fn described(&self) -> String {
-        let payloads = counted(self.payloads, "payload", "payloads");
-        let entries = described(self.entries, self.notes, self.branches);
+    fn describe(&self) -> String {
+        let payloads = format_count(self.payloads, "payload", "payloads");
+        let entries = describe_pruned(self.entries, self.notes, self.branches);
         match (self.payloads, self.entries) {
             (_, 0) => payloads,
             (0, _) => entries,
@@ -61,45 +61,48 @@ impl Outcome {
     }
 }
 
-impl Job<'_> {
+impl PruneJob<'_> {
     /// Prints a row for each payload or entry, and the sizes of session and context before and
     /// after.
-    pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        self.name_dependents(ui)?;
+    pub fn print_plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        self.report_dependents(ui)?;
         self.warn_of_refusal(ui)?;
         let session = &self.open.session;
         let source = self.open.input.source();
-        let prune = self.find(self.open, ui)?;
-        let whole = source.len() as usize;
+        let prune = self.find_prunable(self.open, ui)?;
+        let whole_size = source.len() as usize;
         let sizes = format!(
             "session {} to {}",
-            size(whole),
-            size(whole - prune.saved(session))
+            format_bytes(whole_size),
+            format_bytes(whole_size - prune.saved_bytes(session))
         );
-        let mut summary = format!("{}; {sizes}", Outcome::of(&prune, session).described());
+        let mut summary = format!(
+            "{}; {sizes}",
+            PruneOutcome::from_prune(&prune, session).describe()
+        );
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&prune, ui)?;
-            let sizes = prune.context_tokens(session, source, self.open.workers());
+            let sizes = prune.context_tokens(session, source, self.open.worker_count());
             let [before, after] = self
                 .open
                 .input
-                .read(sizes)?
-                .map(|count| tokens(count as f64));
+                .map_read_error(sizes)?
+                .map(|count| format_tokens(count as f64));
             summary += &format!("; context {before} to {after} tokens");
         } else {
             self.print_entries(&prune, ui)?;
         }
         if self.write.change.json {
-            ui.status(&summary)
+            ui.print_status(&summary)
         } else {
             ui.print(&(summary + "\n"))?
         }
         Ok(Exit::Done)
     }
 
-    /// Prints a row for each payload that would be pruned: the entry's id, the kind, the size and the
-    /// field.
-    fn print_payloads(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
+    /// Prints a row for each payload that would be pruned: the entry's id, the kind, the size and
+    /// the field.
+    fn print_payloads(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let rows = prune.payloads().map(|payload| {
             let id = session.id(payload.entry);
@@ -111,10 +114,10 @@ impl Job<'_> {
                 .str("kind", kind)
                 .number("bytes", bytes as f64);
             let cells = [
-                plain(shown(&id)),
-                plain(kind.to_owned()),
-                plain(size(bytes as usize)),
-                plain(visible(field)),
+                plain_cell(visible_text(&id)),
+                plain_cell(kind.to_owned()),
+                plain_cell(format_bytes(bytes as usize)),
+                plain_cell(to_visible(field)),
             ];
             (json, cells)
         });
@@ -122,15 +125,15 @@ impl Job<'_> {
             Column::text(""),
             Column::text(""),
             Column::number(""),
-            Column::text("").cut(),
+            Column::text("").allow_shrink(),
         ];
         self.print_rows(columns, rows, ui)
     }
 
     /// Prints a row for each entry that would be pruned: its id, its size, and what it says.
-    fn print_entries(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_entries(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
-        let drawing = rows(session, session.leaf);
+        let drawing = view_without_layout(session, session.leaf);
         let styles = ui.styles;
         let rows = prune.entries.iter().map(|&ix| {
             let id = session.id(ix);
@@ -140,27 +143,35 @@ impl Job<'_> {
                 .text("kind", &session.kind_name(ix))
                 .number("bytes", bytes as f64);
             let cells = [
-                plain(shown(&id)),
-                plain(size(bytes as usize)),
-                said(&drawing.row(ix), &styles),
+                plain_cell(visible_text(&id)),
+                plain_cell(format_bytes(bytes as usize)),
+                row_cell(&drawing.row(ix), &styles),
             ];
             (json, cells)
         });
-        let columns = [Column::text(""), Column::number(""), Column::text("").cut()];
+        let columns = [
+            Column::text(""),
+            Column::number(""),
+            Column::text("").allow_shrink(),
+        ];
         self.print_rows(columns, rows, ui)
     }
 
     /// Prints a row for each payload or entry that would be put back.
-    pub fn print_restored(&self, placed: &[Record], ui: &mut Ui) -> Result<(), Failure> {
-        let rows = placed.iter().map(|record| {
+    pub fn print_restored(&self, records: &[PrunedRecord], ui: &mut Ui) -> Result<(), Failure> {
+        let rows = records.iter().map(|record| {
             let cells = [
-                shown(&record.id),
-                visible(record.field().unwrap_or_default()),
+                visible_text(&record.id),
+                to_visible(record.field().unwrap_or_default()),
             ]
-            .map(plain);
+            .map(plain_cell);
             (plan_row(&record.id, record.line, record.field()), cells)
         });
-        self.print_rows([Column::text(""), Column::text("").cut()], rows, ui)
+        self.print_rows(
+            [Column::text(""), Column::text("").allow_shrink()],
+            rows,
+            ui,
+        )
     }
 
     /// Prints rows of a plan, each as JSON or in columns.
@@ -175,40 +186,40 @@ impl Job<'_> {
             if self.write.change.json {
                 ui.print_json(&json.finish())?;
             } else {
-                table.row(cells.into());
-                table.stream(ui)?;
+                table.add_row(cells.into());
+                table.flush_when_full(ui)?;
             }
         }
         table.print(ui)
     }
 
     /// Reports the result. A failure here does not affect what is written (rule 7 of the store).
-    pub fn report(
+    pub fn report_outcome(
         &self,
         committed: Option<Committed>,
-        outcome: &Outcome,
+        outcome: &PruneOutcome,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let Some(committed) = committed else {
             return self.print_outcome(false, outcome, ui).map(|()| Exit::Done);
         };
-        ui.warn_of(&committed);
+        ui.report_commit_warnings(&committed);
         self.open.input.report_path(ui);
-        ui.print_after(&self.place.to_string_lossy(), |ui| {
+        ui.print_after_write(&self.target.to_string_lossy(), |ui| {
             self.print_outcome(true, outcome, ui)
         })?;
         Ok(Exit::Done)
     }
 
-    /// Prints what was pruned or restored: as JSON, also if nothing was; else on standard error, and
-    /// after pruning the path of the file beside the session on standard output.
+    /// Prints what was pruned or restored: as JSON, also if nothing was; else on standard error,
+    /// and after pruning the path of the file beside the session on standard output.
     fn print_outcome(
         &self,
         is_written: bool,
-        outcome: &Outcome,
+        outcome: &PruneOutcome,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let pruned = self.pruned.to_string_lossy();
+        let pruned = self.side_file.to_string_lossy();
         if self.write.change.json {
             let action = match (is_written, &self.write.output) {
                 (false, _) => "nothing",
@@ -216,7 +227,7 @@ impl Job<'_> {
                 (true, Some(_)) => "create",
             };
             let report = Object::new()
-                .str("path", &self.place.to_string_lossy())
+                .str("path", &self.target.to_string_lossy())
                 .str("action", action)
                 .bool("dryRun", false)
                 .str("pruned", &pruned)
@@ -226,17 +237,17 @@ impl Job<'_> {
                 .number("bytes", outcome.bytes as f64);
             return ui.print_json(&report.finish());
         }
-        if outcome.is_nothing() {
+        if outcome.is_empty() {
             return Ok(());
         }
-        let what = outcome.described();
+        let what = outcome.describe();
         if matches!(self.task, Task::Restore) {
-            ui.status(&format!("{}: {what} restored", self.open.input.name))
+            ui.print_status(&format!("{}: {what} restored", self.open.input.name))
         } else {
-            ui.status(&format!(
+            ui.print_status(&format!(
                 "{}: {what} pruned, {}",
                 self.open.input.name,
-                size(outcome.bytes)
+                format_bytes(outcome.bytes)
             ));
             ui.print_path(&pruned)?;
         }
@@ -252,6 +263,6 @@ fn plan_row(id: &Text, line: LineNo, field: Option<&str>) -> Object {
         .str_or_null("field", field)
 }
 
-fn shown(text: &Text) -> String {
-    visible(&text.to_string_lossy())
+fn visible_text(text: &Text) -> String {
+    to_visible(&text.to_string_lossy())
 }

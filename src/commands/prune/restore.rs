@@ -1,29 +1,29 @@
 //! `--restore`: puts back what was pruned.
 
-use super::job::{Job, existing};
-use super::report::Outcome;
+use super::job::{PruneJob, open_if_exists};
+use super::report::PruneOutcome;
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::pruned::unusable;
-use crate::cli::transaction::Attempted;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::pruned::pruned_failure;
+use crate::cli::transaction::AttemptResult;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{Restore, read};
+use crate::ops::prune::{Restoration, read_pruned_file};
 use pisess_store::{self as store, Cause, Locked, SessionFile, StoreError};
 use std::io::Write;
 
-impl Job<'_> {
+impl PruneJob<'_> {
     /// Restores the session in place or into another file, or (with `-n`) prints what would be put
     /// back.
     pub fn restore(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let beside = self.own_side_file();
-        self.open.refuse_archived_side_file(&beside)?;
-        let Some(pruned) = existing(&beside)? else {
-            ui.status(&format!("{}: nothing was pruned", self.open.input.name));
-            return self.report(None, &Outcome::default(), ui);
+        let side_file = self.source_side_file();
+        self.open.refuse_archived_side_file(&side_file)?;
+        let Some(pruned) = open_if_exists(&side_file)? else {
+            ui.print_status(&format!("{}: nothing was pruned", self.open.input.name));
+            return self.report_outcome(None, &PruneOutcome::default(), ui);
         };
         if self.write.change.dry_run {
-            let restore = self.places(self.open, pruned)?;
-            self.print_restored(&restore.placed, ui)?;
+            let restore = self.find_restore(self.open, pruned)?;
+            self.print_restored(&restore.restored_records, ui)?;
             return Ok(Exit::Done);
         }
         if self.write.output.is_some() {
@@ -35,37 +35,43 @@ impl Job<'_> {
     /// Writes the restored session to another file.
     fn restore_elsewhere(&self, pruned: SessionFile, ui: &mut Ui) -> Result<Exit, Failure> {
         let input = &self.open.input;
-        let restore = self.places(self.open, pruned)?;
-        let whole = restore.whole(input.source());
+        let restore = self.find_restore(self.open, pruned)?;
+        let whole = restore.restored_file(input.source());
         let mut write = |out: &mut dyn Write| copy_all(&whole, out);
         let force = self.write.change.force;
-        let committed = store::create(&self.place, input.file(), force, &mut write)?;
-        self.report(Some(committed), &Outcome::restored(&restore.placed), ui)
+        let committed = store::create(&self.target, input.file(), force, &mut write)?;
+        self.report_outcome(
+            Some(committed),
+            &PruneOutcome::from_restored(&restore.restored_records),
+            ui,
+        )
     }
 
     /// Restores the session under its lock, then removes the file beside it, unless something in it
     /// has no place in the session.
     fn restore_in_place(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let options = self.write.change.options(self.open.session.dialect);
-        let mut unremoved = None;
-        let mut attempt = |now: &OpenSession, locked: Locked| -> Attempted<Outcome> {
+        let options = self.write.change.write_options(self.open.session.dialect);
+        let mut removal_error = None;
+        let mut attempt = |locked_open: &OpenSession,
+                           locked: Locked|
+         -> AttemptResult<PruneOutcome> {
             // Checked under the lock, because another pisess may have pruned or restored meanwhile.
-            let Some(pruned) = existing(&self.pruned)? else {
-                return Ok((None, Outcome::default()));
+            let Some(pruned) = open_if_exists(&self.side_file)? else {
+                return Ok((None, PruneOutcome::default()));
             };
-            let restore = self.places(now, pruned)?;
-            let outcome = Outcome::restored(&restore.placed);
+            let restore = self.find_restore(locked_open, pruned)?;
+            let outcome = PruneOutcome::from_restored(&restore.restored_records);
             let mut remove_side_file = || {
-                if restore.lost.is_empty() {
-                    unremoved = store::remove(&self.pruned).err();
+                if restore.unplaced.is_empty() {
+                    removal_error = store::remove(&self.side_file).err();
                 }
             };
-            if outcome.is_nothing() {
+            if outcome.is_empty() {
                 remove_side_file();
                 return Ok((None, outcome));
             }
 
-            let whole = restore.whole(now.input.source());
+            let whole = restore.restored_file(locked_open.input.source());
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
             // Removed under the lock, because another pisess may prune as soon as it is released.
             let attempt =
@@ -74,10 +80,10 @@ impl Job<'_> {
                     .rewrite_then(None, &mut write, &mut remove_side_file)?;
             Ok((Some(attempt), outcome))
         };
-        let (committed, outcome) = self.open.under_lock(&options, &mut attempt)?;
+        let (committed, outcome) = self.open.attempt_under_lock(&options, &mut attempt)?;
         let is_written = committed.is_some();
-        let exit = self.report(committed, &outcome, ui)?;
-        match unremoved {
+        let exit = self.report_outcome(committed, &outcome, ui)?;
+        match removal_error {
             None => Ok(exit),
             Some(error) => Ok(exit.max(self.report_unremoved(error, is_written, ui))),
         }
@@ -92,31 +98,37 @@ impl Job<'_> {
         }
         let failure = Failure::from(error);
         if !is_written {
-            return ui.report(&failure);
+            return ui.report_failure(&failure);
         }
-        let name = visible(&self.place.to_string_lossy());
+        let name = to_visible(&self.target.to_string_lossy());
         let failure = failure.after_writing(&name);
-        ui.report(&failure.hint("the session is whole; remove that file, or repeat the command"))
+        ui.report_failure(
+            &failure.with_hint("the session is whole; remove that file, or repeat the command"),
+        )
     }
 
     /// Returns what is to be restored; fails if something has no place, unless --force is given.
-    fn places(&self, now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
-        let name = visible(&pruned.path().to_string_lossy());
-        let restore = opened(now, pruned)?;
+    fn find_restore(
+        &self,
+        open: &OpenSession,
+        pruned: SessionFile,
+    ) -> Result<Restoration, Failure> {
+        let name = to_visible(&pruned.path().to_string_lossy());
+        let restore = read_side_file(open, pruned)?;
         if self.write.change.force {
             return Ok(restore);
         }
-        let Some((id, field)) = restore.lost.first() else {
+        let Some((id, field)) = restore.unplaced.first() else {
             return Ok(restore);
         };
-        let lost = match restore.lost.len() {
+        let lost = match restore.unplaced.len() {
             1 => format!("a placeholder for {name} is not"),
             count => format!("{count} placeholders for {name} are not"),
         };
-        let failure = now.input.cannot(format_args!(
+        let failure = open.input.failure(format_args!(
             "{lost} in the session, such as {field} of {id}"
         ));
-        Err(failure.hint("--force puts the others back and keeps SESSION.pruned"))
+        Err(failure.with_hint("--force puts the others back and keeps SESSION.pruned"))
     }
 }
 
@@ -124,12 +136,12 @@ impl Job<'_> {
 ///
 /// # Errors
 /// If it is damaged, or belongs to another session.
-pub fn opened(now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
-    let operations =
-        read(&pruned, &now.session.header.id).map_err(|error| unusable(pruned.path(), error))?;
-    now.input.read(Restore::new(
-        &now.session,
-        now.input.source(),
+pub fn read_side_file(open: &OpenSession, pruned: SessionFile) -> Result<Restoration, Failure> {
+    let operations = read_pruned_file(&pruned, &open.session.header.id)
+        .map_err(|error| pruned_failure(pruned.path(), error))?;
+    open.input.map_read_error(Restoration::new(
+        &open.session,
+        open.input.source(),
         operations,
         Box::new(pruned),
     ))

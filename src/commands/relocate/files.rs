@@ -1,14 +1,14 @@
 //! Moves the files of a session: all of them, or none.
 
 use crate::cli::open::Input;
-use crate::cli::output::{Failure, visible};
-use crate::ops::archive::folder_of;
+use crate::cli::output::{Failure, to_visible};
+use crate::ops::archive::session_folder;
 use crate::ops::prune::pruned_file;
 use pisess_store::{self as store, Committed, NewFolder, StoreError};
 use std::path::{Path, PathBuf};
 
 /// A file or directory, and its new path.
-pub struct Move {
+pub struct FileMove {
     pub from: PathBuf,
     pub to: PathBuf,
 }
@@ -25,40 +25,40 @@ pub struct MoveError {
 ///
 /// # Errors
 /// If it cannot be found out whether a file exists: it would stay behind.
-pub fn moves(old: &Path, to: &Path) -> Result<Vec<Move>, StoreError> {
+pub fn plan_file_moves(old: &Path, to: &Path) -> Result<Vec<FileMove>, StoreError> {
     let mut moves = Vec::new();
     if old == to {
         return Ok(moves);
     }
-    if let (Some(from), Some(to)) = (folder_of(old), folder_of(to)) {
-        moves.push(Move { from, to });
+    if let (Some(from), Some(to)) = (session_folder(old), session_folder(to)) {
+        moves.push(FileMove { from, to });
     }
-    moves.push(Move {
+    moves.push(FileMove {
         from: pruned_file(old),
         to: pruned_file(to),
     });
-    let mut existing = Vec::new();
-    for each in moves {
-        if !store::is_free(&each.from)? {
-            existing.push(each);
+    let mut existing_moves = Vec::new();
+    for file_move in moves {
+        if !store::is_free(&file_move.from)? {
+            existing_moves.push(file_move);
         }
     }
-    existing.push(Move {
+    existing_moves.push(FileMove {
         from: old.to_owned(),
         to: to.to_owned(),
     });
-    Ok(existing)
+    Ok(existing_moves)
 }
 
-/// Fails if a new path is occupied; but not by the file itself, of which a move that was interrupted
-/// may have left both names.
-pub fn refuse_occupied(moves: &[Move], input: &Input) -> Result<(), Failure> {
-    for Move { from, to } in moves {
+/// Fails if a new path is occupied; but not by the file itself, of which a move that was
+/// interrupted may have left both names.
+pub fn refuse_occupied(moves: &[FileMove], input: &Input) -> Result<(), Failure> {
+    for FileMove { from, to } in moves {
         if !store::is_free(to)? && !store::is_same(from, to) {
-            let to = visible(&to.to_string_lossy());
+            let to = to_visible(&to.to_string_lossy());
             return Err(input
-                .cannot(format_args!("{to} exists already"))
-                .hint("move that file away first"));
+                .failure(format_args!("{to} exists already"))
+                .with_hint("move that file away first"));
         }
     }
     Ok(())
@@ -66,7 +66,7 @@ pub fn refuse_occupied(moves: &[Move], input: &Input) -> Result<(), Failure> {
 
 /// Moves the files, whose new paths are in one directory, which is made if it is missing. If one
 /// cannot be moved, those before it are moved back.
-pub fn move_all(moves: &[Move]) -> Result<Vec<Committed>, MoveError> {
+pub fn move_all(moves: &[FileMove]) -> Result<Vec<Committed>, MoveError> {
     let Some(folder) = moves.last().and_then(|last| last.to.parent()) else {
         return Ok(Vec::new());
     };
@@ -75,7 +75,7 @@ pub fn move_all(moves: &[Move]) -> Result<Vec<Committed>, MoveError> {
         is_undone: true,
     })?;
     let mut moved = Vec::new();
-    for Move { from, to } in moves {
+    for FileMove { from, to } in moves {
         match store::rename_new(from, to) {
             Ok(committed) => moved.push(committed),
             Err(error) => {
@@ -90,9 +90,9 @@ pub fn move_all(moves: &[Move]) -> Result<Vec<Committed>, MoveError> {
 
 /// Moves files back, the last one first; one that cannot be moved does not stop the others. Returns
 /// whether all of them have their old paths again.
-fn move_back(moves: &[Move]) -> bool {
+fn move_back(moves: &[FileMove]) -> bool {
     let mut is_undone = true;
-    for Move { from, to } in moves.iter().rev() {
+    for FileMove { from, to } in moves.iter().rev() {
         is_undone &= store::rename_new(to, from).is_ok();
     }
     is_undone
@@ -109,12 +109,22 @@ mod tests {
         let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
         std::fs::create_dir(&old).unwrap();
         let session = old.join("s.jsonl");
-        assert_eq!(moves(&session, &new.join("s.jsonl")).unwrap().len(), 1);
+        assert_eq!(
+            plan_file_moves(&session, &new.join("s.jsonl"))
+                .unwrap()
+                .len(),
+            1
+        );
         std::fs::write(old.join("s.jsonl.pruned"), "").unwrap();
-        assert_eq!(moves(&session, &new.join("s.jsonl")).unwrap().len(), 2);
+        assert_eq!(
+            plan_file_moves(&session, &new.join("s.jsonl"))
+                .unwrap()
+                .len(),
+            2
+        );
         // Nothing can be looked at behind a link to itself.
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&link, &link).unwrap();
-        assert!(moves(&link.join("s.jsonl"), &new.join("s.jsonl")).is_err());
+        assert!(plan_file_moves(&link.join("s.jsonl"), &new.join("s.jsonl")).is_err());
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::cli::open::Input;
 use crate::cli::output::Failure;
-use crate::cli::transaction::{Attempted, under_lock};
-use crate::ops::relocate::{HeaderChange, changed_header, write_with};
+use crate::cli::transaction::{AttemptResult, attempt_under_lock};
+use crate::ops::relocate::{HeaderChange, apply_header_changes, write_with_header};
 use pisess_store::{Committed, Locked, WriteOptions};
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct ChangedHeaders {
 
 struct ChangedHeader {
     path: PathBuf,
-    before: Vec<u8>,
+    old_bytes: Vec<u8>,
     committed: Option<Committed>,
 }
 
@@ -34,26 +34,31 @@ impl ChangedHeaders {
     }
 
     /// Sets members of the header of a session. If they have these values, nothing is written.
-    pub fn change(&mut self, input: &Input, changes: &[HeaderChange]) -> Result<(), Failure> {
-        let mut before = Vec::new();
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
-            let now = grown.as_ref().unwrap_or(input);
-            let header = now.header()?;
-            let new = now.read(changed_header(&header, changes))?;
+    pub fn change_header(
+        &mut self,
+        input: &Input,
+        changes: &[HeaderChange],
+    ) -> Result<(), Failure> {
+        let mut old_bytes = Vec::new();
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> AttemptResult<()> {
+            let locked_input = grown.as_ref().unwrap_or(input);
+            let header = locked_input.read_header()?;
+            let new = locked_input.map_read_error(apply_header_changes(&header, changes))?;
             if new == header.bytes {
                 return Ok((None, ()));
             }
-            before.clone_from(&header.bytes);
-            let mut write =
-                |out: &mut dyn io::Write| write_with(&header.span, &new, now.source(), out);
+            old_bytes.clone_from(&header.bytes);
+            let mut write = |out: &mut dyn io::Write| {
+                write_with_header(&header.span, &new, locked_input.source(), out)
+            };
             let attempt = locked.carrying_growth().rewrite(None, &mut write)?;
             Ok((Some(attempt), ()))
         };
-        let (committed, ()) = under_lock(input, &self.options, &mut attempt)?;
+        let (committed, ()) = attempt_under_lock(input, &self.options, &mut attempt)?;
         if let (Some(committed), Some(path)) = (committed, &input.path) {
             self.changed.push(ChangedHeader {
                 path: path.clone(),
-                before,
+                old_bytes,
                 committed: Some(committed),
             });
         }
@@ -64,10 +69,10 @@ impl ChangedHeaders {
     ///
     /// # Errors
     /// If one of them cannot be changed back. The others are.
-    pub fn undo(self) -> Result<(), Failure> {
+    pub fn undo_all(self) -> Result<(), Failure> {
         let mut first_failure = None;
         for header in self.changed.iter().rev() {
-            if let Err(failure) = self.put_back(header)
+            if let Err(failure) = self.restore_header(header)
                 && first_failure.is_none()
             {
                 first_failure = Some(failure);
@@ -80,22 +85,22 @@ impl ChangedHeaders {
     }
 
     /// Writes the header that a file had before. What was appended to the file since is kept.
-    fn put_back(&self, changed: &ChangedHeader) -> Result<(), Failure> {
+    fn restore_header(&self, changed: &ChangedHeader) -> Result<(), Failure> {
         let input = Input::open_path(&changed.path, &|_| false)?;
         let options = WriteOptions {
             force: true,
             ..self.options
         };
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
-            let now = grown.as_ref().unwrap_or(&input);
-            let header = now.header()?;
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> AttemptResult<()> {
+            let locked_input = grown.as_ref().unwrap_or(&input);
+            let header = locked_input.read_header()?;
             let mut write = |out: &mut dyn io::Write| {
-                write_with(&header.span, &changed.before, now.source(), out)
+                write_with_header(&header.span, &changed.old_bytes, locked_input.source(), out)
             };
             let attempt = locked.carrying_growth().rewrite(None, &mut write)?;
             Ok((Some(attempt), ()))
         };
-        under_lock(&input, &options, &mut attempt)?;
+        attempt_under_lock(&input, &options, &mut attempt)?;
         Ok(())
     }
 

@@ -9,16 +9,16 @@
 //! The forks come first: the session moves only if they can name its new path. The files come last,
 //! so that the same command completes a run that was killed: it finds the session in its old place.
 
-use super::files::{MoveError, move_all, moves, refuse_occupied};
+use super::files::{MoveError, move_all, plan_file_moves, refuse_occupied};
 use super::headers::ChangedHeaders;
 use super::stored::{StoredSessions, Unread};
-use crate::cli::locate::{stores_seen_from, stores_seen_from_recorded};
+use crate::cli::locate::{stores_for_named_project, stores_for_recorded_project};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::status::Status;
-use crate::load::Options;
-use crate::ops::relocate::{folder_for, follow_source, move_header};
+use crate::load::LoadOptions;
+use crate::ops::relocate::{find_project_folder, header_changes_for_move, parent_session_change};
 use crate::session::dialect::Dialect;
 use foldhash::HashMap;
 use pisess_store::{self as store, Committed, SessionFile, StoreError, WriteOptions};
@@ -30,13 +30,13 @@ pub struct Mover<'a> {
     /// The sessions in the stores as they were at first; read when they are needed.
     stored: Option<StoredSessions>,
     /// The new path of each session, by its old one.
-    moved: HashMap<PathBuf, PathBuf>,
+    new_paths: HashMap<PathBuf, PathBuf>,
     /// The number of forks that were changed.
-    pub updated: usize,
+    pub updated_forks: usize,
     /// What the commits report.
-    pub committed: Vec<Committed>,
+    pub commits: Vec<Committed>,
     /// Forks that could not be changed, with `--force`.
-    pub unchanged_forks: Vec<Failure>,
+    pub fork_failures: Vec<Failure>,
 }
 
 /// What became of a session.
@@ -50,7 +50,7 @@ pub struct Relocation {
 
 impl Relocation {
     /// Returns the result for a session that stays as it is.
-    pub fn failed(session: &Path) -> Relocation {
+    pub fn new_failed(session: &Path) -> Relocation {
         Relocation {
             path: session.to_owned(),
             to: session.to_owned(),
@@ -59,10 +59,10 @@ impl Relocation {
         }
     }
 
-    /// Returns the files that stay behind in the old directory and whose names begin with that of the
-    /// session. If the directory is now empty, returns the directory. A session that was not moved
-    /// leaves nothing.
-    pub fn left(&self) -> Result<Vec<PathBuf>, StoreError> {
+    /// Returns the files that stay behind in the old directory and whose names begin with that of
+    /// the session. If the directory is now empty, returns the directory. A session that was not
+    /// moved leaves nothing.
+    pub fn find_leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(Vec::new());
         };
@@ -74,7 +74,7 @@ impl Relocation {
             return Ok(vec![folder.to_owned()]);
         }
 
-        let planned = moves(&self.path, &self.to)?;
+        let planned = plan_file_moves(&self.path, &self.to)?;
         let mut left = Vec::new();
         for path in paths {
             let file_name = path.file_name().unwrap_or_default().as_encoded_bytes();
@@ -89,7 +89,7 @@ impl Relocation {
 }
 
 /// A session that is to be moved, and where.
-struct Plan<'a> {
+struct RelocationPlan<'a> {
     open: &'a OpenSession,
     file: &'a SessionFile,
     old: PathBuf,
@@ -100,7 +100,7 @@ struct Plan<'a> {
     is_in_store: bool,
 }
 
-impl Plan<'_> {
+impl RelocationPlan<'_> {
     fn is_current(&self) -> bool {
         self.old == self.to && self.old_cwd.as_deref() == Some(self.cwd)
     }
@@ -111,20 +111,20 @@ impl<'a> Mover<'a> {
         Mover {
             change,
             stored: None,
-            moved: HashMap::default(),
-            updated: 0,
-            committed: Vec::new(),
-            unchanged_forks: Vec::new(),
+            new_paths: HashMap::default(),
+            updated_forks: 0,
+            commits: Vec::new(),
+            fork_failures: Vec::new(),
         }
     }
 
     /// Returns the sessions in the stores.
-    pub fn stored(&mut self, ui: &Ui) -> &mut StoredSessions {
+    pub fn stored_sessions(&mut self, ui: &Ui) -> &mut StoredSessions {
         self.stored.get_or_insert_with(|| StoredSessions::read(ui))
     }
 
     /// Returns what could not be read of the stores.
-    pub fn unread(&mut self) -> Vec<Unread> {
+    pub fn take_unread(&mut self) -> Vec<Unread> {
         let stored = self.stored.as_mut();
         stored.map_or_else(Vec::new, |stored| std::mem::take(&mut stored.unread))
     }
@@ -133,23 +133,23 @@ impl<'a> Mover<'a> {
     ///
     /// # Errors
     /// If it cannot be moved. Unless the failure says so, nothing was changed.
-    pub fn relocate(
+    pub fn relocate_session(
         &mut self,
         session: &Path,
         cwd: &Path,
         ui: &mut Ui,
     ) -> Result<Relocation, Failure> {
-        let open = OpenSession::open(session, Options::default(), ui)?;
+        let open = OpenSession::open(session, LoadOptions::default(), ui)?;
         let Some(file) = open.input.file() else {
             return Err(open
                 .input
-                .cannot("a stream cannot be moved")
-                .hint("give the path of a file"));
+                .failure("a stream cannot be moved")
+                .with_hint("give the path of a file"));
         };
-        let plan = plan(&open, file, cwd, ui);
+        let plan = plan_relocation(&open, file, cwd, ui);
         let is_current = plan.is_current();
         if !is_current {
-            refuse_occupied(&moves(&plan.old, &plan.to)?, &open.input)?;
+            refuse_occupied(&plan_file_moves(&plan.old, &plan.to)?, &open.input)?;
         }
         let status = if is_current {
             Status::Current
@@ -159,19 +159,19 @@ impl<'a> Mover<'a> {
             Status::Moved
         };
         if !self.change.dry_run {
-            self.write(&plan, ui)?;
+            self.apply_plan(&plan, ui)?;
         }
         Ok(Relocation {
             path: plan.old,
             to: plan.to,
             status,
-            by_name: open.input.by_name,
+            by_name: open.input.is_found_by_name,
         })
     }
 
     /// Changes all that belongs to a session, or nothing.
-    fn write(&mut self, plan: &Plan, ui: &Ui) -> Result<(), Failure> {
-        let mut headers = ChangedHeaders::new(self.options());
+    fn apply_plan(&mut self, plan: &RelocationPlan, ui: &Ui) -> Result<(), Failure> {
+        let mut headers = ChangedHeaders::new(self.write_options());
         if !plan.is_current() {
             self.refuse_busy(plan)?;
         }
@@ -181,43 +181,43 @@ impl<'a> Mover<'a> {
         } else {
             Vec::new()
         };
-        let mut unchanged = Vec::new();
-        let forked = self.change_forks(&forks, plan, &mut headers, &mut unchanged, ui);
+        let mut fork_failures = Vec::new();
+        let change_result = self.change_forks(&forks, plan, &mut headers, &mut fork_failures, ui);
         let updated = headers.len();
-        let written = match forked {
+        let written = match change_result {
             Ok(()) if !plan.is_current() => self.change_session(plan, &mut headers),
             Ok(()) => Ok(Vec::new()),
             Err(failure) => Err(failure),
         };
         match written {
-            Ok(committed) => self.committed.extend(committed),
-            Err(failure) => return Err(undone(headers, failure)),
+            Ok(committed) => self.commits.extend(committed),
+            Err(failure) => return Err(undo_headers(headers, failure)),
         }
-        self.updated += updated;
-        self.committed.extend(headers.keep());
-        self.unchanged_forks.extend(unchanged);
-        self.moved.insert(plan.old.clone(), plan.to.clone());
+        self.updated_forks += updated;
+        self.commits.extend(headers.keep());
+        self.fork_failures.extend(fork_failures);
+        self.new_paths.insert(plan.old.clone(), plan.to.clone());
         Ok(())
     }
 
     /// Fails if an agent may have the session open, or another process has locked it: before
     /// anything is changed.
-    fn refuse_busy(&self, plan: &Plan) -> Result<(), Failure> {
+    fn refuse_busy(&self, plan: &RelocationPlan) -> Result<(), Failure> {
         let mut folders = vec![plan.cwd];
         folders.extend(plan.old_cwd.as_deref());
         plan.open
             .input
-            .refuse_running(&folders, self.change.force)?;
-        drop(store::lock(plan.file, &self.options())?);
+            .refuse_running_agent(&folders, self.change.force)?;
+        drop(store::lock(plan.file, &self.write_options())?);
         Ok(())
     }
 
-    /// Returns the present paths of the forks of a session: those that were moved by now are at their
-    /// new paths.
+    /// Returns the present paths of the forks of a session: those that were moved by now are at
+    /// their new paths.
     fn forks_of(&mut self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
-        let mut forks = self.stored(ui).forks_of(session);
+        let mut forks = self.stored_sessions(ui).forks_of(session);
         for fork in &mut forks {
-            if let Some(moved_to) = self.moved.get(&*fork) {
+            if let Some(moved_to) = self.new_paths.get(&*fork) {
                 fork.clone_from(moved_to);
             }
         }
@@ -229,28 +229,31 @@ impl<'a> Mover<'a> {
     fn change_forks(
         &self,
         forks: &[PathBuf],
-        plan: &Plan,
+        plan: &RelocationPlan,
         headers: &mut ChangedHeaders,
-        unchanged: &mut Vec<Failure>,
+        failures: &mut Vec<Failure>,
         ui: &Ui,
     ) -> Result<(), Failure> {
         for fork in forks {
-            let changed = Input::open_path(fork, ui.stdout_is())
-                .and_then(|input| headers.change(&input, &[follow_source(&plan.to)]));
+            let changed = Input::open_path(fork, ui.stdout_predicate()).and_then(|input| {
+                headers.change_header(&input, &[parent_session_change(&plan.to)])
+            });
             match changed {
                 Ok(()) => {}
                 // Another process has moved or deleted it meanwhile.
-                Err(failure) if failure.is_missing => {}
-                Err(failure) if self.change.force => unchanged.push(
+                Err(failure) if failure.is_missing_file => {}
+                Err(failure) if self.change.force => failures.push(
                     failure
                         .after_writing("the session it was forked from is moved")
-                        .hint("later, `pisess relocate` of that session completes it"),
+                        .with_hint("later, `pisess relocate` of that session completes it"),
                 ),
                 Err(failure) => {
                     let name = &plan.open.input.name;
                     return Err(failure
-                        .within(format_args!("{name}: its fork cannot name the new path"))
-                        .hint("the session stays where it is; --force moves it nevertheless"));
+                        .with_context(format_args!("{name}: its fork cannot name the new path"))
+                        .with_hint(
+                            "the session stays where it is; --force moves it nevertheless",
+                        ));
                 }
             }
         }
@@ -260,30 +263,31 @@ impl<'a> Mover<'a> {
     /// Changes the header of a session, then moves its files.
     fn change_session(
         &self,
-        plan: &Plan,
+        plan: &RelocationPlan,
         headers: &mut ChangedHeaders,
     ) -> Result<Vec<Committed>, Failure> {
         let session = &plan.open.session;
-        let former = (plan.old != plan.to).then_some(&*plan.old);
-        let changes = move_header(&session.header, session.dialect, plan.cwd, former);
-        headers.change(&plan.open.input, &changes)?;
+        let former_path = (plan.old != plan.to).then_some(&*plan.old);
+        let changes =
+            header_changes_for_move(&session.header, session.dialect, plan.cwd, former_path);
+        headers.change_header(&plan.open.input, &changes)?;
         if plan.old == plan.to {
             return Ok(Vec::new());
         }
         self.move_files(plan)
     }
 
-    /// Moves the session and what belongs to it under its lock: `prune` may write one of these files
-    /// at any time.
-    fn move_files(&self, plan: &Plan) -> Result<Vec<Committed>, Failure> {
+    /// Moves the session and what belongs to it under its lock: `prune` may write one of these
+    /// files at any time.
+    fn move_files(&self, plan: &RelocationPlan) -> Result<Vec<Committed>, Failure> {
         // That no agent has it open was checked when the header was changed.
         let options = WriteOptions {
             is_omp: false,
-            ..self.options()
+            ..self.write_options()
         };
         let file = SessionFile::open(&plan.old)?;
         let _locked = store::lock(&file, &options)?;
-        let moves = moves(&plan.old, &plan.to)?;
+        let moves = plan_file_moves(&plan.old, &plan.to)?;
         refuse_occupied(&moves, &plan.open.input)?;
         move_all(&moves).map_err(|MoveError { error, is_undone }| {
             let failure = Failure::from(error);
@@ -292,51 +296,59 @@ impl<'a> Mover<'a> {
             }
             failure
                 .after_writing("the header, and some of the files are moved")
-                .hint("run the same command again to move the others")
+                .with_hint("run the same command again to move the others")
         })
     }
 
-    /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
-    fn options(&self) -> WriteOptions {
+    /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns
+    /// it.
+    fn write_options(&self) -> WriteOptions {
         WriteOptions {
             is_moved: true,
-            ..self.change.options(Dialect::OhMyPi)
+            ..self.change.write_options(Dialect::OhMyPi)
         }
     }
 }
 
 /// Changes headers back after a failure, and returns it.
-fn undone(headers: ChangedHeaders, failure: Failure) -> Failure {
+fn undo_headers(headers: ChangedHeaders, failure: Failure) -> Failure {
     // Files were moved and could not be moved back: the same command does the rest.
-    if failure.exit() == Exit::Written {
+    if failure.exit() == Exit::FailedAfterWrite {
         return failure;
     }
-    match headers.undo() {
+    match headers.undo_all() {
         Ok(()) => failure,
         Err(_) => failure
             .after_writing("headers, but no file is moved")
-            .hint("run the same command again"),
+            .with_hint("run the same command again"),
     }
 }
 
-/// Returns the plan to move a session to the directory `cwd`. Its file moves to the directory of that
-/// project in the same store; it stays where it is if it is in no store or in a flat one.
-fn plan<'a>(open: &'a OpenSession, file: &'a SessionFile, cwd: &'a Path, ui: &Ui) -> Plan<'a> {
+/// Returns the plan to move a session to the directory `cwd`. Its file moves to the directory of
+/// that project in the same store; it stays where it is if it is in no store or in a flat one.
+fn plan_relocation<'a>(
+    open: &'a OpenSession,
+    file: &'a SessionFile,
+    cwd: &'a Path,
+    ui: &Ui,
+) -> RelocationPlan<'a> {
     let header = &open.session.header;
     let old_cwd = header
         .cwd
         .as_ref()
         .map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
     let old = file.resolved().to_owned();
-    let before = stores_seen_from_recorded(old_cwd.as_deref().unwrap_or(ui.folder()), ui);
-    let after = stores_seen_from(cwd, ui);
+    let stores_before =
+        stores_for_recorded_project(old_cwd.as_deref().unwrap_or(ui.current_folder()), ui);
+    let stores_after = stores_for_named_project(cwd, ui);
     let folder = old.parent().unwrap_or(Path::new("/"));
-    let new_folder = folder_for(folder, open.session.dialect, &before, &after);
+    let new_folder =
+        find_project_folder(folder, open.session.dialect, &stores_before, &stores_after);
     let to = match (new_folder, old.file_name()) {
         (Some(new_folder), Some(name)) => new_folder.join(name),
         _ => old.clone(),
     };
-    Plan {
+    RelocationPlan {
         is_in_store: new_folder.is_some(),
         open,
         file,

@@ -1,6 +1,6 @@
 //! The sessions in the stores, and which of them were forked from a session.
 
-use crate::cli::locate::{Places, Scope};
+use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::output::{Failure, Ui};
 use crate::load::{LoadError, read_header};
 use crate::session::Header;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The sessions in the stores, with their headers, except those of sub-agents.
 pub struct StoredSessions {
-    pub heads: Vec<(PathBuf, Header)>,
+    pub headers: Vec<(PathBuf, Header)>,
     /// What could not be read.
     pub unread: Vec<Unread>,
 }
@@ -25,9 +25,9 @@ pub struct Unread {
 impl StoredSessions {
     /// Reads the headers of all sessions.
     pub fn read(ui: &Ui) -> StoredSessions {
-        let found = Places::of(ui).find(&Scope::All);
+        let found = SessionStores::locate(ui).find_sessions(&Scope::All);
         let mut stored = StoredSessions {
-            heads: Vec::new(),
+            headers: Vec::new(),
             unread: Vec::new(),
         };
         for trouble in found.troubles {
@@ -40,20 +40,22 @@ impl StoredSessions {
         }
         for file in found.files {
             if file.owner.is_none() {
-                stored.add(file.path);
+                stored.add_session(file.path);
             }
         }
         stored
     }
 
-    fn add(&mut self, path: PathBuf) {
+    fn add_session(&mut self, path: PathBuf) {
         let failure = match Glance::open(&path) {
             Ok(file) => match read_header(&file) {
                 Ok(header) => {
-                    self.heads.push((path, header));
+                    self.headers.push((path, header));
                     return;
                 }
-                Err(LoadError::Io(error)) => Failure::reading(&path.to_string_lossy(), error),
+                Err(LoadError::Io(error)) => {
+                    Failure::from_read_error(&path.to_string_lossy(), error)
+                }
                 // It is not a session.
                 Err(_) => return,
             },
@@ -68,11 +70,11 @@ impl StoredSessions {
     /// or from a former one.
     pub fn forks_of(&self, session: &Path) -> Vec<PathBuf> {
         let mut forks = Vec::new();
-        for (path, header) in &self.heads {
-            let Some(source) = source_of(header) else {
+        for (path, header) in &self.headers {
+            let Some(source) = forked_from(header) else {
                 continue;
             };
-            if source == session || is_former(&source, session) {
+            if source == session || is_former_path(&source, session) {
                 forks.push(path.clone());
             }
         }
@@ -81,14 +83,14 @@ impl StoredSessions {
 }
 
 /// Returns the path that a header records of the session it was forked from.
-fn source_of(header: &Header) -> Option<PathBuf> {
-    let source = Raw::checked(&header.bytes).get_text("parentSession")?;
+fn forked_from(header: &Header) -> Option<PathBuf> {
+    let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
     Some(PathBuf::from(&*source.to_string_lossy()))
 }
 
 /// Whether a recorded path is a former one of a session: it ends in the same name, which contains
 /// the session's id, and nothing is there. A move that could not change a fork leaves such a path.
-fn is_former(recorded: &Path, session: &Path) -> bool {
+fn is_former_path(recorded: &Path, session: &Path) -> bool {
     recorded != session
         && recorded.is_absolute()
         && recorded.file_name() == session.file_name()

@@ -1,20 +1,20 @@
 //! `--by entry`: prints a row for each billed entry.
 
-use crate::cli::output::{Column, Failure, Table, Ui, visible};
-use crate::ops::stats::{Counted, SessionStats};
+use crate::cli::output::{Column, Failure, Table, Ui, to_visible};
+use crate::ops::stats::{CountedEntry, SessionStats};
 use crate::session::Session;
-use crate::session::usage::{UsageSums, places};
+use crate::session::usage::{UsageSums, possible_session_ends};
 use pisess_json::js;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, texts};
+use pisess_json::write::{Object, text_array};
 use std::path::Path;
 
 /// Returns the table of billed entries, without rows.
-pub fn table() -> Table {
+pub fn new_table() -> Table {
     let [input, output, read, write] =
         ["input", "output", "cache r", "cache w"].map(Column::number);
     let [entry, time, role] = ["entry", "time", "role"].map(Column::text);
-    let model = Column::text("model").cut();
+    let model = Column::text("model").allow_shrink();
     Table::new([
         entry,
         time,
@@ -34,30 +34,32 @@ pub fn add_rows<'h>(
     table: &mut Table,
     path: Option<&Path>,
     stats: &'h SessionStats,
-    entries: impl Iterator<Item = &'h Counted>,
+    entries: impl Iterator<Item = &'h CountedEntry>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let before = path.map_or_else(String::new, |path| format!("{}:", path.to_string_lossy()));
+    let path_prefix = path.map_or_else(String::new, |path| format!("{}:", path.to_string_lossy()));
     for entry in entries {
-        table.texts(row(&before, stats, entry).map(|text| visible(&text)));
-        table.stream(ui)?;
+        table.add_text_row(entry_cells(&path_prefix, stats, entry).map(|text| to_visible(&text)));
+        table.flush_when_full(ui)?;
     }
     Ok(())
 }
 
-fn row(before: &str, stats: &SessionStats, entry: &Counted) -> [String; 9] {
+fn entry_cells(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry) -> [String; 9] {
     let session = &stats.session;
     let usage = entry.usage.unwrap_or_default();
-    let id = session.id(entry.by.entry);
+    let id = session.id(entry.attribution.entry);
     let id = if id.is_empty() {
         format!(":{}", entry.line.map_or(0, |line| line.0))
     } else {
         id.to_string()
     };
-    let time = session.timestamp(entry.by.entry).unwrap_or_default();
-    let tool_or_role = match stats.name(entry.by.tool) {
+    let time = session
+        .timestamp(entry.attribution.entry)
+        .unwrap_or_default();
+    let tool_or_role = match stats.attribution_name(entry.attribution.tool) {
         Some(tool) => tool.into_owned(),
-        None => role(session, entry).to_string(),
+        None => role_or_kind(session, entry).to_string(),
     };
     let cost = match usage.cost {
         Some(cost) if usage.is_estimated => format!("~${cost:.4}"),
@@ -65,28 +67,28 @@ fn row(before: &str, stats: &SessionStats, entry: &Counted) -> [String; 9] {
         None => "unpriced".to_owned(),
     };
     [
-        format!("{before}{id}"),
+        format!("{path_prefix}{id}"),
         time.to_string(),
         tool_or_role,
-        js::number(usage.input),
-        js::number(usage.output),
-        js::number(usage.cache_read),
-        js::number(usage.cache_write),
+        js::number_to_string(usage.input),
+        js::number_to_string(usage.output),
+        js::number_to_string(usage.cache_read),
+        js::number_to_string(usage.cache_write),
         cost,
         stats.model(entry).unwrap_or_default(),
     ]
 }
 
 /// Returns an entry as JSON.
-pub fn json(path: &Path, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
+pub fn entry_json(path: &Path, stats: &SessionStats, entry: &CountedEntry) -> Vec<u8> {
     let session = &stats.session;
-    let ix = entry.by.entry;
+    let ix = entry.attribution.entry;
     let id = Some(session.id(ix)).filter(|id| !id.is_empty());
     let usage = entry.usage;
     let tokens = usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
     let agent_sessions = entry.agents.as_deref().map(|agents| {
-        let paths = places(path, agents).into_iter();
-        texts(&paths.map(Text::from).collect::<Vec<_>>())
+        let paths = possible_session_ends(path, agents).into_iter();
+        text_array(&paths.map(Text::from).collect::<Vec<_>>())
     });
     Object::new()
         .str("path", &path.to_string_lossy())
@@ -94,10 +96,21 @@ pub fn json(path: &Path, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
         .text_or_null("id", id.as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())
         .number_or_null("line", entry.line.map(|line| f64::from(line.0)))
-        .str("role", &role(session, entry))
-        .str_or_null("provider", stats.name(entry.by.provider).as_deref())
-        .str_or_null("model", stats.name(entry.by.model).as_deref())
-        .str_or_null("tool", stats.name(entry.by.tool).as_deref())
+        .str("role", &role_or_kind(session, entry))
+        .str_or_null(
+            "provider",
+            stats
+                .attribution_name(entry.attribution.provider)
+                .as_deref(),
+        )
+        .str_or_null(
+            "model",
+            stats.attribution_name(entry.attribution.model).as_deref(),
+        )
+        .str_or_null(
+            "tool",
+            stats.attribution_name(entry.attribution.tool).as_deref(),
+        )
         .text_or_null("timestamp", session.timestamp(ix).as_ref())
         .json("tokens", tokens.as_deref().unwrap_or(b"null"))
         .number_or_null("cost", usage.and_then(|usage| usage.cost))
@@ -112,8 +125,8 @@ pub fn json(path: &Path, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
 }
 
 /// Returns the role of the message of an entry, or its type.
-fn role(session: &Session, entry: &Counted) -> String {
-    let ix = entry.by.entry;
+fn role_or_kind(session: &Session, entry: &CountedEntry) -> String {
+    let ix = entry.attribution.entry;
     session
         .role_name(ix)
         .unwrap_or_else(|| session.kind_name(ix))

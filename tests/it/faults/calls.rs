@@ -1,4 +1,5 @@
-//! Lets the N-th system call of a kind fail in a run of pisess, with nothing but the Rust toolchain.
+//! Lets the N-th system call of a kind fail in a run of pisess, with nothing but the Rust
+//! toolchain.
 //!
 //! ```text
 //!   starter thread ── filter, spawn ──> pisess ── openat ──> kernel
@@ -7,9 +8,9 @@
 //!          └── "go on", or "it failed with EIO"
 //! ```
 //!
-//! A seccomp filter has no memory, so it cannot count. It passes the calls of a kind to a supervisor,
-//! a thread of the test, which counts them and answers each. The filter is installed by the thread
-//! that starts pisess, is inherited by pisess, and ends with both.
+//! A seccomp filter has no memory, so it cannot count. It passes the calls of a kind to a
+//! supervisor, a thread of the test, which counts them and answers each. The filter is installed by
+//! the thread that starts pisess, is inherited by pisess, and ends with both.
 //!
 //! *Rejected:* a preloaded library, which does not see the system calls that rustix makes without
 //! libc; ptrace, which needs a stop and several calls for each system call of the process.
@@ -269,12 +270,13 @@ fn supervise(
     counts
 }
 
-/// Whether a call looks at other processes, in `/proc`: to see which of them are agents. Their number
-/// changes at any moment, so these calls cannot be counted.
+/// Whether a call looks at other processes, in `/proc`: to see which of them are agents. Their
+/// number changes at any moment, so these calls cannot be counted.
 fn is_about_processes(call: &libc::seccomp_notif) -> bool {
     const PROCESSES: &[u8] = b"/proc/";
     let [first, second, ..] = call.data.args;
-    // Which argument is a path differs between the calls; the other is a number, or a path elsewhere.
+    // Which argument is a path differs between the calls; the other is a number, or a path
+    // elsewhere.
     let is_path = |address| starts_with(call.pid, address, PROCESSES);
     let open_file = std::fs::read_link(format!("/proc/{}/fd/{first}", call.pid));
     is_path(first)

@@ -3,11 +3,11 @@
 
 use pisess::agents::row::RowOptions;
 use pisess::json::edit::Edit;
-use pisess::json::string::{decode, encoded};
+use pisess::json::string::{decode, encode_to_vec};
 use pisess::json::{KeyCache, Raw, Scanner};
-use pisess::load::{Options, load};
+use pisess::load::{LoadOptions, load};
 use pisess::session::Session;
-use pisess::session::reference::resolve;
+use pisess::session::reference::resolve_reference;
 use pisess::world::{Terminals, World};
 use std::cell::Cell;
 use std::io::Cursor;
@@ -17,12 +17,12 @@ const HEADER: &[u8] = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 /// The scanner accepts what another parser accepts, and its results are within the bytes.
 pub fn lines(data: &[u8]) {
     let mut scanner = Scanner::new(data);
-    let value = scanner.value();
+    let value = scanner.read_value();
     let mut keys = KeyCache::new(|_| ());
     for _ in 0..2 {
         let mut cached = Scanner::new(data);
         assert_eq!(
-            cached.value_with(&mut keys),
+            cached.read_value_with(&mut keys),
             value,
             "a cache of keys changes no result"
         );
@@ -35,12 +35,15 @@ pub fn lines(data: &[u8]) {
         assert!(whole, "not accepted: {}", String::from_utf8_lossy(data));
     }
     if let Ok(value) = value {
-        let value = Raw::checked(value);
+        let value = Raw::from_checked(value);
         assert_eq!(Raw::parse(value.bytes()).map(Raw::bytes), Ok(value.bytes()));
         value.members().for_each(|(key, _)| drop(decode(key.bytes)));
         assert!(value.items().count() <= data.len());
         if let Some(text) = value.text() {
-            assert_eq!(decode(&encoded(&text)[1..encoded(&text).len() - 1]), text);
+            assert_eq!(
+                decode(&encode_to_vec(&text)[1..encode_to_vec(&text).len() - 1]),
+                text
+            );
         }
     }
     if let Ok(edit) = Edit::new(data) {
@@ -54,14 +57,14 @@ pub fn entries(data: &[u8]) {
         searchable: true,
         ..RowOptions::default()
     };
-    let options = Options {
+    let options = LoadOptions {
         rows: Some(rows),
         timestamps: true,
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let bytes = [HEADER, data].concat();
     let session = load(&bytes, &options).expect("a header stands first");
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         let span = session.entry(ix).span;
         let line = &bytes[span.start as usize..span.end() as usize];
         assert!(Raw::parse(line).is_ok_and(Raw::is_object));
@@ -69,7 +72,7 @@ pub fn entries(data: &[u8]) {
             session
                 .entry(ix)
                 .parent
-                .is_none_or(|parent| parent.at() < session.entries.len())
+                .is_none_or(|parent| parent.index() < session.entries.len())
         );
     }
     assert!(session.path(session.leaf).len() <= session.entries.len());
@@ -89,8 +92,8 @@ pub fn references(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match resolve(&session, session.leaf, text) {
-        Ok(position) => assert!(position.is_none_or(|ix| ix.at() < session.entries.len())),
+    match resolve_reference(&session, session.leaf, text) {
+        Ok(position) => assert!(position.is_none_or(|ix| ix.index() < session.entries.len())),
         Err(error) => {
             let _ = (error.to_string(), error.hint());
         }
@@ -98,7 +101,7 @@ pub fn references(data: &[u8]) {
 }
 
 fn loaded(bytes: &[u8]) -> Session {
-    load(&bytes.to_vec(), &Options::default()).expect("a header stands first")
+    load(&bytes.to_vec(), &LoadOptions::default()).expect("a header stands first")
 }
 
 /// Runs check, repair, and the commands that read, on any bytes.
@@ -124,20 +127,21 @@ pub fn round(data: &[u8]) {
 
 /// A repair leaves nothing to repair, and a second one changes nothing.
 fn repaired(bytes: &[u8]) {
-    use pisess::ops::check::{Place, check};
+    use pisess::ops::check::{SessionLocation, check_session};
     let bytes = bytes.to_vec();
-    let Ok(checkup) = check(&bytes, &Options::default(), &Place::default()) else {
+    let Ok(checkup) = check_session(&bytes, &LoadOptions::default(), &SessionLocation::default())
+    else {
         return;
     };
     let mut once = Vec::new();
     checkup.write_repaired(&mut once).expect("memory");
-    let again =
-        check(&once, &Options::default(), &Place::default()).expect("a repaired session loads");
+    let again = check_session(&once, &LoadOptions::default(), &SessionLocation::default())
+        .expect("a repaired session loads");
     assert!(!again.is_repairable(), "left: {:?}", &again.findings);
     let mut twice = Vec::new();
     again.write_repaired(&mut twice).expect("memory");
     assert_eq!(once, twice);
-    assert!(load(&once, &Options::default()).is_ok());
+    assert!(load(&once, &LoadOptions::default()).is_ok());
 }
 
 /// Whether output contains nothing that acts on a terminal.

@@ -21,9 +21,9 @@ const RELATED: &[&[&str]] = &[
 
 /// Returns the name and the text of each page.
 pub fn pages() -> Vec<(String, String)> {
-    let mut command = pisess::command();
+    let mut command = pisess::build_cli();
     command.build();
-    let verbs = pisess::guides().map(|(verb, guide)| {
+    let verbs = pisess::command_guides().map(|(verb, guide)| {
         let command = command
             .find_subcommand(verb)
             .expect("each guide has its command");
@@ -102,18 +102,18 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     }
     page.options(command);
     page.examples(guide.examples);
-    if guide::refers(command) {
+    if guide::takes_reference(command) {
         page.heading("REFERENCES");
         page.table(guide::REFERENCES);
     }
     page.heading("EXIT STATUS");
     page.table(guide.exit_codes(command));
-    page.paragraph(if guide::writes(command) {
+    page.paragraph(if guide::writes_files(command) {
         "`pisess(1)` describes how files are written, and what to do while an agent is running."
     } else {
         "This command writes no file. Older formats are read as if they were migrated."
     });
-    let others = pisess::guides().filter(|(other, _)| related(verb, other));
+    let others = pisess::command_guides().filter(|(other, _)| related(verb, other));
     let others = others.map(|(other, _)| format!("pisess-{other}"));
     page.see_also(std::iter::once("pisess".to_owned()).chain(others));
     page.text

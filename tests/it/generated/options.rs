@@ -56,7 +56,7 @@ const COMMON: [&str; 3] = ["color", "no-pager", "quiet"];
 
 /// The commands, with their arguments.
 fn verbs() -> Vec<Command> {
-    let mut command = pisess::command();
+    let mut command = pisess::build_cli();
     command.build();
     command
         .get_subcommands()

@@ -1,16 +1,16 @@
 //! What differs between the agents: a trait with one implementation per agent, and a table of
 //! constants.
 
-use crate::agents::ordered::Ordered;
-use crate::agents::prepare::{Budget, FileLists, FileOps, FirstKept, Preparation};
-use crate::agents::prompt::Requests;
+use crate::agents::ordered::OrderedMap;
+use crate::agents::prepare::{BranchBudget, FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prompt::SummaryRequests;
 use crate::agents::row::RowText;
 use crate::session::Format;
-use crate::session::column::Parts;
+use crate::session::column::RowShape;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Context, EntryReader, Message};
-use crate::session::read::record::{Block, MessageFacts, Record, Typed};
+use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
+use crate::session::read::record::{Block, MessageFacts, Record, TypedRecord};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -29,12 +29,12 @@ pub trait Agent: Debug + Sync {
     fn constants(&self) -> &'static AgentConstants;
 
     /// Appends the row of an entry in the tree; for a tool result, without its call.
-    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts {
+    fn push_row(&self, typed: &TypedRecord, row: &mut Vec<u8>) -> RowShape {
         match (typed.kind, &typed.record.message) {
             (Kind::Message, Some(message)) => {
                 self.push_message_row(typed.role, message, typed.blocks, row)
             }
-            (Kind::Message, None) => Parts::default(),
+            (Kind::Message, None) => RowShape::default(),
             (kind, _) => self.entry_row(kind, typed.record).append_to(row),
         }
     }
@@ -46,7 +46,7 @@ pub trait Agent: Debug + Sync {
         message: &MessageFacts,
         blocks: &[Block],
         row: &mut Vec<u8>,
-    ) -> Parts;
+    ) -> RowShape;
 
     /// The row in the tree of an entry that is not a message.
     fn entry_row(&self, kind: Kind, record: &Record) -> RowText<'static>;
@@ -56,7 +56,7 @@ pub trait Agent: Debug + Sync {
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
 
     /// The text of an entry that the agent's search covers, without the label.
-    fn search_text(&self, typed: &Typed) -> Text<'static>;
+    fn search_text(&self, typed: &TypedRecord) -> Text<'static>;
 
     /// Splits what the user typed into the words of a fuzzy search, for
     /// [`matches`](super::row::search::matches). `None` if the agent's search is not fuzzy.
@@ -65,13 +65,13 @@ pub trait Agent: Debug + Sync {
     /// Whether a text of an assistant message, given as stored between its quotes, says something.
     /// The agent's tree hides a message without such a text unless it is the leaf, failed, or ended
     /// early.
-    fn says_something(&self, text: &[u8]) -> bool;
+    fn is_visible_text(&self, text: &[u8]) -> bool;
 
     /// Whether the entry is a request of the user.
-    fn is_user_request(&self, typed: &Typed) -> bool;
+    fn is_user_request(&self, typed: &TypedRecord) -> bool;
 
     /// Whether navigating to a custom message puts its text into the editor.
-    fn edits_custom_message(&self, entry: &Entry) -> bool;
+    fn drafts_custom_message(&self, entry: &Entry) -> bool;
 
     /// The text that navigating to the entry puts into the editor.
     fn draft_text(&self, reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>;
@@ -79,30 +79,30 @@ pub trait Agent: Debug + Sync {
     /// Whether an entry of this type may have an earlier timestamp than its parent.
     fn may_predate_parent(&self, kind: Kind) -> bool;
 
-    /// The severity of a defect for this agent, and its consequence. `grave` selects the defect's
-    /// most harmful case.
-    fn weigh_defect(
+    /// The severity of a defect for this agent, and its consequence. `is_worst_case` selects the
+    /// defect's most harmful case.
+    fn assess_defect(
         &self,
         kind: FindingKind,
         format: Format,
-        grave: bool,
+        is_worst_case: bool,
     ) -> (Severity, &'static str);
 
     /// The name that the agent stores if the user gives this one.
     fn normalize_name(&self, given: &str) -> Text<'static>;
 
     /// A new entry that names the session; an empty name clears it. `previous` is the name before.
-    fn name_entry(&self, name: &Text, previous: Option<&Text>) -> Object;
+    fn new_name_entry(&self, name: &Text, previous: Option<&Text>) -> Object;
 
     /// The line before the header that holds a name given by the user, if the agent has such a
     /// line.
     fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>>;
 
     /// A new entry that changes the model.
-    fn model_entry(&self, provider: &Text, model: &Text) -> Object;
+    fn new_model_entry(&self, provider: &Text, model: &Text) -> Object;
 
     /// A new entry that changes the thinking level.
-    fn thinking_entry(&self, level: &Text) -> Object;
+    fn new_thinking_entry(&self, level: &Text) -> Object;
 
     /// Builds the context of the agent's model at the end of `path`.
     fn build_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Context>;
@@ -110,7 +110,7 @@ pub trait Agent: Debug + Sync {
     /// Converts messages for the model, and calls `emit` with the JSON of each.
     fn convert_for_model(
         &self,
-        messages: &[Message],
+        messages: &[ContextMessage],
         reader: &EntryReader,
         emit: &mut Emit,
     ) -> io::Result<()>;
@@ -118,7 +118,7 @@ pub trait Agent: Debug + Sync {
     /// Writes the transcript that the agent's summarizer reads.
     fn write_transcript(
         &self,
-        messages: &[Message],
+        messages: &[ContextMessage],
         reader: &EntryReader,
         out: &mut dyn Write,
     ) -> io::Result<()>;
@@ -133,7 +133,7 @@ pub trait Agent: Debug + Sync {
     /// Gives [`Agent::estimate_context`] at each of `tips`, and perhaps at other entries.
     ///
     /// Where reading each entry once is not enough, contexts are built one by one until the budget
-    /// (`build_budget`) is used up; the tips that remain are missing in the result.
+    /// (`context_build_budget`) is used up; the tips that remain are missing in the result.
     fn estimate_contexts(
         &self,
         tips: &[EntryIx],
@@ -151,19 +151,15 @@ pub trait Agent: Debug + Sync {
 
     /// The ancestors of a compaction (the last entry of `path`) that the contexts of its
     /// descendants and the next compaction use, except what extensions have stored.
-    fn entries_used_above(
-        &self,
-        path: &[EntryIx],
-        reader: &EntryReader,
-    ) -> io::Result<Vec<EntryIx>>;
+    fn ancestors_in_use(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>>;
 
     /// Collects the input for a branch summary of `entries`.
-    fn prepare_branch(
+    fn prepare_branch_summary(
         &self,
         entries: &[EntryIx],
         reader: &EntryReader,
-        budget: Budget,
-    ) -> io::Result<(Vec<Message>, FileOps)>;
+        budget: BranchBudget,
+    ) -> io::Result<(Vec<ContextMessage>, FileOps)>;
 
     /// The system message for a compaction at the end of `path`, if the agent stores one. Its
     /// timestamp is 0; the caller sets it to that of the compaction.
@@ -180,14 +176,14 @@ pub trait Agent: Debug + Sync {
     fn lists_path(&self, path: &Text) -> bool;
 
     /// The path of the file, given the path in the arguments of a call that read it.
-    fn read_path<'a>(&self, path: Text<'a>) -> Text<'a>;
+    fn strip_read_selector<'a>(&self, path: Text<'a>) -> Text<'a>;
 
     /// Appends the files to a summary. `read` are all files that were read, whether changed or not.
-    fn append_files(
+    fn append_file_list(
         &self,
         summary: Text<'static>,
         files: &FileLists,
-        read: &Ordered<Text>,
+        read: &OrderedMap<Text>,
     ) -> Text<'static>;
 }
 
@@ -209,9 +205,9 @@ pub struct AgentConstants {
 
     // Context and summaries.
     /// Whether its context applies `context_edit` entries.
-    pub follows_edits: bool,
+    pub applies_context_edits: bool,
     /// Whether `fromId` of a branch summary is the start of the branch, rather than its end.
-    pub summarizes_from_start: bool,
+    pub from_id_is_branch_start: bool,
     /// The key that marks a summary as written by a hook.
     pub hook_key: &'static str,
     /// Whether it stores the usage of the summary's request.
@@ -219,7 +215,7 @@ pub struct AgentConstants {
     /// The preamble of a branch summary.
     pub branch_preamble: &'static str,
     /// Its requests to a summarizer.
-    pub requests: Requests,
+    pub requests: SummaryRequests,
     /// Whether summaries list the files of calls that the result of another call records as nested.
     pub lists_nested_calls: bool,
 
@@ -228,33 +224,33 @@ pub struct AgentConstants {
     /// thinking.
     pub drops_foreign_thinking: bool,
     /// The replacement for a lone surrogate.
-    pub half_pair: &'static str,
+    pub surrogate_replacement: &'static str,
     /// Whether failed assistant messages are left out of requests; oh-my-pi's context omits them
     /// already.
-    pub drops_failed: bool,
+    pub drops_failed_turns: bool,
     /// Whether a turn that failed or was cut short is left out if it contains only thinking.
-    pub drops_cut_thoughts: bool,
+    pub drops_interrupted_thinking: bool,
     /// Whether a late tool result is moved to its call, and one without a call is quoted as user
     /// text.
-    pub rescues_results: bool,
+    pub moves_late_results: bool,
     /// Whether thinking by another model of the same provider keeps its signature (Anthropic's API
     /// only).
-    pub shares_signatures: bool,
+    pub shares_thinking_signatures: bool,
     /// Whether thinking without a signature is left out (Anthropic's API only).
-    pub drops_unsigned: bool,
+    pub drops_unsigned_thinking: bool,
 }
 
 /// The budget of [`Agent::estimate_contexts`] for building contexts one by one in a session with
-/// this number of entries, in the unit of [`build_cost`].
+/// this number of entries, in the unit of [`context_build_cost`].
 ///
 /// It is large enough for all contexts of a small session.
-pub fn build_budget(entries: usize) -> usize {
+pub fn context_build_budget(entries: usize) -> usize {
     32 * entries + 100_000
 }
 
 /// The cost of building a context of `messages` messages at the end of a path of `path` entries.
 ///
 /// A message of the context costs 1; a step along the path takes a small part of that time.
-pub fn build_cost(messages: usize, path: usize) -> usize {
+pub fn context_build_cost(messages: usize, path: usize) -> usize {
     messages + path / 32
 }

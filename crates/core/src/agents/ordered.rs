@@ -6,46 +6,52 @@ use std::hash::Hash;
 
 /// A map in which a key keeps its place until it is removed; without values, a set.
 #[derive(Clone, Debug)]
-pub struct Ordered<K, V = ()> {
-    by_key: HashMap<K, Placed<V>>,
+pub struct OrderedMap<K, V = ()> {
+    by_key: HashMap<K, Slot<V>>,
     /// The place of the next key that is added.
-    next_place: usize,
+    next_position: usize,
 }
 
 /// A value, and the place of its key in the order.
 #[derive(Clone, Debug)]
-struct Placed<V> {
-    place: usize,
+struct Slot<V> {
+    position: usize,
     value: V,
 }
 
-impl<K, V> Default for Ordered<K, V> {
+impl<K, V> Default for OrderedMap<K, V> {
     fn default() -> Self {
-        Ordered {
+        OrderedMap {
             by_key: HashMap::default(),
-            next_place: 0,
+            next_position: 0,
         }
     }
 }
 
-impl<K: Eq + Hash, V> Ordered<K, V> {
+impl<K: Eq + Hash, V> OrderedMap<K, V> {
     /// Sets the value of a key, which is added at the end if it is new.
     pub fn set(&mut self, key: K, value: V) {
         let place = match self.by_key.get(&key) {
-            Some(placed) => placed.place,
-            None => self.next_place,
+            Some(placed) => placed.position,
+            None => self.next_position,
         };
-        self.by_key.insert(key, Placed { place, value });
-        self.next_place += 1;
+        self.by_key.insert(
+            key,
+            Slot {
+                position: place,
+                value,
+            },
+        );
+        self.next_position += 1;
     }
 
     /// Returns the value of a key, after setting it to `value` if there is none.
     pub fn or_insert(&mut self, key: K, value: V) -> &mut V {
-        let new = Placed {
-            place: self.next_place,
+        let new = Slot {
+            position: self.next_position,
             value,
         };
-        self.next_place += 1;
+        self.next_position += 1;
         &mut self.by_key.entry(key).or_insert(new).value
     }
 
@@ -73,7 +79,7 @@ impl<K: Eq + Hash, V> Ordered<K, V> {
     /// Iterates over the keys and their values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         let mut all: Vec<_> = self.by_key.iter().collect();
-        all.sort_unstable_by_key(|(_, placed)| placed.place);
+        all.sort_unstable_by_key(|(_, placed)| placed.position);
         all.into_iter().map(|(key, placed)| (key, &placed.value))
     }
 

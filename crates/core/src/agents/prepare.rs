@@ -4,22 +4,22 @@
 //! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the
 //! prompts and the built-in summary.
 
-use super::ordered::Ordered;
+use super::ordered::OrderedMap;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::file_calls::{FileAct, FileTool, file_of};
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::file_calls::{FileAction, FileTool, called_file};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::Raw;
-use pisess_json::text::{Text, concat};
-use pisess_json::write::{Object, texts};
+use pisess_json::text::{Text, concat_texts};
+use pisess_json::write::{Object, text_array};
 use std::io;
 
 /// Where the kept part of a compaction starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKept {
     /// Where the agent would cut to keep so many recent tokens.
-    Within(u64),
+    RecentTokens(u64),
     /// At this entry of the path.
     Entry(EntryIx),
     /// Nowhere: everything before the compaction is summarized.
@@ -36,13 +36,13 @@ pub struct Preparation {
     /// The agent's estimate of the current context in tokens, a JavaScript number.
     pub tokens_before: f64,
     /// How many of the tokens to keep an estimated token counts for, a JavaScript number.
-    pub scale: f64,
+    pub token_ratio: f64,
     /// The summary of the compaction in effect, if any.
     pub previous_summary: Option<Text<'static>>,
     /// The messages that the summary replaces, in order, without the turn that is split.
-    pub messages_to_summarize: Vec<Message>,
+    pub messages_to_summarize: Vec<ContextMessage>,
     /// The beginning of the turn that is split.
-    pub turn_prefix_messages: Vec<Message>,
+    pub turn_prefix_messages: Vec<ContextMessage>,
     /// The files touched by those messages and by the entries summarized before.
     pub file_ops: FileOps,
     /// All compactions on the path, newest first.
@@ -53,12 +53,12 @@ impl Preparation {
     /// Takes over the summary and the files of the compaction in effect.
     pub fn continue_from(&mut self, compaction: Raw, session: &Session) {
         self.previous_summary = compaction.get_text("summary").map(Text::into_owned);
-        self.file_ops.add_details(compaction, session);
+        self.file_ops.add_summary_details(compaction, session);
     }
 
     /// Returns the summary that a new one continues: that of the compaction in effect, with the
     /// text of its archive (a snapcompact compaction contains little else).
-    pub fn whole_summary(&self, reader: &EntryReader) -> io::Result<Option<Text<'static>>> {
+    pub fn summary_with_archive(&self, reader: &EntryReader) -> io::Result<Option<Text<'static>>> {
         let Some(summary) = self.previous_summary.clone() else {
             return Ok(None);
         };
@@ -71,7 +71,7 @@ impl Preparation {
             return Ok(Some(summary));
         };
         let gap = if summary.is_empty() { "" } else { "\n\n" };
-        Ok(Some(concat(&[
+        Ok(Some(concat_texts(&[
             &summary,
             &gap,
             &"Text that was archived then:\n\n",
@@ -81,7 +81,7 @@ impl Preparation {
 
     /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are
     /// no messages, or the first kept entry has no id.
-    pub fn completed(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
+    pub fn finish(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
         let session = reader.session();
         if let Some(first_kept) = self.first_kept
             && session.entry(first_kept).id.is_empty()
@@ -111,20 +111,24 @@ impl Preparation {
 #[derive(Clone, Debug, Default)]
 pub struct FileOps {
     /// Those read by `read`.
-    pub read: Ordered<Text<'static>>,
+    pub read: OrderedMap<Text<'static>>,
     /// Those written by `write`.
-    pub written: Ordered<Text<'static>>,
+    pub written: OrderedMap<Text<'static>>,
     /// Those changed by `edit`, and the modified files of an earlier summary.
-    pub edited: Ordered<Text<'static>>,
+    pub edited: OrderedMap<Text<'static>>,
     /// The files of calls that the agents do not list.
-    unlisted: Vec<(FileAct, Text<'static>)>,
+    unlisted: Vec<(FileAction, Text<'static>)>,
 }
 
 impl FileOps {
     /// Adds the files named by a message's calls (`extractFileOpsFromMessage`): those of an
     /// assistant message and, for pi, those that a tool result records as nested. Reads the line of
     /// the message only if the calls were not collected when the session was loaded.
-    pub fn add_message(&mut self, message: &Message, reader: &EntryReader) -> io::Result<()> {
+    pub fn add_message(
+        &mut self,
+        message: &ContextMessage,
+        reader: &EntryReader,
+    ) -> io::Result<()> {
         let session = reader.session();
         let role = session.entry(message.entry).role;
         let is_result = role == Role::ToolResult && session.agent().constants().lists_nested_calls;
@@ -133,12 +137,12 @@ impl FileOps {
         }
         if let Some(calls) = message.file_calls(session) {
             for call in calls {
-                self.add(call.tool, session.text(call.path), session);
+                self.add_call_path(call.tool, session.text(call.path), session);
             }
             return Ok(());
         }
 
-        message.with(reader, |json| {
+        message.with_json(reader, |json| {
             let calls = if is_result {
                 json.get("nestedCalls")
                     .and_then(|nested| nested.get("calls"))
@@ -146,47 +150,48 @@ impl FileOps {
                 json.get("content")
             };
             for call in calls.unwrap_or(Raw::NULL).items() {
-                let [kind, name, arguments] = content::members(call, ["type", "name", "arguments"]);
+                let [kind, name, arguments] =
+                    content::find_members(call, ["type", "name", "arguments"]);
                 // A nested call needs no type.
                 let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
-                if is_call && let Some((tool, path)) = file_of(name, arguments) {
-                    self.add(tool, path, session);
+                if is_call && let Some((tool, path)) = called_file(name, arguments) {
+                    self.add_call_path(tool, path, session);
                 }
             }
         })
     }
 
     /// Adds the path of a call, if the agent lists such paths.
-    fn add(&mut self, tool: FileTool, path: Text, session: &Session) {
+    fn add_call_path(&mut self, tool: FileTool, path: Text, session: &Session) {
         let agent = session.agent();
         if !agent.lists_path(&path) {
             return;
         }
-        let path = match tool.act {
-            FileAct::Read => agent.read_path(path),
-            FileAct::Write | FileAct::Edit => path,
+        let path = match tool.action {
+            FileAction::Read => agent.strip_read_selector(path),
+            FileAction::Write | FileAction::Edit => path,
         };
         if tool.is_unlisted {
-            self.unlisted.push((tool.act, path.into_owned()));
+            self.unlisted.push((tool.action, path.into_owned()));
         } else {
-            self.list(tool.act, path);
+            self.insert_path(tool.action, path);
         }
     }
 
     /// Adds a path to the list of those with which a tool did this.
-    fn list(&mut self, act: FileAct, path: Text) {
+    fn insert_path(&mut self, act: FileAction, path: Text) {
         let paths = match act {
-            FileAct::Read => &mut self.read,
-            FileAct::Write => &mut self.written,
-            FileAct::Edit => &mut self.edited,
+            FileAction::Read => &mut self.read,
+            FileAction::Write => &mut self.written,
+            FileAction::Edit => &mut self.edited,
         };
         paths.set(path.into_owned(), ());
     }
 
     /// Adds the files in the `details` of a summary, unless a hook wrote it.
-    pub fn add_details(&mut self, line: Raw, session: &Session) {
+    pub fn add_summary_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
-        if content::truthy(line, agent.constants().hook_key) {
+        if content::has_truthy(line, agent.constants().hook_key) {
             return;
         }
         let Some(details) = line.get("details") else {
@@ -195,10 +200,10 @@ impl FileOps {
         let [read_files, modified_files] =
             ["readFiles", "modifiedFiles"].map(|key| details.get(key).unwrap_or(Raw::NULL));
         for path in read_files.items().filter_map(Raw::text) {
-            self.list(FileAct::Read, agent.read_path(path));
+            self.insert_path(FileAction::Read, agent.strip_read_selector(path));
         }
         for path in modified_files.items().filter_map(Raw::text) {
-            self.list(FileAct::Edit, path);
+            self.insert_path(FileAction::Edit, path);
         }
     }
 
@@ -207,23 +212,23 @@ impl FileOps {
         let mut all = self.clone();
         let unlisted = std::mem::take(&mut all.unlisted);
         for (act, path) in unlisted {
-            all.list(act, path);
+            all.insert_path(act, path);
         }
         all
     }
 
     /// Returns them as JSON, as printed for a preparation.
-    pub fn json(&self) -> Vec<u8> {
+    pub fn to_json(&self) -> Vec<u8> {
         Object::new()
-            .json("read", &texts(self.read.keys()))
-            .json("written", &texts(self.written.keys()))
-            .json("edited", &texts(self.edited.keys()))
+            .json("read", &text_array(self.read.keys()))
+            .json("written", &text_array(self.written.keys()))
+            .json("edited", &text_array(self.edited.keys()))
             .finish()
     }
 
     /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in
     /// both agents): a file that was also changed is not listed as read.
-    pub fn lists(&self, session: &Session) -> FileLists {
+    pub fn file_lists(&self, session: &Session) -> FileLists {
         let agent = session.agent();
         let mut lists = FileLists::default();
         for path in self.read.keys() {
@@ -251,11 +256,11 @@ impl FileOps {
 
     /// Returns a summary as the agent stores it: with its files, including those that the agents do
     /// not list.
-    pub fn below(&self, summary: Text<'static>, session: &Session) -> Text<'static> {
+    pub fn append_to_summary(&self, summary: Text<'static>, session: &Session) -> Text<'static> {
         let all = self.with_unlisted();
         session
             .agent()
-            .append_files(summary, &all.lists(session), &all.read)
+            .append_file_list(summary, &all.file_lists(session), &all.read)
     }
 }
 
@@ -270,44 +275,44 @@ pub struct FileLists {
 
 /// The limit of both agents for the messages of a branch summary, in tokens: the usual context
 /// window minus their reserve for prompt and response.
-pub const BRANCH_BUDGET: Budget = Budget::Tokens(128_000 - 16_384);
+pub const BRANCH_BUDGET: BranchBudget = BranchBudget::Tokens(128_000 - 16_384);
 
 /// How much of a branch its summary is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Budget {
+pub enum BranchBudget {
     /// The newest messages of at most this many tokens.
     Tokens(u64),
     /// All messages. They are not measured, and the files that they touched are not listed.
-    Whole,
+    Unlimited,
 }
 
 /// Returns the input for the summary of a branch, whose entries are in order: the newest messages
 /// whose estimates fit `budget`, and the files that these touched, or that earlier branch summaries
 /// list. `message_of` returns the message of an entry, and `estimate` its tokens.
-pub fn prepare_branch(
+pub fn collect_branch_input(
     branch: &[EntryIx],
     reader: &EntryReader,
-    budget: Budget,
+    budget: BranchBudget,
     estimate: fn(Raw) -> u64,
-    message_of: impl Fn(EntryIx) -> io::Result<Option<Message>>,
-) -> io::Result<(Vec<Message>, FileOps)> {
+    message_of: impl Fn(EntryIx) -> io::Result<Option<ContextMessage>>,
+) -> io::Result<(Vec<ContextMessage>, FileOps)> {
     let session = reader.session();
     let mut ops = FileOps::default();
     for &ix in branch {
         if session.entry(ix).kind == Kind::BranchSummary {
-            reader.with_entry(ix, |line| ops.add_details(line, session))?;
+            reader.with_entry(ix, |line| ops.add_summary_details(line, session))?;
         }
     }
 
     let mut messages = Vec::new();
-    let mut total = 0;
+    let mut total_tokens = 0;
     for &ix in branch.iter().rev() {
         let Some(message) = message_of(ix)? else {
             continue;
         };
-        let most_tokens = match budget {
-            Budget::Tokens(most_tokens) => most_tokens,
-            Budget::Whole => {
+        let max_tokens = match budget {
+            BranchBudget::Tokens(max_tokens) => max_tokens,
+            BranchBudget::Unlimited => {
                 messages.push(message);
                 continue;
             }
@@ -315,16 +320,16 @@ pub fn prepare_branch(
 
         // The files of the first message that does not fit are listed, too.
         ops.add_message(&message, reader)?;
-        let tokens = message.with(reader, estimate)?;
-        let fits = total + tokens <= most_tokens;
+        let tokens = message.with_json(reader, estimate)?;
+        let fits = total_tokens + tokens <= max_tokens;
         let is_summary = matches!(
             session.entry(ix).kind,
             Kind::Compaction | Kind::BranchSummary
         );
         // A summary that does not fit is still included if more than a tenth of the budget is left.
-        if fits || (is_summary && total * 10 < most_tokens * 9) {
+        if fits || (is_summary && total_tokens * 10 < max_tokens * 9) {
             messages.push(message);
-            total += tokens;
+            total_tokens += tokens;
         }
         if !fits {
             break;
@@ -338,13 +343,13 @@ pub fn prepare_branch(
 mod tests {
     use super::*;
     use crate::agents::pi::testing::*;
-    use crate::load::Options;
+    use crate::load::LoadOptions;
     use crate::session::read::entry_reader::Body;
 
     fn files(sample: &Sample) -> [Vec<String>; 3] {
         let mut ops = FileOps::default();
         for entry in sample.path() {
-            let message = Message {
+            let message = ContextMessage {
                 entry,
                 body: Body::Stored,
             };
@@ -391,18 +396,18 @@ mod tests {
         assert!(sample.session.file_calls(sample.path()[1]).is_none());
         let expected = [vec!["a"], vec!["e"], vec!["b\n"]];
         assert_eq!(files(&sample), expected);
-        let sample = sample.loaded(&Options {
+        let sample = sample.loaded(&LoadOptions {
             file_calls: true,
-            ..Options::default()
+            ..LoadOptions::default()
         });
         assert_eq!(
             sample.session.file_calls(sample.path()[2]).unwrap().len(),
             2
         );
         assert_eq!(files(&sample), expected);
-        let none = chain(&entries[4..]).loaded(&Options {
+        let none = chain(&entries[4..]).loaded(&LoadOptions {
             file_calls: true,
-            ..Options::default()
+            ..LoadOptions::default()
         });
         assert!(
             none.session
@@ -422,7 +427,7 @@ mod tests {
         ops.edited.set("\u{ff5e}".into(), ());
         ops.written.set("😀".into(), ());
         assert!(ops.read.keys().eq(["b", "a", "c"]));
-        let lists = ops.lists(&chain(&[]).session);
+        let lists = ops.file_lists(&chain(&[]).session);
         assert_eq!(lists.read_files, ["a", "b"].map(Text::from));
         assert_eq!(
             lists.modified_files,

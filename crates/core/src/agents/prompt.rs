@@ -4,8 +4,8 @@
 //! [`crate::agents::oh_my_pi::prompt`].
 
 use super::prepare::Preparation;
-use crate::session::read::entry_reader::{EntryReader, Message};
-use pisess_json::text::{Text, concat};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use pisess_json::text::{Text, concat_texts};
 use std::io::{self, Write};
 
 /// Instructions added by the user.
@@ -14,17 +14,17 @@ pub struct Instructions<'a> {
     /// Their text.
     pub text: Option<Text<'a>>,
     /// Whether they replace the built-in ones.
-    pub replace: bool,
+    pub replaces_default: bool,
 }
 
 /// Whether a compaction needs a summary of everything before the turn that it splits, if it splits
 /// one.
-fn needs_history(preparation: &Preparation) -> bool {
+fn needs_history_summary(preparation: &Preparation) -> bool {
     !preparation.messages_to_summarize.is_empty() || preparation.turn_prefix_messages.is_empty()
 }
 
 /// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a
-/// split turn. [`merged_summary`] joins the responses.
+/// split turn. [`merge_summaries`] joins the responses.
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
@@ -32,12 +32,12 @@ pub fn compaction_prompts(
 ) -> io::Result<Vec<Vec<u8>>> {
     let agent = reader.session().agent();
     let mut prompts = Vec::new();
-    if needs_history(preparation) {
-        let previous = preparation.whole_summary(reader)?;
+    if needs_history_summary(preparation) {
+        let previous = preparation.summary_with_archive(reader)?;
         let request = agent
             .constants()
             .requests
-            .request_history(previous.as_ref(), instructions);
+            .history_request(previous.as_ref(), instructions);
         prompts.push(build_prompt(
             &preparation.messages_to_summarize,
             reader,
@@ -45,7 +45,7 @@ pub fn compaction_prompts(
         )?);
     }
     if !preparation.turn_prefix_messages.is_empty() {
-        let request = instructions.add_to(&[&agent.constants().requests.turn_prefix]);
+        let request = instructions.combine_with(&[&agent.constants().requests.turn_prefix]);
         prompts.push(build_prompt(
             &preparation.turn_prefix_messages,
             reader,
@@ -57,17 +57,21 @@ pub fn compaction_prompts(
 
 /// Returns the prompt of a branch summary.
 pub fn branch_prompt(
-    messages: &[Message],
+    messages: &[ContextMessage],
     instructions: &Instructions,
     reader: &EntryReader,
 ) -> io::Result<Vec<u8>> {
     let requests = &reader.session().agent().constants().requests;
-    let request = instructions.add_to(&[&requests.branch, &requests.branch_sections]);
+    let request = instructions.combine_with(&[&requests.branch, &requests.branch_sections]);
     build_prompt(messages, reader, &request)
 }
 
 /// Returns a prompt: the transcript of the messages, then the request.
-fn build_prompt(messages: &[Message], reader: &EntryReader, request: &Text) -> io::Result<Vec<u8>> {
+fn build_prompt(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    request: &Text,
+) -> io::Result<Vec<u8>> {
     let mut prompt = b"<conversation>\n".to_vec();
     reader
         .session()
@@ -80,9 +84,9 @@ fn build_prompt(messages: &[Message], reader: &EntryReader, request: &Text) -> i
 /// Joins the responses to [`compaction_prompts`] as both agents do: the history (if it is empty,
 /// the previous summary), a separator, and the split turn. Without a split turn, returns the
 /// history alone.
-pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
+pub fn merge_summaries(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
     let mut answers = answers.into_iter();
-    let history = if needs_history(preparation) {
+    let history = if needs_history_summary(preparation) {
         answers.next()
     } else {
         None
@@ -93,7 +97,7 @@ pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) ->
     let history = history
         .or_else(|| preparation.previous_summary.clone())
         .unwrap_or(Text::from("No prior history."));
-    concat(&[
+    concat_texts(&[
         &history,
         &"\n\n---\n\n**Turn Context (split turn):**\n\n",
         &turn_prefix,
@@ -103,7 +107,7 @@ pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) ->
 /// The requests of an agent. A summarizer that reads standard input has no system prompt, so they
 /// include what the agent's system prompt would.
 #[derive(Debug)]
-pub struct Requests {
+pub struct SummaryRequests {
     /// For a summary of the history.
     pub history: &'static str,
     /// For one that continues the previous summary.
@@ -117,23 +121,23 @@ pub struct Requests {
     /// The sections that it requires.
     pub branch_sections: &'static str,
     /// Returns the previous summary in the form in which it is quoted.
-    pub quoted: fn(&Text) -> Text<'static>,
+    pub quote_summary: fn(&Text) -> Text<'static>,
 }
 
-impl Requests {
+impl SummaryRequests {
     /// Returns what is requested for a summary of the history, after its transcript.
-    fn request_history(
+    fn history_request(
         &self,
         previous: Option<&Text>,
         instructions: &Instructions,
     ) -> Text<'static> {
         match previous.filter(|summary| !summary.is_empty()) {
-            None => instructions.add_to(&[&self.history, &self.sections]),
-            Some(previous) => concat(&[
+            None => instructions.combine_with(&[&self.history, &self.sections]),
+            Some(previous) => concat_texts(&[
                 &"<previous-summary>\n",
-                &(self.quoted)(previous),
+                &(self.quote_summary)(previous),
                 &"\n</previous-summary>\n\n",
-                &instructions.add_to(&[&self.update, &self.sections]),
+                &instructions.combine_with(&[&self.update, &self.sections]),
             ]),
         }
     }
@@ -141,12 +145,12 @@ impl Requests {
 
 impl Instructions<'_> {
     /// Returns the parts of the built-in instructions joined, followed or replaced by these.
-    fn add_to(&self, built_in: &[&dyn AsRef<[u8]>]) -> Text<'static> {
+    fn combine_with(&self, built_in: &[&dyn AsRef<[u8]>]) -> Text<'static> {
         match self.text.as_ref().filter(|text| !text.is_empty()) {
-            None => concat(built_in),
-            Some(text) if self.replace => text.clone().into_owned(),
-            Some(text) => concat(&[
-                &concat(built_in),
+            None => concat_texts(built_in),
+            Some(text) if self.replaces_default => text.clone().into_owned(),
+            Some(text) => concat_texts(&[
+                &concat_texts(built_in),
                 &"\n\nPay particular attention to this: ",
                 text,
             ]),
@@ -170,18 +174,18 @@ impl<'a> TranscriptWriter<'a> {
     }
 
     /// Writes a part, with U+FFFD for each lone surrogate.
-    pub fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
+    pub fn write_part(&mut self, label: &str, text: &Text) -> io::Result<()> {
         let gap = if self.has_parts { "\n\n" } else { "" };
         self.has_parts = true;
         write!(self.out, "{gap}{label}{text}")
     }
 
     /// Writes a part, unless it has no text.
-    pub fn part_unless_empty(&mut self, label: &str, text: &Text) -> io::Result<()> {
+    pub fn write_non_empty_part(&mut self, label: &str, text: &Text) -> io::Result<()> {
         if text.is_empty() {
             Ok(())
         } else {
-            self.part(label, text)
+            self.write_part(label, text)
         }
     }
 }
@@ -189,9 +193,12 @@ impl<'a> TranscriptWriter<'a> {
 /// The limit for a tool result, in UTF-16 units.
 pub const TOOL_RESULT_UNITS: usize = 2000;
 
-/// Returns the text of a tool result; if it is too long, its first [`TOOL_RESULT_UNITS`], and a note
-/// of how much is missing. `cut` is how the agent cuts a text after so many UTF-16 units.
-pub fn cut_result<'a>(text: Text<'a>, cut: impl Fn(&Text<'a>, usize) -> Text<'a>) -> Text<'a> {
+/// Returns the text of a tool result; if it is too long, its first [`TOOL_RESULT_UNITS`], and a
+/// note of how much is missing. `cut` is how the agent cuts a text after so many UTF-16 units.
+pub fn truncate_tool_result<'a>(
+    text: Text<'a>,
+    cut: impl Fn(&Text<'a>, usize) -> Text<'a>,
+) -> Text<'a> {
     let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
     if more == 0 {
         return text;
@@ -238,7 +245,7 @@ mod tests {
         let entries = [user("a"), compacted("e0", ""), user("b")];
         let instructions = Instructions {
             text: Some("look".into()),
-            replace: false,
+            replaces_default: false,
         };
         let prompt = &prompts(&entries, &instructions)[0];
         assert!(
@@ -247,7 +254,7 @@ mod tests {
         assert!(prompt.contains("## Critical Context"));
         assert!(prompt.ends_with("\n\nPay particular attention to this: look"));
         let instructions = Instructions {
-            replace: true,
+            replaces_default: true,
             ..instructions
         };
         assert!(prompts(&entries, &instructions)[0].ends_with("</previous-summary>\n\nlook"));
@@ -260,7 +267,7 @@ mod tests {
         let (messages, _) = made
             .session
             .agent()
-            .prepare_branch(&made.path(), &reader, BRANCH_BUDGET)
+            .prepare_branch_summary(&made.path(), &reader, BRANCH_BUDGET)
             .unwrap();
         let prompt = branch_prompt(&messages, &Instructions::default(), &reader).unwrap();
         let prompt = String::from_utf8(prompt).unwrap();
@@ -271,9 +278,9 @@ mod tests {
     fn parts_are_merged_as_pi_does() {
         let prepared = |entries: &[String]| chain(entries).prepared(1, None).unwrap();
         let mut split = prepared(&[user("a"), assistant("b"), assistant("c")]);
-        assert!(!needs_history(&split));
+        assert!(!needs_history_summary(&split));
         let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
-        let merged = |preparation: &Preparation| merged_summary(preparation, vec!["T".into()]);
+        let merged = |preparation: &Preparation| merge_summaries(preparation, vec!["T".into()]);
         assert_eq!(
             merged(&split),
             format!("No prior history.{separator}T").as_str()

@@ -8,13 +8,13 @@
 
 use crate::agents::oh_my_pi::files::BRANCH_PREAMBLE;
 use crate::agents::pi::files::BRANCH_SUMMARY_PREAMBLE;
-use crate::agents::row::{ROW_UNITS, RowText, forwarded, head, normalize};
+use crate::agents::row::{ROW_UNITS, RowText, forwarded_row, normalize_spaces, string_head};
 use crate::format;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use crate::session::paths;
-use crate::session::read::record::{Member, Typed};
-use pisess_json::text::{Text, concat, joined};
+use crate::session::read::record::{Member, TypedRecord};
+use pisess_json::text::{Text, concat_texts, join_with};
 use pisess_json::{Raw, js};
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ const SUMMARY_UNITS: usize = 600;
 const COMMAND_UNITS: usize = 3 * ROW_UNITS;
 
 /// The number of words to read of a command that is given as an array.
-const MOST_WORDS: usize = 100;
+const MAX_COMMAND_WORDS: usize = 100;
 
 /// A tool call in at most [`ROW_UNITS`] UTF-16 units.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,11 +49,11 @@ pub struct Folders<'a> {
 
 /// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all
 /// others.
-pub fn entry_row<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
-    let entry = Raw::checked(typed.record.bytes);
+pub fn readable_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
+    let entry = Raw::from_checked(typed.record.bytes);
     match typed.kind {
         Kind::Compaction => Some(compaction_row(entry)),
-        Kind::BranchSummary => Some(RowText::said("branch summary", &summary_head(entry))),
+        Kind::BranchSummary => Some(RowText::with_role("branch summary", &summary_head(entry))),
         Kind::CustomMessage => skill_prompt_row(entry),
         Kind::Message => message_row(typed),
         _ => None,
@@ -67,42 +67,42 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
         .get("tokensBefore")
         .and_then(Raw::number)
         .unwrap_or(0.0);
-    let mut body = Text::from(format!("{} tokens", format::tokens(tokens)));
+    let mut body = Text::from(format!("{} tokens", format::format_tokens(tokens)));
 
     let summary = summary_head(entry);
     if !summary.is_empty() {
         body.push_str(" · ");
         body.push(&summary);
     }
-    RowText::said("compaction", &body)
+    RowText::with_role("compaction", &body)
 }
 
 /// Returns the row of a skill's prompt, as the user typed it; `None` for any other custom message.
 fn skill_prompt_row(entry: Raw) -> Option<RowText<'static>> {
-    if !content::is(entry, "customType", "skill-prompt") {
+    if !content::member_is(entry, "customType", "skill-prompt") {
         return None;
     }
     let prompt = entry.get("details")?.get_text("prompt")?;
     if prompt.is_blank() {
         return None;
     }
-    let body = normalize(prompt.head(ROW_UNITS));
-    Some(RowText::named("skill-prompt", &body))
+    let body = normalize_spaces(prompt.head(ROW_UNITS));
+    Some(RowText::with_bracketed_role("skill-prompt", &body))
 }
 
 /// Returns the row of a forwarded user message, or of a tool result, which is the tool's name.
-fn message_row<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
+fn message_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
     let message = typed.record.message.as_ref();
     match typed.role {
         Role::User => {
-            let words = forwarded(message?, typed.blocks)?;
-            Some(RowText::said("user", &words))
+            let words = forwarded_row(message?, typed.blocks)?;
+            Some(RowText::with_role("user", &words))
         }
         Role::ToolResult => {
             let name = message
                 .and_then(|message| message.get(Member::ToolName))
                 .and_then(Raw::text);
-            Some(RowText::role(name.unwrap_or(Text::from("tool"))))
+            Some(RowText::from_role(name.unwrap_or(Text::from("tool"))))
         }
         _ => None,
     }
@@ -113,11 +113,11 @@ fn message_row<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
 fn summary_head(entry: Raw) -> Text<'static> {
     let start = entry
         .get("summary")
-        .and_then(|summary| head(summary, SUMMARY_UNITS))
+        .and_then(|summary| string_head(summary, SUMMARY_UNITS))
         .unwrap_or_default();
     let text = start.to_string_lossy();
 
-    let mut words = without_preamble(&text).trim_start();
+    let mut words = strip_preamble(&text).trim_start();
     while words.starts_with('#') {
         let below_heading = words.split_once('\n').map_or("", |(_, below)| below);
         words = below_heading.trim_start();
@@ -133,11 +133,11 @@ fn summary_head(entry: Raw) -> Text<'static> {
     {
         words = quoted;
     }
-    normalize(Text::from(words)).head(ROW_UNITS)
+    normalize_spaces(Text::from(words)).head(ROW_UNITS)
 }
 
 /// Returns a branch summary without the preamble that pi or oh-my-pi puts before it.
-pub fn without_preamble(summary: &str) -> &str {
+pub fn strip_preamble(summary: &str) -> &str {
     for preamble in [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE] {
         if let Some(rest) = summary.strip_prefix(preamble) {
             return rest;
@@ -155,34 +155,37 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
     if let Some(line) = known.command
         && let Some(command) = command_head(line, COMMAND_UNITS)
     {
-        return CallDescription::plain(normalize(shorten_cd(command, folders)));
+        return CallDescription::from_text(normalize_spaces(shorten_cd(command, folders)));
     }
 
     let path = known.path_relative_to(folders);
-    if let Some(pattern) = known.pattern.and_then(|pattern| head(pattern, ROW_UNITS)) {
+    if let Some(pattern) = known
+        .pattern
+        .and_then(|pattern| string_head(pattern, ROW_UNITS))
+    {
         let is_regex = *name == "grep" || *name == "Grep";
         let slash = if is_regex { "/" } else { "" };
-        let mut text = concat(&[&slash, &normalize(pattern), &slash]);
+        let mut text = concat_texts(&[&slash, &normalize_spaces(pattern), &slash]);
         return match path {
             Some(path) if path != "." => {
                 text.push_str(" in ");
                 CallDescription::with_path(text, &path, "")
             }
-            _ => CallDescription::plain(text),
+            _ => CallDescription::from_text(text),
         };
     }
 
     match path {
         Some(path) => {
-            let lines = line_range(known.offset, known.limit);
+            let lines = format_line_range(known.offset, known.limit);
             CallDescription::with_path(Text::default(), &path, &lines)
         }
-        None => CallDescription::plain(list_arguments(arguments)),
+        None => CallDescription::from_text(list_arguments(arguments)),
     }
 }
 
-/// The arguments that many tools have in common. Where tools name the same argument differently, the
-/// first truthy one counts.
+/// The arguments that many tools have in common. Where tools name the same argument differently,
+/// the first truthy one counts.
 struct KnownArguments<'a> {
     command: Option<Raw<'a>>,
     path: Option<Raw<'a>>,
@@ -214,7 +217,7 @@ impl<'a> KnownArguments<'a> {
             limit,
             input,
             patch,
-        ] = content::members(
+        ] = content::find_members(
             arguments,
             [
                 "command",
@@ -262,7 +265,7 @@ fn first_truthy<'a, const N: usize>(values: [Option<Raw<'a>>; N]) -> Option<Raw<
 
 impl CallDescription {
     /// Describes a call by a text without a path.
-    fn plain(text: Text<'static>) -> Self {
+    fn from_text(text: Text<'static>) -> Self {
         Self::with_path(text, &Text::default(), "")
     }
 
@@ -292,20 +295,24 @@ impl CallDescription {
 /// Returns the first `units` of a command line. It is a string, or an array of words as in Codex;
 /// if the words are a shell, `-lc` or `-c` and a command, only the command is returned.
 pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
-    let words: Vec<Raw> = line.items().take(MOST_WORDS).collect();
+    let words: Vec<Raw> = line.items().take(MAX_COMMAND_WORDS).collect();
     match *words {
-        [] => head(line, units),
-        [_shell, option, command] if option.is("-lc") || option.is("-c") => head(command, units),
+        [] => string_head(line, units),
+        [_shell, option, command] if option.is("-lc") || option.is("-c") => {
+            string_head(command, units)
+        }
         _ => {
-            let texts = words.into_iter().filter_map(|word| head(word, units));
-            Some(joined(texts, " ").head(units))
+            let texts = words
+                .into_iter()
+                .filter_map(|word| string_head(word, units));
+            Some(join_with(texts, " ").head(units))
         }
     }
 }
 
 /// Returns the first file that a patch names, as in `*** Update File: src/a.rs`.
 fn first_patched_file(patch: Raw) -> Option<Text<'static>> {
-    let start = head(patch, COMMAND_UNITS)?;
+    let start = string_head(patch, COMMAND_UNITS)?;
     let text = start.to_string_lossy();
     for line in text.lines() {
         if let Some(marked) = line.strip_prefix("*** ")
@@ -321,8 +328,8 @@ fn first_patched_file(patch: Raw) -> Option<Text<'static>> {
 fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
     let single = value.text().into_iter();
     let texts = single.chain(value.items().filter_map(Raw::text));
-    joined(
-        texts.map(|path| shorten_path(&normalize(path), folders)),
+    join_with(
+        texts.map(|path| shorten_path(&normalize_spaces(path), folders)),
         ", ",
     )
 }
@@ -330,42 +337,46 @@ fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
 /// Returns a path relative to the session's directory (`.` for the directory itself), or to the
 /// home directory with `~`. A path outside of both is returned unchanged.
 fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
-    if let Some(rest) = path_below(folders.cwd, path) {
-        let shown: &[u8] = if rest.is_empty() { b"." } else { rest };
-        return Text::from_wtf8(shown.to_vec());
+    if let Some(rest) = relative_path(folders.cwd, path) {
+        let relative: &[u8] = if rest.is_empty() { b"." } else { rest };
+        return Text::from_wtf8(relative.to_vec());
     }
 
-    match path_below(folders.home, path) {
+    match relative_path(folders.home, path) {
         Some(b"") => Text::from("~"),
         Some(rest) => {
-            let is_windows = paths::is_windows(path.as_bytes());
+            let is_windows = paths::is_windows_absolute(path.as_bytes());
             let separator: &[u8] = if is_windows { b"\\" } else { b"/" };
             Text::from_wtf8([b"~", separator, rest].concat())
         }
-        None => path.borrowed().into_owned(),
+        None => path.as_borrowed().into_owned(),
     }
 }
 
 /// Returns the part of a path below a directory, trimmed; empty for the directory itself.
-fn path_below<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> {
-    let rest = paths::below(path.as_bytes(), folder?.as_bytes())?;
+fn relative_path<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> {
+    let rest = paths::strip_folder(path.as_bytes(), folder?.as_bytes())?;
     Some(rest.trim_ascii())
 }
 
 /// Returns the range of lines read from a file, as `:from-to`.
-fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
-    match (positive(offset), positive(limit)) {
+fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
+    match (positive_number(offset), positive_number(limit)) {
         (None, None) => String::new(),
-        (Some(from), None) => format!(":{}", js::number(from)),
+        (Some(from), None) => format!(":{}", js::number_to_string(from)),
         (offset, Some(count)) => {
             let from = offset.unwrap_or(1.0);
-            format!(":{}-{}", js::number(from), js::number(from + count - 1.0))
+            format!(
+                ":{}-{}",
+                js::number_to_string(from),
+                js::number_to_string(from + count - 1.0)
+            )
         }
     }
 }
 
 /// Returns a number from 1; a smaller one counts as missing.
-fn positive(value: Option<Raw>) -> Option<f64> {
+fn positive_number(value: Option<Raw>) -> Option<f64> {
     let number = value?.number()?;
     if number >= 1.0 { Some(number) } else { None }
 }
@@ -378,14 +389,14 @@ fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
         return command;
     };
 
-    let shown = shorten_path(&Text::from_wtf8(folder), folders);
-    if shown == "." {
+    let short_folder = shorten_path(&Text::from_wtf8(folder), folders);
+    if short_folder == "." {
         return Text::from_wtf8(rest.to_vec());
     }
-    if shown.as_bytes() == folder {
+    if short_folder.as_bytes() == folder {
         return command;
     }
-    concat(&[&"cd ", &shown, &" && ", &rest])
+    concat_texts(&[&"cd ", &short_folder, &" && ", &rest])
 }
 
 /// Splits `cd FOLDER && REST` into the directory, without quotes and a final slash, and the rest.
@@ -428,8 +439,8 @@ fn list_arguments(arguments: Raw) -> Text<'static> {
             text.push(&pisess_json::string::decode(key.bytes));
             text.push_str("=");
         }
-        match head(value, ROW_UNITS) {
-            Some(string) => text.push(&normalize(string)),
+        match string_head(value, ROW_UNITS) {
+            Some(string) => text.push(&normalize_spaces(string)),
             None => text.push(&js::stringify(value).head(ROW_UNITS)),
         }
     }
@@ -579,7 +590,7 @@ mod tests {
                 ..Record::default()
             };
             let kind = Kind::named(kind.as_bytes());
-            entry_row(&Typed {
+            readable_row(&TypedRecord {
                 kind,
                 role: Role::Missing,
                 record: &record,
@@ -589,7 +600,7 @@ mod tests {
             .text
             .to_string()
         };
-        let json = pisess_json::string::encoded(&Text::from(BRANCH_SUMMARY_PREAMBLE));
+        let json = pisess_json::string::encode_to_vec(&Text::from(BRANCH_SUMMARY_PREAMBLE));
         let preamble = std::str::from_utf8(&json).unwrap().trim_matches('"');
         let branch =
             format!(r#"{{"type":"branch_summary","summary":"{preamble}## Goal\nMake it\nright"}}"#);

@@ -1,7 +1,7 @@
 //! The directories in which both agents keep their sessions.
 //!
 //! Each agent uses an environment variable, else a setting, else a default below the home
-//! directory. All of these are passed in ([`Surroundings`], [`Disk`]), so the result is a function
+//! directory. All of these are passed in ([`StoreEnv`], [`Disk`]), so the result is a function
 //! of its inputs.
 //!
 //! ```text
@@ -21,7 +21,7 @@
 //! when it starts in the project; until then, those directories are searched as well.
 
 use crate::session::dialect::Dialect;
-use crate::session::paths::{is_windows, of_windows_shell};
+use crate::session::paths::{from_windows_shell, is_windows_absolute};
 use pisess_json::Raw;
 pub use pisess_store::Disk;
 use sha2::{Digest, Sha256};
@@ -29,22 +29,22 @@ use std::path::{Component, Path, PathBuf};
 
 /// The inputs that determine where the stores are.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct StoreEnv<'a> {
     /// Returns an environment variable, if it is set.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// The directories that paths are relative to.
-    pub here: Here<'a>,
+    pub base_dirs: BaseDirs<'a>,
     /// Whether the settings in the current directory are read.
     pub reads_project: bool,
 }
 
 /// The directories that paths are relative to.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+pub struct BaseDirs<'a> {
     /// The home directory, if there is one.
     pub home: Option<&'a Path>,
     /// The current directory, absolute.
-    pub folder: &'a Path,
+    pub cwd: &'a Path,
 }
 
 /// A directory in which an agent keeps sessions.
@@ -60,15 +60,15 @@ pub struct Store {
     pub folders: Vec<PathBuf>,
 }
 
-impl Surroundings<'_> {
+impl StoreEnv<'_> {
     /// Returns a variable that is set and not empty.
-    fn variable(&self, name: &str) -> Option<String> {
+    fn non_empty_var(&self, name: &str) -> Option<String> {
         (self.env)(name).filter(|value| !value.is_empty())
     }
 }
 
 impl Store {
-    fn flat(agent: Dialect, root: PathBuf) -> Store {
+    fn new_flat(agent: Dialect, root: PathBuf) -> Store {
         Store {
             agent,
             folders: vec![root.clone()],
@@ -84,49 +84,44 @@ impl Store {
 
 /// Returns the stores of both agents, pi's first. Without a home directory, only those set by
 /// variables.
-pub fn locate_stores(surroundings: Surroundings, disk: &dyn Disk) -> Vec<Store> {
-    let flat_root = surroundings
-        .variable("PI_CODING_AGENT_SESSION_DIR")
-        .map(|path| resolve_user_path(&path, surroundings.here));
-    let pi = pi_store(surroundings, flat_root.clone(), disk);
-    let omp = omp_store(surroundings, flat_root, disk);
+pub fn locate_stores(store_env: StoreEnv, disk: &dyn Disk) -> Vec<Store> {
+    let flat_root = store_env
+        .non_empty_var("PI_CODING_AGENT_SESSION_DIR")
+        .map(|path| resolve_user_path(&path, store_env.base_dirs));
+    let pi = pi_store(store_env, flat_root.clone(), disk);
+    let omp = omp_store(store_env, flat_root, disk);
     pi.into_iter().chain(omp).collect()
 }
 
 /// Returns the directory of oh-my-pi's blobs: payloads that it keeps outside of its sessions.
-pub fn locate_blobs(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
-    Some(omp_root(surroundings, disk)?.with_file_name("blobs"))
+pub fn locate_blob_store(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
+    Some(omp_session_dir(store_env, disk)?.with_file_name("blobs"))
 }
 
 /// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute,
 /// without resolving links.
-pub fn is_cwd(cwd: &str, here: Here) -> bool {
-    !cwd.is_empty() && resolve_user_path(cwd, here) == normalize_path(here.folder)
+pub fn is_cwd(cwd: &str, here: BaseDirs) -> bool {
+    !cwd.is_empty() && resolve_user_path(cwd, here) == normalize_path(here.cwd)
 }
 
 /// Returns pi's store. `flat_root` is the root that a variable sets; only without one are the
 /// settings read.
-fn pi_store(
-    surroundings: Surroundings,
-    flat_root: Option<PathBuf>,
-    disk: &dyn Disk,
-) -> Option<Store> {
-    let here = surroundings.here;
-    let agent_folder = match surroundings.variable("PI_CODING_AGENT_DIR") {
-        Some(path) => Some(resolve_user_path(&path, here)),
-        None => here.home.map(|home| home.join(".pi").join("agent")),
+fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
+    let base_dirs = store_env.base_dirs;
+    let agent_folder = match store_env.non_empty_var("PI_CODING_AGENT_DIR") {
+        Some(path) => Some(resolve_user_path(&path, base_dirs)),
+        None => base_dirs.home.map(|home| home.join(".pi").join("agent")),
     };
-    let flat_root =
-        flat_root.or_else(|| pi_session_dir(surroundings, agent_folder.as_deref(), disk));
+    let flat_root = flat_root.or_else(|| pi_session_dir(store_env, agent_folder.as_deref(), disk));
 
     let Some(agent_folder) = agent_folder else {
-        return flat_root.map(|root| Store::flat(Dialect::Pi, root));
+        return flat_root.map(|root| Store::new_flat(Dialect::Pi, root));
     };
     let root = agent_folder.join("sessions");
-    let project = root.join(encode_path(&normalize_path(here.folder)));
+    let project = root.join(encode_path(&normalize_path(base_dirs.cwd)));
     match flat_root {
         // The default directory of the project, set explicitly, is not flat.
-        Some(flat_root) if flat_root != project => Some(Store::flat(Dialect::Pi, flat_root)),
+        Some(flat_root) if flat_root != project => Some(Store::new_flat(Dialect::Pi, flat_root)),
         _ => Some(Store {
             agent: Dialect::Pi,
             root,
@@ -137,13 +132,13 @@ fn pi_store(
 
 /// Returns `sessionDir` of pi's settings: of those of the project, else of the user's.
 fn pi_session_dir(
-    surroundings: Surroundings,
+    store_env: StoreEnv,
     agent_folder: Option<&Path>,
     disk: &dyn Disk,
 ) -> Option<PathBuf> {
     let mut files = Vec::new();
-    if surroundings.reads_project {
-        let project = surroundings.here.folder;
+    if store_env.reads_project {
+        let project = store_env.base_dirs.cwd;
         files.push(project.join(".pi").join("settings.json"));
     }
     if let Some(agent_folder) = agent_folder {
@@ -157,7 +152,7 @@ fn pi_session_dir(
         // An empty setting of the project overrides that of the user.
         return None;
     }
-    Some(resolve_user_path(&path, surroundings.here))
+    Some(resolve_user_path(&path, store_env.base_dirs))
 }
 
 /// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
@@ -170,21 +165,17 @@ fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
 }
 
 /// Returns oh-my-pi's store. `flat_root` is the root that a variable sets.
-fn omp_store(
-    surroundings: Surroundings,
-    flat_root: Option<PathBuf>,
-    disk: &dyn Disk,
-) -> Option<Store> {
+fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     if let Some(root) = flat_root {
-        return Some(Store::flat(Dialect::OhMyPi, root));
+        return Some(Store::new_flat(Dialect::OhMyPi, root));
     }
-    let root = omp_root(surroundings, disk)?;
+    let root = omp_session_dir(store_env, disk)?;
 
-    let real = disk.real(surroundings.here.folder);
-    let project = omp_project_name(surroundings, &real, disk);
-    let hashed = hashed_project_name(project.scope, &real);
-    let older = encode_path(&normalize_path(surroundings.here.folder));
-    let mut names = vec![project.name, older, hashed];
+    let real_cwd = disk.real(store_env.base_dirs.cwd);
+    let project = omp_project_name(store_env, &real_cwd, disk);
+    let hashed_name = hashed_project_name(project.scope, &real_cwd);
+    let legacy_name = encode_path(&normalize_path(store_env.base_dirs.cwd));
+    let mut names = vec![project.name, legacy_name, hashed_name];
     names.dedup();
 
     let folders = names.into_iter().map(|name| root.join(name)).collect();
@@ -196,24 +187,24 @@ fn omp_store(
 }
 
 /// Returns oh-my-pi's session directory.
-fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
+fn omp_session_dir(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
     // `OMP_PROFILE` applies even if it is empty.
-    let profile = (surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE"));
-    let profile = normalize_profile(profile);
+    let profile = (store_env.env)("OMP_PROFILE").or_else(|| (store_env.env)("PI_PROFILE"));
+    let profile = parse_profile(profile);
 
-    let set_folder = match profile {
+    let configured_folder = match profile {
         Some(_) => None,
-        None => omp_set_agent_folder(surroundings),
+        None => omp_configured_agent_folder(store_env),
     };
-    let default = omp_default_agent_folder(surroundings, profile.as_deref());
-    let agent_folder = set_folder.or_else(|| default.clone())?;
+    let default = omp_default_agent_folder(store_env, profile.as_deref());
+    let agent_folder = configured_folder.or_else(|| default.clone())?;
 
     let is_default = Some(&agent_folder) == default.as_ref();
     if is_default
         && !cfg!(windows)
-        && let Some(data_home) = surroundings.variable("XDG_DATA_HOME")
+        && let Some(data_home) = store_env.non_empty_var("XDG_DATA_HOME")
     {
-        let mut data = resolve_user_path(&data_home, surroundings.here).join("omp");
+        let mut data = resolve_user_path(&data_home, store_env.base_dirs).join("omp");
         if let Some(profile) = &profile {
             data = data.join("profiles").join(profile);
         }
@@ -225,9 +216,9 @@ fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
 }
 
 /// Returns oh-my-pi's agent directory below the home directory.
-fn omp_default_agent_folder(surroundings: Surroundings, profile: Option<&str>) -> Option<PathBuf> {
-    let home = surroundings.here.home?;
-    let name = surroundings.variable("PI_CONFIG_DIR");
+fn omp_default_agent_folder(store_env: StoreEnv, profile: Option<&str>) -> Option<PathBuf> {
+    let home = store_env.base_dirs.home?;
+    let name = store_env.non_empty_var("PI_CONFIG_DIR");
     let name = name.as_deref().unwrap_or(".omp");
     let mut folder = home.join(name.trim_start_matches(['/', '\\']));
     if let Some(profile) = profile {
@@ -238,14 +229,14 @@ fn omp_default_agent_folder(surroundings: Surroundings, profile: Option<&str>) -
 
 /// Returns the agent directory that `$PI_CODING_AGENT_DIR` sets for oh-my-pi. Unlike in pi, `~` has
 /// no special meaning in it.
-fn omp_set_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
-    let path = surroundings.variable("PI_CODING_AGENT_DIR")?;
-    let folder = normalize_path(&surroundings.here.folder.join(path));
+fn omp_configured_agent_folder(store_env: StoreEnv) -> Option<PathBuf> {
+    let path = store_env.non_empty_var("PI_CODING_AGENT_DIR")?;
+    let folder = normalize_path(&store_env.base_dirs.cwd.join(path));
 
     // oh-my-pi sets the variable to its profile's directory for child processes; such a value is
     // ignored.
-    if let Some(profile) = normalize_profile((surroundings.env)("PI_PROFILE"))
-        && omp_default_agent_folder(surroundings, Some(&profile)).as_ref() == Some(&folder)
+    if let Some(profile) = parse_profile((store_env.env)("PI_PROFILE"))
+        && omp_default_agent_folder(store_env, Some(&profile)).as_ref() == Some(&folder)
     {
         return None;
     }
@@ -253,7 +244,7 @@ fn omp_set_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
 }
 
 /// Returns the trimmed name, if it can be that of a profile; `default` cannot.
-fn normalize_profile(name: Option<String>) -> Option<String> {
+fn parse_profile(name: Option<String>) -> Option<String> {
     let name = name?.trim().to_owned();
     let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_valid = name.starts_with(is_alphanumeric)
@@ -278,9 +269,9 @@ struct OmpProjectName {
 
 /// Returns the name that oh-my-pi gives to the directory of the project in `real`, the current
 /// directory without symbolic links.
-fn omp_project_name(surroundings: Surroundings, real: &Path, disk: &dyn Disk) -> OmpProjectName {
-    if let Some(home) = surroundings.here.home
-        && let Some(name) = relative_project_name(real, &disk.real(home), "-")
+fn omp_project_name(store_env: StoreEnv, real_cwd: &Path, disk: &dyn Disk) -> OmpProjectName {
+    if let Some(home) = store_env.base_dirs.home
+        && let Some(name) = relative_project_name(real_cwd, &disk.real(home), "-")
     {
         return OmpProjectName {
             scope: "home",
@@ -288,19 +279,19 @@ fn omp_project_name(surroundings: Surroundings, real: &Path, disk: &dyn Disk) ->
         };
     }
 
-    let temporary = disk.real(&temporary_folder(surroundings));
-    if let Some(name) = relative_project_name(real, &temporary, "-tmp") {
+    let temporary = disk.real(&temporary_folder(store_env));
+    if let Some(name) = relative_project_name(real_cwd, &temporary, "-tmp") {
         return OmpProjectName { scope: "tmp", name };
     }
 
     OmpProjectName {
         scope: "abs",
-        name: encode_path(real),
+        name: encode_path(real_cwd),
     }
 }
 
 /// Returns the first directory that a variable sets for temporary files, else `/tmp`.
-fn temporary_folder(surroundings: Surroundings) -> PathBuf {
+fn temporary_folder(store_env: StoreEnv) -> PathBuf {
     let variables: &[&str] = if cfg!(windows) {
         &["TEMP", "TMP"]
     } else {
@@ -308,7 +299,7 @@ fn temporary_folder(surroundings: Surroundings) -> PathBuf {
     };
     let set = variables
         .iter()
-        .find_map(|name| surroundings.variable(name));
+        .find_map(|name| store_env.non_empty_var(name));
     PathBuf::from(set.unwrap_or_else(|| "/tmp".to_owned()))
 }
 
@@ -326,8 +317,8 @@ fn relative_project_name(project: &Path, folder: &Path, prefix: &str) -> Option<
 }
 
 /// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory.
-fn hashed_project_name(scope: &str, real: &Path) -> String {
-    let name = real.file_name().unwrap_or_default().to_string_lossy();
+fn hashed_project_name(scope: &str, real_cwd: &Path) -> String {
+    let name = real_cwd.file_name().unwrap_or_default().to_string_lossy();
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let parts: Vec<_> = name
         .split(|c| !is_kept(c))
@@ -336,10 +327,10 @@ fn hashed_project_name(scope: &str, real: &Path) -> String {
     let joined = parts.join("-");
     let whole = joined.trim_matches('-');
     // The last 80 characters: all are ASCII.
-    let end = &whole[whole.len().saturating_sub(80)..];
-    let readable = if end.is_empty() { "project" } else { end };
+    let suffix = &whole[whole.len().saturating_sub(80)..];
+    let readable = if suffix.is_empty() { "project" } else { suffix };
 
-    let path = real.to_string_lossy().replace('\\', "/");
+    let path = real_cwd.to_string_lossy().replace('\\', "/");
     let digest = Sha256::digest(path.as_bytes());
     let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{scope}-{readable}-{digest}")
@@ -434,34 +425,34 @@ fn decode_windows_path(encoded: &str) -> Option<String> {
 }
 
 /// What precedes the path in a URL of a file.
-const FILE_URL: &str = if cfg!(windows) { "file:///" } else { "file://" };
+const FILE_URL_PREFIX: &str = if cfg!(windows) { "file:///" } else { "file://" };
 /// The characters that separate the parts of a path.
 const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
 
 /// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is
 /// removed, relative paths start from the current directory.
-pub fn resolve_user_path(path: &str, here: Here) -> PathBuf {
+pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
     let from_shell = if cfg!(windows) {
-        of_windows_shell(path)
+        from_windows_shell(path)
     } else {
         None
     };
     let path = match &from_shell {
         Some(windows_path) => windows_path,
-        None => path.strip_prefix(FILE_URL).unwrap_or(path),
+        None => path.strip_prefix(FILE_URL_PREFIX).unwrap_or(path),
     };
-    if !cfg!(windows) && is_windows(path.as_bytes()) {
+    if !cfg!(windows) && is_windows_absolute(path.as_bytes()) {
         // The directory of a session from another machine.
         return PathBuf::from(path);
     }
 
-    if let Some(home) = here.home
+    if let Some(home) = base_dirs.home
         && let Some(rest) = path.strip_prefix('~')
         && (rest.is_empty() || rest.starts_with(SEPARATORS))
     {
         return normalize_path(&home.join(rest.trim_start_matches(SEPARATORS)));
     }
-    normalize_path(&here.folder.join(path))
+    normalize_path(&base_dirs.cwd.join(path))
 }
 
 /// Returns the path without `.`, `..` and trailing separators, links not resolved.
@@ -533,16 +524,16 @@ mod tests {
             self.files.insert(path, text);
         }
 
-        fn surroundings<T>(&self, see: impl FnOnce(Surroundings) -> T) -> T {
+        fn surroundings<T>(&self, see: impl FnOnce(StoreEnv) -> T) -> T {
             let env = |name: &str| self.env.get(name).map(|&value| value.to_owned());
             let home = Some(Path::new("/var/hh"));
-            let here = Here {
+            let here = BaseDirs {
                 home,
-                folder: Path::new(self.folder),
+                cwd: Path::new(self.folder),
             };
-            see(Surroundings {
+            see(StoreEnv {
                 env: &env,
-                here,
+                base_dirs: here,
                 reads_project: true,
             })
         }
@@ -700,9 +691,9 @@ mod tests {
 
     #[test]
     fn a_cwd_is_compared_as_pi_does() {
-        let here = Here {
+        let here = BaseDirs {
             home: Some(Path::new("/var/hh")),
-            folder: Path::new("/var/hh/p"),
+            cwd: Path::new("/var/hh/p"),
         };
         for cwd in ["/var/hh/p", "/var/hh/p/", "~/p"] {
             assert!(is_cwd(cwd, here), "{cwd}");

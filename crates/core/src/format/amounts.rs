@@ -3,7 +3,7 @@
 use pisess_json::js;
 
 /// Returns a number of tokens: `950`, `12.3k`, `4.5M`.
-pub fn tokens(count: f64) -> String {
+pub fn format_tokens(count: f64) -> String {
     // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
     if count < 999.5 {
         return format!("{count:.0}");
@@ -18,28 +18,28 @@ pub fn tokens(count: f64) -> String {
 }
 
 /// Returns a price in dollars; small prices have more digits.
-pub fn dollars(cost: f64) -> String {
-    format!("${cost:.*}", decimals(cost))
+pub fn format_dollars(cost: f64) -> String {
+    format!("${cost:.*}", price_decimals(cost))
 }
 
 /// Returns the number of decimal places for a price in dollars.
-pub fn decimals(cost: f64) -> usize {
+pub fn price_decimals(cost: f64) -> usize {
     if cost > 0.0 && cost < 0.1 { 4 } else { 2 }
 }
 
 /// Returns a number and the noun for what it counts.
-pub fn counted(count: usize, one: &str, many: &str) -> String {
+pub fn format_count(count: usize, one: &str, many: &str) -> String {
     let noun = if count == 1 { one } else { many };
     format!("{count} {noun}")
 }
 
 /// Returns a whole number with its digits in groups of three.
-pub fn grouped(number: f64) -> String {
-    js::grouped(number.round())
+pub fn group_digits(number: f64) -> String {
+    js::group_digits(number.round())
 }
 
 /// Formats a number of bytes for people and models.
-pub fn size(bytes: usize) -> String {
+pub fn format_bytes(bytes: usize) -> String {
     let (unit, name) = match bytes {
         0..1_000 => return format!("{bytes} B"),
         // From here on, rounding reaches the next unit.
@@ -53,11 +53,11 @@ pub fn size(bytes: usize) -> String {
 }
 
 /// The number of characters that are shown of the end of a session's id.
-pub const ID: usize = 8;
+pub const ID_SUFFIX_LEN: usize = 8;
 
 /// Returns the last characters of a session's id. Ids begin with a time, so their ends tell them
 /// apart.
-pub fn id_end(id: &str, length: usize) -> &str {
+pub fn id_suffix(id: &str, length: usize) -> &str {
     id.char_indices()
         .rev()
         .nth(length - 1)
@@ -82,13 +82,13 @@ mod tests {
             4_500_000.0,
         ];
         assert_eq!(
-            counts.map(tokens),
+            counts.map(format_tokens),
             [
                 "0", "999", "1.0k", "1.0k", "12.3k", "123k", "999k", "1.0M", "4.5M"
             ]
         );
         assert_eq!(
-            [0.0, 0.0123, 0.1, 12.345].map(dollars),
+            [0.0, 0.0123, 0.1, 12.345].map(format_dollars),
             ["$0.00", "$0.0123", "$0.10", "$12.35"]
         );
     }
@@ -97,7 +97,7 @@ mod tests {
     fn sizes_are_short() {
         let sizes = [0, 999, 1_000, 9_949, 9_950, 999_499, 999_500, 12_345_678];
         assert_eq!(
-            sizes.map(size),
+            sizes.map(format_bytes),
             [
                 "0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "12 MB"
             ]
@@ -107,16 +107,16 @@ mod tests {
     #[test]
     fn numbers_are_grouped() {
         assert_eq!(
-            [0.0, 999.0, 1000.4, 1234567.0, -1000.0].map(grouped),
+            [0.0, 999.0, 1000.4, 1234567.0, -1000.0].map(group_digits),
             ["0", "999", "1,000", "1,234,567", "-1,000"]
         );
     }
 
     #[test]
     fn ids_end_where_they_should() {
-        assert_eq!(id_end("0199-abcdefgh", 8), "abcdefgh");
+        assert_eq!(id_suffix("0199-abcdefgh", 8), "abcdefgh");
         assert_eq!(
-            (id_end("abc", 8), id_end("", 8), id_end("éé", 1)),
+            (id_suffix("abc", 8), id_suffix("", 8), id_suffix("éé", 1)),
             ("abc", "", "é")
         );
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// What a line of a diff is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum DiffSign {
     /// On both sides.
     Common,
     /// Only in the old text.
@@ -15,20 +15,20 @@ pub enum Sign {
     Added,
 }
 
-impl Sign {
+impl DiffSign {
     /// Returns the first character of such a line in a unified diff.
     pub fn as_str(self) -> &'static str {
         match self {
-            Sign::Common => " ",
-            Sign::Removed => "-",
-            Sign::Added => "+",
+            DiffSign::Common => " ",
+            DiffSign::Removed => "-",
+            DiffSign::Added => "+",
         }
     }
 }
 
 /// Returns the ranges of the items that differ, in order: of the old items and of the new ones. One
 /// of both may be empty.
-pub fn differing<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
+pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
     let interner = Interner::new(old.len() + new.len());
     let mut input = InternedInput {
         before: Vec::new(),
@@ -49,12 +49,12 @@ pub fn differing<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
 }
 
 /// Returns the lines of both texts, with their ends.
-pub fn lines<'t>(old: &'t str, new: &'t str) -> Vec<(Sign, &'t str)> {
+pub fn diff_lines<'t>(old: &'t str, new: &'t str) -> Vec<(DiffSign, &'t str)> {
     let old_lines = split_lines(old);
     let new_lines = split_lines(new);
-    let changes = differing(&old_lines, &new_lines);
+    let changes = diff_ranges(&old_lines, &new_lines);
     let whole = 0..old_lines.len();
-    signed(&changes, whole, |at| old_lines[at], |at| new_lines[at])
+    sign_lines(&changes, whole, |at| old_lines[at], |at| new_lines[at])
 }
 
 /// Returns the lines of a text, each with the line feed or carriage return that ends it, or both.
@@ -77,28 +77,28 @@ fn split_lines(text: &str) -> Vec<&str> {
 
 /// Returns the lines of a range of the old text, and for each change in it, the removed and then
 /// the added lines. `old` and `new` return the line at an index.
-pub fn signed<'t>(
+pub fn sign_lines<'t>(
     changes: &[[Range<usize>; 2]],
     range: Range<usize>,
     old: impl Fn(usize) -> &'t str,
     new: impl Fn(usize) -> &'t str,
-) -> Vec<(Sign, &'t str)> {
+) -> Vec<(DiffSign, &'t str)> {
     let mut all = Vec::new();
     let mut common_start = range.start;
     for [removed, added] in changes {
         for at in common_start..removed.start {
-            all.push((Sign::Common, old(at)));
+            all.push((DiffSign::Common, old(at)));
         }
         for at in removed.clone() {
-            all.push((Sign::Removed, old(at)));
+            all.push((DiffSign::Removed, old(at)));
         }
         for at in added.clone() {
-            all.push((Sign::Added, new(at)));
+            all.push((DiffSign::Added, new(at)));
         }
         common_start = removed.end;
     }
     for at in common_start..range.end {
-        all.push((Sign::Common, old(at)));
+        all.push((DiffSign::Common, old(at)));
     }
     all
 }
@@ -124,9 +124,9 @@ pub struct MarkedLines<'t> {
 /// Returns the lines of a change with the words that differ marked; `None` if less than half of
 /// their words are common.
 pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<MarkedLines<'t>> {
-    let old_words: Vec<_> = old.iter().flat_map(|line| words(line)).collect();
-    let new_words: Vec<_> = new.iter().flat_map(|line| words(line)).collect();
-    let changes = differing(&old_words, &new_words);
+    let old_words: Vec<_> = old.iter().flat_map(|line| split_words(line)).collect();
+    let new_words: Vec<_> = new.iter().flat_map(|line| split_words(line)).collect();
+    let changes = diff_ranges(&old_words, &new_words);
     let changed_count: usize = changes.iter().flatten().map(Range::len).sum();
     if 2 * changed_count > old_words.len() + new_words.len() {
         return None;
@@ -149,7 +149,7 @@ fn mark_lines<'t>(lines: &[&'t str], is_changed: &[bool]) -> Vec<Vec<LinePart<'t
     let mut marked = Vec::with_capacity(lines.len());
     let mut rest = is_changed;
     for line in lines {
-        let (own, others) = rest.split_at(words(line).count());
+        let (own, others) = rest.split_at(split_words(line).count());
         marked.push(mark_line(line, own));
         rest = others;
     }
@@ -159,7 +159,7 @@ fn mark_lines<'t>(lines: &[&'t str], is_changed: &[bool]) -> Vec<Vec<LinePart<'t
 /// Divides a line into parts. `is_changed` is for each of its words.
 fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
     let mut parts = Vec::new();
-    let mut line_words = words(line);
+    let mut line_words = split_words(line);
     let mut start = 0;
     for run in is_changed.chunk_by(bool::eq) {
         let mut end = start;
@@ -176,7 +176,7 @@ fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
 }
 
 /// Returns the words of a line, and the spaces between them.
-fn words(line: &str) -> impl Iterator<Item = &str> {
+fn split_words(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         let is_space = rest.chars().next()?.is_whitespace();
@@ -205,8 +205,8 @@ mod tests {
     proptest! {
         #[test]
         fn both_texts_are_in_their_diff(old in text(), new in text()) {
-            let lines = lines(&old, &new);
-            for (text, other) in [(&old, Sign::Added), (&new, Sign::Removed)] {
+            let lines = diff_lines(&old, &new);
+            for (text, other) in [(&old, DiffSign::Added), (&new, DiffSign::Removed)] {
                 let own = lines.iter().filter(|(sign, _)| *sign != other).map(|(_, line)| *line);
                 prop_assert_eq!(&own.collect::<String>(), text);
             }
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn of_a_change_the_removed_lines_come_first() {
-        let lines = lines("a\nb\nc\n", "a\nd\nc\ne\n");
+        let lines = diff_lines("a\nb\nc\n", "a\nd\nc\ne\n");
         let signs: String = lines
             .iter()
             .map(|(sign, line)| format!("{}{line}", sign.as_str()))

@@ -1,13 +1,13 @@
 //! Texts cut to a length.
 
-use super::is_plain;
+use super::is_printable_ascii;
 use pisess_json::text::utf16_len;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Returns the number of columns that the text occupies.
-pub fn columns(text: &str) -> usize {
-    if is_plain(text.as_bytes()) {
+pub fn display_width(text: &str) -> usize {
+    if is_printable_ascii(text.as_bytes()) {
         text.len()
     } else if text.is_ascii() {
         // A control character takes a column, and so does a line break of two characters.
@@ -18,7 +18,7 @@ pub fn columns(text: &str) -> usize {
 }
 
 /// Returns the length in UTF-16 units, as the agents count it.
-pub fn units(text: &str) -> usize {
+pub fn count_utf16(text: &str) -> usize {
     utf16_len(text.as_bytes())
 }
 
@@ -27,23 +27,23 @@ pub fn units(text: &str) -> usize {
 /// kept whole, up to a third further.
 pub fn clip(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
-    if text.len() <= max || units(text) <= max {
+    if text.len() <= max || count_utf16(text) <= max {
         return text.to_owned();
     }
     // Room for the ellipsis, and a backtick that closes inline code.
     let room = max.saturating_sub(2);
-    let words = &text[..fitting(text.split_word_bounds(), room)];
-    let is_enough = units(words) * 2 > room;
+    let words = &text[..fitting_len(text.split_word_bounds(), room)];
+    let is_enough = count_utf16(words) * 2 > room;
     let kept = if is_enough {
         words
     } else {
-        &text[..fitting(text.graphemes(true), room)]
+        &text[..fitting_len(text.graphemes(true), room)]
     };
 
     let is_in_code = kept.matches('`').count() % 2 == 1;
     if is_in_code && let Some(code_rest) = text[kept.len()..].find('`') {
         let with_code = &text[..kept.len() + code_rest + 1];
-        if units(with_code) < max + max / 3 {
+        if count_utf16(with_code) < max + max / 3 {
             return format!("{with_code}…");
         }
     }
@@ -54,7 +54,7 @@ pub fn clip(text: &str, max: usize) -> String {
 }
 
 /// Returns how many of these sizes, from the first on, fit into the room together.
-pub fn fit(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
+pub fn count_fitting(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut left = room;
     let mut count = 0;
     for size in sizes {
@@ -68,8 +68,8 @@ pub fn fit(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
 }
 
 /// Returns the length in bytes of the first pieces that fit into `room` units.
-pub fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
-    let count = fit(pieces.clone().map(units), room);
+pub fn fitting_len<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
+    let count = count_fitting(pieces.clone().map(count_utf16), room);
     pieces.take(count).map(str::len).sum()
 }
 
@@ -81,7 +81,7 @@ mod tests {
     fn columns_of_ascii_are_counted_without_tables() {
         let all: String = (0..0x80).map(char::from).collect();
         for text in [&*all, "\r\n\r\r\n\n", "a\tb\n", "é\r\n", ""] {
-            assert_eq!(columns(text), text.width(), "{text:?}");
+            assert_eq!(display_width(text), text.width(), "{text:?}");
         }
     }
 
@@ -100,12 +100,15 @@ mod tests {
         let family = "👨‍👩‍👧‍👦".repeat(4);
         assert_eq!(clip(&family, 26), format!("{}…", "👨‍👩‍👧‍👦".repeat(2)));
         assert_eq!(clip(&"x".repeat(50), 10), format!("{}…", "x".repeat(8)));
-        assert!(units(&clip(&"é y ".repeat(50), 33)) <= 33);
+        assert!(count_utf16(&clip(&"é y ".repeat(50), 33)) <= 33);
     }
 
     #[test]
     fn columns_grow_with_what_is_said_in_any_script() {
-        assert!(columns("go on please") < 14 && columns("继续吧") < 14);
-        assert!(columns("remove the nord.json") > 14 && columns("请把登录页面的错误修好") > 14);
+        assert!(display_width("go on please") < 14 && display_width("继续吧") < 14);
+        assert!(
+            display_width("remove the nord.json") > 14
+                && display_width("请把登录页面的错误修好") > 14
+        );
     }
 }

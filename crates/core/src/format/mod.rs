@@ -7,9 +7,13 @@ pub mod changes;
 mod clip;
 mod visible;
 
-pub use age::{AGES, age};
-pub use amounts::{ID, counted, decimals, dollars, grouped, id_end, size, tokens};
-pub use clip::{clip, columns, fit, fitting, units};
+pub use age::{AGE_UNITS, format_age};
+pub use amounts::{
+    ID_SUFFIX_LEN, format_bytes, format_count, format_dollars, format_tokens, group_digits,
+    id_suffix, price_decimals,
+};
+pub use clip::{clip, count_fitting, count_utf16, display_width, fitting_len};
 pub use visible::{
-    acts, escaped_json, is_plain, push_shown, push_squeezed, push_visible, visible, visible_lines,
+    acts_on_terminal, escape_json, is_printable_ascii, push_squeezed, push_visible,
+    push_visible_lines, to_visible, to_visible_lines,
 };

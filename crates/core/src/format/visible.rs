@@ -9,15 +9,15 @@ use std::borrow::Cow;
 
 /// Returns the text with every character that would act on a terminal escaped: control characters
 /// as their pictures (`␛`), the others by number (`<U+202E>`).
-pub fn visible(text: &str) -> String {
+pub fn to_visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_visible(&mut out, text);
     out
 }
 
-/// Appends the text, escaped as by [`visible`]. Most text needs no change and is copied.
+/// Appends the text, escaped as by [`to_visible`]. Most text needs no change and is copied.
 pub fn push_visible(out: &mut String, text: &str) {
-    if is_plain(text.as_bytes()) {
+    if is_printable_ascii(text.as_bytes()) {
         out.push_str(text);
         return;
     }
@@ -25,13 +25,13 @@ pub fn push_visible(out: &mut String, text: &str) {
     out.push_str(&text[rest..]);
 }
 
-/// Appends the text, escaped as by [`visible`], with single spaces in place of runs of them.
+/// Appends the text, escaped as by [`to_visible`], with single spaces in place of runs of them.
 pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
     let start = out.len();
-    if is_plain(text.as_bytes()) {
+    if is_printable_ascii(text.as_bytes()) {
         out.extend_from_slice(text.as_bytes());
     } else {
-        out.extend_from_slice(visible(&text.to_string_lossy()).as_bytes());
+        out.extend_from_slice(to_visible(&text.to_string_lossy()).as_bytes());
     }
 
     // Most text has no run of spaces, and is copied once.
@@ -44,16 +44,16 @@ pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
 }
 
 /// Whether all of the text is printable ASCII, so that each byte takes one column.
-pub fn is_plain(text: &[u8]) -> bool {
+pub fn is_printable_ascii(text: &[u8]) -> bool {
     // There is no early return, so that many bytes are compared at once.
     text.iter()
         .fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
-/// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several
+/// Returns the text escaped as by [`to_visible`] except for newlines and tabs: for text of several
 /// lines.
-pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    if is_plain_lines(text.as_bytes()) {
+pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
+    if is_printable_lines(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
     let mut out = String::new();
@@ -68,8 +68,8 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
 }
 
 /// Appends the text with every character escaped that acts on a terminal, except for bytes that
-/// `is_kept` accepts. Returns the offset of the rest, which needs no escape and is not appended: 0 if
-/// nothing was escaped.
+/// `is_kept` accepts. Returns the offset of the rest, which needs no escape and is not appended: 0
+/// if nothing was escaped.
 #[inline]
 fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> usize {
     let mut copied = 0;
@@ -83,7 +83,7 @@ fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> u
             .chars()
             .next()
             .expect("a character starts at the first byte that is not kept");
-        if acts(c) {
+        if acts_on_terminal(c) {
             out.push_str(&text[copied..at]);
             push_picture(out, c);
             copied = at + c.len_utf8();
@@ -94,8 +94,8 @@ fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> u
 }
 
 /// Whether all of the text is printable ASCII, newlines and tabs.
-fn is_plain_lines(text: &[u8]) -> bool {
-    // As in `is_plain`.
+fn is_printable_lines(text: &[u8]) -> bool {
+    // As in `is_printable_ascii`.
     text.iter().fold(true, |plain, byte| {
         plain & ((byte.wrapping_sub(b' ') < 0x5f) | (*byte == b'\n') | (*byte == b'\t'))
     })
@@ -103,10 +103,10 @@ fn is_plain_lines(text: &[u8]) -> bool {
 
 /// Returns JSON in which characters that act on a terminal are escaped, such as `\u202e`; its value
 /// is unchanged.
-pub fn escaped_json(json: &str) -> String {
+pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if acts(c) {
+        if acts_on_terminal(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
@@ -117,15 +117,15 @@ pub fn escaped_json(json: &str) -> String {
     out
 }
 
-/// Appends a text of a session to an export: as [`visible_lines`], but a carriage return ends a
+/// Appends a text of a session to an export: as [`to_visible_lines`], but a carriage return ends a
 /// line, too.
-pub fn push_shown(out: &mut String, text: &str) {
+pub fn push_visible_lines(out: &mut String, text: &str) {
     let has_carriage_return = memchr::memchr(b'\r', text.as_bytes()).is_some();
     if has_carriage_return {
         let lines = text.replace("\r\n", "\n").replace('\r', "\n");
-        out.push_str(&visible_lines(&lines));
+        out.push_str(&to_visible_lines(&lines));
     } else {
-        out.push_str(&visible_lines(text));
+        out.push_str(&to_visible_lines(text));
     }
 }
 
@@ -135,7 +135,7 @@ fn push_picture(out: &mut String, c: char) {
         '\n' | '\t' => out.push(' '),
         '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
         '\x7f' => out.push('\u{2421}'),
-        c if acts(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
+        c if acts_on_terminal(c) => out.push_str(&format!("<U+{:04X}>", c as u32)),
         c => out.push(c),
     }
 }
@@ -143,7 +143,7 @@ fn push_picture(out: &mut String, c: char) {
 /// Whether the character acts on a terminal: control characters, line and paragraph separators,
 /// bidi marks, embeddings, overrides, isolates, and the characters that only hide or tag others.
 #[inline]
-pub fn acts(c: char) -> bool {
+pub fn acts_on_terminal(c: char) -> bool {
     if matches!(c, ' '..='~') {
         return false; // Most characters.
     }
@@ -187,13 +187,13 @@ mod tests {
     #[test]
     fn visible_escapes_what_acts_on_a_terminal() {
         assert_eq!(
-            visible("a\x1b[31m\r\n\tb\x7f\u{9b}\u{202e}c"),
+            to_visible("a\x1b[31m\r\n\tb\x7f\u{9b}\u{202e}c"),
             "a␛[31m␍  b␡<U+009B><U+202E>c"
         );
-        assert_eq!(visible("plain é 😀 \u{200d}"), "plain é 😀 \u{200d}");
-        assert_eq!(visible_lines("a\n\tb\x1b"), "a\n\tb␛");
+        assert_eq!(to_visible("plain é 😀 \u{200d}"), "plain é 😀 \u{200d}");
+        assert_eq!(to_visible_lines("a\n\tb\x1b"), "a\n\tb␛");
         let mut shown = String::new();
-        push_shown(&mut shown, "a\r\nb\rc\x1b\u{200e}\u{200f}\u{61c}");
+        push_visible_lines(&mut shown, "a\r\nb\rc\x1b\u{200e}\u{200f}\u{61c}");
         assert_eq!(shown, "a\nb\nc␛<U+200E><U+200F><U+061C>");
     }
 }

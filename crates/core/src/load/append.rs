@@ -1,9 +1,9 @@
 //! Adds the lines that were appended to a file to its loaded session, without reading the rest
 //! again.
 
-use super::fragment::{Fragment, Reading};
+use super::fragment::{Fragment, ReadContext};
 use super::link;
-use super::{LoadError, Options};
+use super::{LoadError, LoadOptions};
 use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::record;
 use crate::session::read::whole_lines::WholeLines;
@@ -20,41 +20,43 @@ use std::ops::ControlFlow;
 ///
 /// # Errors
 /// If the file cannot be read, or the strings of all entries no longer fit.
-pub fn append(
+pub fn load_appended(
     session: &mut Session,
     source: &dyn ReadAt,
-    options: &Options,
+    options: &LoadOptions,
 ) -> Result<bool, LoadError> {
-    let source = WholeLines::of(source)?;
+    let source = WholeLines::new(source)?;
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Ok(false);
     }
-    if source.len() <= session.len {
-        return Ok(source.len() == session.len);
+    if source.len() <= session.file_len {
+        return Ok(source.len() == session.file_len);
     }
-    if !session.ends_with_newline && source.read_range(session.len..session.len + 1)? != b"\n" {
+    if !session.ends_with_newline
+        && source.read_range(session.file_len..session.file_len + 1)? != b"\n"
+    {
         return Ok(false);
     }
-    let start = session.len + u64::from(!session.ends_with_newline);
-    let mut next = Fragment::default();
-    let reading = Reading {
+    let start = session.file_len + u64::from(!session.ends_with_newline);
+    let mut new_lines = Fragment::default();
+    let reading = ReadContext {
         options,
         format: session.format,
         agent: session.agent(),
         cwd: session.header.cwd.as_ref(),
     };
-    let mut keys = record::keys();
+    let mut keys = record::new_key_cache();
     let _: ControlFlow<()> = read_chunks(
         &mut PageBuffer::default(),
         &source,
         start..source.len(),
         |LineChunk { start, bytes }| {
-            next.read_lines(bytes, start, &reading, &mut keys);
+            new_lines.read_lines(bytes, start, &reading, &mut keys);
             ControlFlow::Continue(())
         },
     )?;
     if session.title_slot.is_none()
-        && next
+        && new_lines
             .dialect
             .is_some_and(|dialect| dialect != session.dialect)
     {
@@ -64,23 +66,24 @@ pub fn append(
         entries: take(&mut session.entries),
         arena: take(&mut session.arena),
         collected: take(&mut session.collected),
-        lines: session.lines + 1,
-        records: session.records,
+        line_count: session.line_count + 1,
+        record_count: session.record_count,
         ..Fragment::default()
     };
     let from = whole.entries.len();
-    let joined = whole.append(&mut next);
+    let joined = whole.append(&mut new_lines);
     session.entries = whole.entries;
     session.arena = whole.arena;
     session.collected = whole.collected;
-    (session.lines, session.records) = (whole.lines - 1, whole.records);
+    (session.line_count, session.record_count) = (whole.line_count - 1, whole.record_count);
     joined?;
     session.problems.extend(whole.problems);
-    (session.len, session.ends_with_newline) = (source.len(), link::ends_with_newline(&source)?);
+    (session.file_len, session.ends_with_newline) =
+        (source.len(), link::ends_with_newline(&source)?);
     if !link::link_appended(session, from, &whole.parent_ids) {
         return Ok(false);
     }
     remove_copies(&mut session.collected.billed);
-    session.leaf = link::leaf(session, whole.leaf_record);
+    session.leaf = link::find_leaf(session, whole.leaf_record);
     Ok(true)
 }

@@ -3,10 +3,10 @@
 use crate::agents::Agent;
 use crate::agents::row::is_silent;
 use crate::session::Format;
-use crate::session::content::is;
+use crate::session::content::member_is;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
-use crate::session::read::record::{Content, Member, MessageFacts, Record, Typed};
+use crate::session::read::record::{Content, Member, MessageFacts, Record, TypedRecord};
 use pisess_json::Raw;
 
 /// Returns the role of an entry's message; in older formats `hookMessage` is `custom`.
@@ -22,8 +22,8 @@ pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
 }
 
 /// Returns the flags of an entry.
-pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
-    let Typed {
+pub fn entry_flags(typed: &TypedRecord, agent: &dyn Agent) -> Flags {
+    let TypedRecord {
         kind,
         role,
         record,
@@ -35,7 +35,7 @@ pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         let has_no_content = matches!(message.content, Content::None);
         let is_silent_reply = role == Role::Assistant
-            && is_silent(message, blocks, |text| agent.says_something(text));
+            && is_silent(message, blocks, |text| agent.is_visible_text(text));
         let ending = Ending::of_message(role, message);
         flags.insert_if(Flags::NO_CONTENT, has_no_content);
         flags.insert_if(Flags::SILENT, is_silent_reply);
@@ -43,8 +43,12 @@ pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
         flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
     }
 
-    let is_skill_prompt =
-        kind == Kind::CustomMessage && is(Raw::checked(record.bytes), "customType", "skill-prompt");
+    let is_skill_prompt = kind == Kind::CustomMessage
+        && member_is(
+            Raw::from_checked(record.bytes),
+            "customType",
+            "skill-prompt",
+        );
     flags.insert_if(Flags::SKILL_PROMPT, is_skill_prompt);
     flags.insert_if(Flags::HIDDEN, is_hidden(typed));
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
@@ -53,7 +57,7 @@ pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
 }
 
 /// Whether an entry is a message of an extension that the agent does not show.
-fn is_hidden(typed: &Typed) -> bool {
+fn is_hidden(typed: &TypedRecord) -> bool {
     let message = match (typed.kind, typed.role) {
         (Kind::CustomMessage, _) => typed.record.bytes,
         (Kind::Message, Role::Custom | Role::HookMessage) => match &typed.record.message {
@@ -62,7 +66,7 @@ fn is_hidden(typed: &Typed) -> bool {
         },
         _ => return false,
     };
-    let display = Raw::checked(message).get("display");
+    let display = Raw::from_checked(message).get("display");
     display.and_then(Raw::bool) == Some(false)
 }
 
@@ -106,13 +110,13 @@ fn is_truthy(message: &MessageFacts, member: Member) -> bool {
 }
 
 /// Returns the agent, if only one of them writes such an entry.
-pub fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
+pub fn dialect_evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
         Kind::ModelChange if record.get(Member::Provider).is_some() => Some(Dialect::Pi),
         Kind::ModelChange if record.get(Member::Model).is_some() => Some(Dialect::OhMyPi),
         Kind::Message => {
             if role.schema().is_stored
-                && let Some(writer) = role.schema().fields.writer()
+                && let Some(writer) = role.schema().fields.only_writer()
             {
                 return Some(writer);
             }
@@ -120,6 +124,6 @@ pub fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
             message.get(Member::Attribution).map(|_| Dialect::OhMyPi)
         }
         Kind::CustomMessage if record.get(Member::Attribution).is_some() => Some(Dialect::OhMyPi),
-        _ => kind.schema().fields.writer(),
+        _ => kind.schema().fields.only_writer(),
     }
 }

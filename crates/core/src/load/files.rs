@@ -1,15 +1,15 @@
 //! The files that tool calls name.
 
 use super::fragment::Fragment;
-use crate::session::content::members;
+use crate::session::content::find_members;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::file_calls::{FileCall, file_of};
-use crate::session::read::record::{Member, Typed};
+use crate::session::file_calls::{FileCall, called_file};
+use crate::session::read::record::{Member, TypedRecord};
 use pisess_json::Raw;
 
 impl Fragment {
     /// Stores the calls of an assistant message, or nested in a tool result, that name a file.
-    pub fn keep_file_calls(&mut self, entry: EntryIx, typed: &Typed) {
+    pub fn keep_file_calls(&mut self, entry: EntryIx, typed: &TypedRecord) {
         // Set even if no call follows: `None` means that calls were not requested.
         let mut kept = self.collected.file_calls.take().unwrap_or_default();
         match (typed.kind, typed.role) {
@@ -22,7 +22,7 @@ impl Fragment {
             }
             (Kind::Message, Role::ToolResult) => {
                 for call in nested_calls(typed).items() {
-                    let [name, arguments] = members(call, ["name", "arguments"]);
+                    let [name, arguments] = find_members(call, ["name", "arguments"]);
                     if let Some(call) = self.keep_path_of_call(entry, name, arguments) {
                         kept.push(call);
                     }
@@ -40,14 +40,14 @@ impl Fragment {
         name: Option<Raw>,
         arguments: Option<Raw>,
     ) -> Option<FileCall> {
-        let (tool, path) = file_of(name, arguments)?;
-        let path = self.keep(&path);
+        let (tool, path) = called_file(name, arguments)?;
+        let path = self.keep_text(&path);
         Some(FileCall { entry, tool, path })
     }
 }
 
 /// Returns the calls that a tool made itself, as its result lists them; `null` if there are none.
-fn nested_calls<'r>(typed: &Typed<'r>) -> Raw<'r> {
+fn nested_calls<'r>(typed: &TypedRecord<'r>) -> Raw<'r> {
     let message = typed.record.message.as_ref();
     let nested = message.and_then(|message| message.get(Member::NestedCalls));
     let calls = nested.and_then(|nested| nested.get("calls"));

@@ -2,16 +2,18 @@
 
 use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
-use crate::agents::row::{CUT, ROW_UNITS, RowOptions, is_longer};
-use crate::load::Options;
-use crate::load::classify::{evidence, flags, role_of};
-use crate::load::list_stats::key_of;
+use crate::agents::row::{CUT_MARK, ROW_UNITS, RowOptions, exceeds_row};
+use crate::load::LoadOptions;
+use crate::load::classify::{dialect_evidence, entry_flags, role_of};
+use crate::load::list_stats::entry_key;
 use crate::session::collected::{Collected, EntryText, LabelChange, OddLine, ToolCall};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
-use crate::session::read::record::{Block, Member, Record, Typed, named_head, scan_into};
-use crate::session::usage::Billed;
+use crate::session::read::record::{
+    Block, Member, Record, TypedRecord, draft_head_name, scan_record_into,
+};
+use crate::session::usage::BilledRequest;
 use crate::session::{Format, Problem};
 use memchr::memchr;
 use pisess_json::string::is_utf8;
@@ -36,12 +38,12 @@ pub struct Fragment {
     /// The last `leaf` record: its entry and the id it refers to.
     pub leaf_record: Option<(EntryIx, Slice)>,
     /// Whether an entry of the draft tree was seen.
-    pub draft: bool,
+    pub is_draft: bool,
     /// The first evidence of an agent.
     pub dialect: Option<Dialect>,
     /// Counts of physical lines, and of records that parse.
-    pub lines: u32,
-    pub records: u32,
+    pub line_count: u32,
+    pub record_count: u32,
 }
 
 /// The links of a draft-tree entry, which are record numbers.
@@ -51,12 +53,12 @@ pub struct DraftLink {
     /// `parent`, or `backToIndex` of a pop.
     pub parent: f64,
     /// Whether the entry is a `head`.
-    pub head: bool,
+    pub is_head: bool,
 }
 
 /// The options for reading lines.
-pub struct Reading<'a> {
-    pub options: &'a Options,
+pub struct ReadContext<'a> {
+    pub options: &'a LoadOptions,
     pub format: Format,
     /// The agent whose rows and rules to use.
     pub agent: &'static dyn Agent,
@@ -68,14 +70,14 @@ impl Fragment {
     /// Adds whole lines, which begin at the offset `start` of the file. Only its last line may lack
     /// a newline.
     ///
-    /// The scanner runs over all lines without a search for their ends. No value contains a newline,
-    /// and the scanner stops at one even in a broken string; so the end of a line is where the
-    /// scanner stopped, or at the first newline from there.
+    /// The scanner runs over all lines without a search for their ends. No value contains a
+    /// newline, and the scanner stops at one even in a broken string; so the end of a line is where
+    /// the scanner stopped, or at the first newline from there.
     pub fn read_lines(
         &mut self,
         bytes: &[u8],
         start: u64,
-        reading: &Reading,
+        reading: &ReadContext,
         keys: &mut KeyCache<Member>,
     ) {
         let mut scanner = Scanner::new(bytes);
@@ -86,13 +88,13 @@ impl Fragment {
             let mut record = Record::default();
             let is_blank = scanner.at_end();
             let is_valid =
-                !is_blank && scan_into(&mut scanner, keys, &mut record, &mut blocks).is_ok();
+                !is_blank && scan_record_into(&mut scanner, keys, &mut record, &mut blocks).is_ok();
             let is_whole = scanner.at_end();
-            let scanned = scanner.pos().max(pos);
-            let newline = match bytes.get(scanned) {
+            let scanned_end = scanner.pos().max(pos);
+            let newline = match bytes.get(scanned_end) {
                 // Usually, the scanner stopped there.
-                Some(b'\n') => Some(scanned),
-                _ => memchr(b'\n', &bytes[scanned..]).map(|at| scanned + at),
+                Some(b'\n') => Some(scanned_end),
+                _ => memchr(b'\n', &bytes[scanned_end..]).map(|at| scanned_end + at),
             };
             let end = newline.unwrap_or(bytes.len());
             // Taken from every line, so that the range of a broken one does not remain.
@@ -110,7 +112,7 @@ impl Fragment {
                 if !is_utf8 {
                     self.report(FindingKind::InvalidUtf8);
                 }
-                self.push(&record, &blocks, span, reading);
+                self.push_record(&record, &blocks, span, reading);
                 self.keep_message(&bytes[pos..end], &record, reading);
             } else if is_valid {
                 self.report(FindingKind::FusedLine);
@@ -120,34 +122,34 @@ impl Fragment {
                 self.report(FindingKind::MalformedLine);
             }
 
-            if let Some(is_plain) = reading.options.plain {
+            if let Some(is_plain) = reading.options.is_plain_line {
                 let has_no_problem = self.problems.len() == problems_before;
                 let is_read = is_valid && is_whole && newline.is_some() && has_no_problem;
                 if is_read && is_plain(&record, &blocks) {
                     let has_carriage_return = bytes[..end].ends_with(b"\r");
                     self.collected.plain_lines[usize::from(has_carriage_return)] += 1;
                 } else {
-                    let line = LineNo(self.lines);
+                    let line = LineNo(self.line_count);
                     self.collected.odd_lines.push(OddLine { line, span });
                 }
             }
-            self.lines += 1;
+            self.line_count += 1;
             pos = end + 1;
         }
     }
 
     /// Reports a problem of the present line.
     fn report(&mut self, kind: FindingKind) {
-        let line = LineNo(self.lines);
+        let line = LineNo(self.line_count);
         self.problems.push(Problem { line, kind });
     }
 
-    /// Stores what the options request of the message in a line. The tables have an element for each
-    /// entry: they grow only if the line added one.
-    fn keep_message(&mut self, line: &[u8], record: &Record, reading: &Reading) {
+    /// Stores what the options request of the message in a line. The tables have an element for
+    /// each entry: they grow only if the line added one.
+    fn keep_message(&mut self, line: &[u8], record: &Record, reading: &ReadContext) {
         let entries = self.entries.len();
-        if reading.options.messages {
-            let place = message_place(line, record);
+        if reading.options.message_spans {
+            let place = message_range(line, record);
             self.collected.messages.resize(entries, place);
         }
         if reading.options.message_tokens {
@@ -157,15 +159,21 @@ impl Fragment {
     }
 
     /// Adds one value: an entry, or a problem.
-    fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
+    fn push_record(
+        &mut self,
+        record: &Record,
+        blocks: &[Block],
+        span: Span,
+        reading: &ReadContext,
+    ) {
         if !record.is_object {
             self.report(FindingKind::NotAnEntry);
             // Only a value that JavaScript takes for true has a record number.
-            self.records += u32::from(Raw::checked(record.bytes).is_truthy());
+            self.record_count += u32::from(Raw::from_checked(record.bytes).is_truthy());
             return;
         }
-        let number = self.records;
-        self.records += 1;
+        let number = self.record_count;
+        self.record_count += 1;
         if record.kind.is_some_and(|kind| kind.is("session")) {
             self.report(FindingKind::SecondHeader);
             return;
@@ -175,9 +183,9 @@ impl Fragment {
         let kind = Kind::of_string(record.kind);
         let role = role_of(kind, record, reading.format);
         if self.dialect.is_none() {
-            self.dialect = evidence(kind, role, record);
+            self.dialect = dialect_evidence(kind, role, record);
         }
-        let typed = Typed {
+        let typed = TypedRecord {
             kind: self.draft_kind(kind, ix, record),
             role,
             record,
@@ -185,25 +193,25 @@ impl Fragment {
         };
 
         let id = match record.id {
-            Some(id) => self.keep(&id.text()),
+            Some(id) => self.keep_text(&id.text()),
             None => Slice::default(),
         };
         // Entries of version 1 have no ids; linking assigns them.
         if id.is_empty() && reading.format != Format::V1 {
             self.report(FindingKind::MissingId);
         }
-        let parent = self.parent(ix, record.get(Member::ParentId));
+        let parent = self.keep_parent(ix, record.get(Member::ParentId));
         if let Some(rows) = &reading.options.rows {
-            self.row(ix, &typed, rows, reading);
-        } else if reading.options.calls {
-            self.calls(ix, &typed, None, reading);
+            self.keep_row(ix, &typed, rows, reading);
+        } else if reading.options.tool_calls {
+            self.keep_calls(ix, &typed, None, reading);
         }
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time_ms = parse_js_date(timestamp.as_bytes());
-        self.side_tables(ix, &typed, &timestamp);
+        self.keep_side_tables(ix, &typed, &timestamp);
         self.keep_requested(ix, &typed, &timestamp, time_ms, reading);
 
-        let mut flags = flags(&typed, reading.agent);
+        let mut flags = entry_flags(&typed, reading.agent);
         let has_white_space_around = record.bytes.len() as u64 != span.len;
         flags.insert_if(Flags::PADDED, has_white_space_around);
         self.entries.push(Entry {
@@ -211,7 +219,7 @@ impl Fragment {
             time_ms: time_ms.unwrap_or(Entry::NO_TIME),
             id,
             parent,
-            line: LineNo(self.lines),
+            line: LineNo(self.line_count),
             record: number,
             kind: typed.kind,
             role,
@@ -221,7 +229,7 @@ impl Fragment {
 
     /// Returns the kind that migration gives an older entry, and records its links.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
-        let whole = Raw::checked(record.bytes);
+        let whole = Raw::from_checked(record.bytes);
         let link = if kind == Kind::StackPop {
             whole.get("backToIndex")
         } else {
@@ -230,19 +238,19 @@ impl Fragment {
         let parent = link.and_then(Raw::number);
         let has_draft_kind = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
         if has_draft_kind || parent.is_some() {
-            self.draft = true;
+            self.is_draft = true;
         }
         let is_head = kind == Kind::Head;
         if is_head || parent.is_some() {
             self.draft_links.push(DraftLink {
                 entry,
                 parent: parent.unwrap_or(f64::NAN),
-                head: is_head,
+                is_head,
             });
         }
         match kind {
             Kind::StackSummary | Kind::StackPop => Kind::BranchSummary,
-            Kind::Head if named_head(whole).is_some() => Kind::Label,
+            Kind::Head if draft_head_name(whole).is_some() => Kind::Label,
             Kind::Head => Kind::Custom,
             other => other,
         }
@@ -250,7 +258,7 @@ impl Fragment {
 
     /// Returns the parent if it is the previous entry, as usual. Any other is found by its id,
     /// which is stored.
-    fn parent(&mut self, entry: EntryIx, id: Option<Raw>) -> Option<EntryIx> {
+    fn keep_parent(&mut self, entry: EntryIx, id: Option<Raw>) -> Option<EntryIx> {
         let id = id?.text()?;
         if id.is_empty() {
             return None;
@@ -258,25 +266,31 @@ impl Fragment {
         if let Some(before) = self.entries.last()
             && self.arena[before.id.range()] == *id.as_bytes()
         {
-            return entry.before();
+            return entry.previous();
         }
-        let text = self.keep(&id);
+        let text = self.keep_text(&id);
         self.parent_ids.push(EntryText { entry, text });
         None
     }
 
     /// Stores the row of an entry, and its tool calls.
-    pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
+    pub fn keep_row(
+        &mut self,
+        entry: EntryIx,
+        typed: &TypedRecord,
+        rows: &RowOptions,
+        reading: &ReadContext,
+    ) {
         let agent = reading.agent;
         let readable = if rows.readable {
-            readable::entry_row(typed)
+            readable::readable_row(typed)
         } else {
             None
         };
         let shows_message = readable.is_none()
             && typed.kind == Kind::Message
             && matches!(typed.role, Role::User | Role::Assistant);
-        self.collected.rows.push(entry.at(), |row| {
+        self.collected.rows.push(entry.index(), |row| {
             let start = row.len();
             let parts = match readable {
                 Some(text) => text.append_to(row),
@@ -287,32 +301,32 @@ impl Fragment {
                 if shows_message
                     && row.len() - start >= ROW_UNITS
                     && let Some(message) = &typed.record.message
-                    && is_longer(message, typed.blocks)
+                    && exceeds_row(message, typed.blocks)
                 {
-                    row.extend_from_slice(CUT.as_bytes());
+                    row.extend_from_slice(CUT_MARK.as_bytes());
                 }
             }
             parts
         });
         if rows.searchable {
-            let text = self.keep(&agent.search_text(typed));
+            let text = self.keep_text(&agent.search_text(typed));
             self.collected.searchable.push(text);
         }
-        self.calls(entry, typed, Some(rows), reading);
+        self.keep_calls(entry, typed, Some(rows), reading);
     }
 
     /// Stores the tool calls of an entry, with their rows if requested, or the call of a tool
     /// result.
-    fn calls(
+    fn keep_calls(
         &mut self,
         entry: EntryIx,
-        typed: &Typed,
+        typed: &TypedRecord,
         rows: Option<&RowOptions>,
-        reading: &Reading,
+        reading: &ReadContext,
     ) {
         if typed.kind == Kind::Message && typed.role == Role::Assistant {
             for block in typed.blocks.iter().filter(|block| block.is_call()) {
-                let call = self.tool_call(entry, block, rows, reading);
+                let call = self.keep_tool_call(entry, block, rows, reading);
                 self.collected.tool_calls.push(call);
             }
         }
@@ -320,27 +334,27 @@ impl Fragment {
             && let Some(message) = &typed.record.message
             && let Some(call) = message.get(Member::ToolCallId).and_then(Raw::text)
         {
-            let text = self.keep(&call);
+            let text = self.keep_text(&call);
             self.collected.tool_results.push(EntryText { entry, text });
         }
     }
 
-    fn tool_call(
+    fn keep_tool_call(
         &mut self,
         entry: EntryIx,
         block: &Block,
         rows: Option<&RowOptions>,
-        reading: &Reading,
+        reading: &ReadContext,
     ) -> ToolCall {
         let name = block.name.and_then(Raw::text).unwrap_or_default();
         let arguments = block.arguments.unwrap_or(Raw::NULL);
-        let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
+        let id = self.keep_text(&block.id.and_then(Raw::text).unwrap_or_default());
         let call = ToolCall {
             entry,
             id,
             name: Slice::default(),
             row: Slice::default(),
-            path: (0, 0),
+            path_range: (0, 0),
         };
         let Some(rows) = rows else { return call };
         if rows.readable {
@@ -348,19 +362,19 @@ impl Fragment {
                 cwd: reading.cwd,
                 home: rows.home.as_ref(),
             };
-            let shown = readable::describe_call(&name, arguments, folders);
+            let description = readable::describe_call(&name, arguments, folders);
             // The offsets fit: rows are short.
-            let path = (shown.path.start as u16, shown.path.end as u16);
+            let path = (description.path.start as u16, description.path.end as u16);
             return ToolCall {
-                name: self.keep(&name),
-                row: self.keep(&shown.text),
-                path,
+                name: self.keep_text(&name),
+                row: self.keep_text(&description.text),
+                path_range: path,
                 ..call
             };
         }
         let row = reading.agent.call_row(&name, arguments, rows.home.as_ref());
         ToolCall {
-            row: self.keep(&row),
+            row: self.keep_text(&row),
             ..call
         }
     }
@@ -369,21 +383,23 @@ impl Fragment {
     fn keep_requested(
         &mut self,
         entry: EntryIx,
-        typed: &Typed,
+        typed: &TypedRecord,
         timestamp: &Text,
         time_ms: Option<i64>,
-        reading: &Reading,
+        reading: &ReadContext,
     ) {
         let options = reading.options;
         if options.timestamps {
-            let kept = self.keep(timestamp);
+            let kept = self.keep_text(timestamp);
             self.collected.timestamps.push(kept);
         }
-        if options.keys {
-            self.collected.keys.push(key_of(typed, timestamp));
+        if options.entry_keys {
+            self.collected.keys.push(entry_key(typed, timestamp));
         }
         if options.usage {
-            self.collected.billed.extend(Billed::of(entry, typed));
+            self.collected
+                .billed
+                .extend(BilledRequest::from_entry(entry, typed));
         }
         if options.stats {
             self.keep_stats(entry, typed, reading.cwd, options.read_paths);
@@ -392,8 +408,8 @@ impl Fragment {
             self.keep_file_calls(entry, typed);
         }
         if !options.search.is_empty() {
-            let line = Raw::checked(typed.record.bytes);
-            if let Some(matches) = options.search.look(line, typed.kind, typed.role) {
+            let line = Raw::from_checked(typed.record.bytes);
+            if let Some(matches) = options.search.search_entry(line, typed.kind, typed.role) {
                 self.collected.found.push((entry, matches));
             }
         }
@@ -404,34 +420,34 @@ impl Fragment {
     }
 
     /// Stores labels, the leaf record, and unknown names.
-    fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
+    fn keep_side_tables(&mut self, entry: EntryIx, typed: &TypedRecord, timestamp: &Text) {
         let record = typed.record;
-        let text_of = |member: Member| record.get(member).and_then(Raw::text);
+        let member_text = |member: Member| record.get(member).and_then(Raw::text);
         match typed.kind {
             Kind::Label => {
-                let name = match text_of(Member::Label) {
+                let name = match member_text(Member::Label) {
                     Some(name) => name,
-                    None => named_head(Raw::checked(record.bytes)).unwrap_or_default(),
+                    None => draft_head_name(Raw::from_checked(record.bytes)).unwrap_or_default(),
                 };
-                let target = text_of(Member::TargetId).unwrap_or_default();
+                let target = member_text(Member::TargetId).unwrap_or_default();
                 if let Some(number) = record.get(Member::TargetId).and_then(Raw::number) {
                     self.numbered_targets.push((entry, number));
                 }
                 let change = LabelChange {
                     entry,
-                    target: self.keep(&target),
-                    name: self.keep(&name),
-                    timestamp: self.keep(timestamp),
+                    target: self.keep_text(&target),
+                    name: self.keep_text(&name),
+                    timestamp: self.keep_text(timestamp),
                 };
                 self.collected.labels.push(change);
             }
             Kind::SessionInfo => {
-                let name = text_of(Member::Name).unwrap_or_default();
+                let name = member_text(Member::Name).unwrap_or_default();
                 self.collected.given_name = Some(name.into_owned());
             }
             Kind::Leaf => {
-                let target = text_of(Member::TargetId).unwrap_or_default();
-                self.leaf_record = Some((entry, self.keep(&target)));
+                let target = member_text(Member::TargetId).unwrap_or_default();
+                self.leaf_record = Some((entry, self.keep_text(&target)));
             }
             _ => {}
         }
@@ -444,12 +460,12 @@ impl Fragment {
             None
         };
         if let Some(name) = unknown_name {
-            let text = self.keep(&name.text());
+            let text = self.keep_text(&name.text());
             self.collected.other_names.push(EntryText { entry, text });
         }
     }
 
-    pub fn keep(&mut self, text: &Text) -> Slice {
+    pub fn keep_text(&mut self, text: &Text) -> Slice {
         Slice::append(text.as_bytes(), &mut self.arena)
     }
 }
@@ -460,26 +476,26 @@ const SHORTEST_CUT: usize = 80;
 /// Removes the half of a surrogate pair that a cut left at the end of a row, or before the sign of
 /// a cut.
 fn drop_cut_half(row: &mut Vec<u8>) {
-    let is_marked = row.ends_with(CUT.as_bytes());
+    let is_marked = row.ends_with(CUT_MARK.as_bytes());
     if is_marked {
-        row.truncate(row.len() - CUT.len());
+        row.truncate(row.len() - CUT_MARK.len());
     }
     drop_high_surrogate(row);
     if is_marked {
-        row.extend_from_slice(CUT.as_bytes());
+        row.extend_from_slice(CUT_MARK.as_bytes());
     }
 }
 
 /// Returns the agent's estimate of the message of a line.
 fn message_tokens(record: &Record, agent: &dyn Agent) -> u64 {
     match &record.message {
-        Some(message) => agent.estimate_message(Raw::checked(message.bytes)),
+        Some(message) => agent.estimate_message(Raw::from_checked(message.bytes)),
         None => 0,
     }
 }
 
 /// Returns the location of the message in its line.
-fn message_place(line: &[u8], record: &Record) -> Range<u32> {
+fn message_range(line: &[u8], record: &Record) -> Range<u32> {
     let Some(message) = record.message else {
         return 0..0;
     };

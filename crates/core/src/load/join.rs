@@ -22,8 +22,8 @@ impl Fragment {
         let base = Base {
             entries: self.entries.len() as u32,
             arena: self.arena.len() as u32,
-            lines: self.lines,
-            records: self.records,
+            lines: self.line_count,
+            records: self.record_count,
         };
 
         // The parent of the first entry is then known here, and need not be looked up by its id.
@@ -34,7 +34,7 @@ impl Fragment {
         self.entries.join(&mut next.entries, base);
         if is_followed {
             let first = EntryIx::new(base.entries as usize);
-            self.entries[first.at()].parent = first.before();
+            self.entries[first.index()].parent = first.previous();
         }
 
         self.collected.join(&mut next.collected, base);
@@ -49,10 +49,10 @@ impl Fragment {
         }
 
         self.arena.append(&mut next.arena);
-        self.draft |= std::mem::take(&mut next.draft);
+        self.is_draft |= std::mem::take(&mut next.is_draft);
         self.dialect = self.dialect.or(next.dialect.take());
-        self.lines += std::mem::take(&mut next.lines);
-        self.records += std::mem::take(&mut next.records);
+        self.line_count += std::mem::take(&mut next.line_count);
+        self.record_count += std::mem::take(&mut next.record_count);
         Ok(())
     }
 

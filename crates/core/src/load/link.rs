@@ -20,17 +20,17 @@ use uuid::Uuid;
 ///
 /// 1. In older formats, entries get ids.
 /// 2. Each entry gets its parent; cycles are cut; labels of the draft tree get their targets; the
-///    leaf is found. With `unlinked`, this step is omitted for the newer formats.
+///    leaf is found. With `skip_links`, this step is omitted for the newer formats.
 /// 3. Copies of requests are removed, and problems are sorted by line.
-pub fn link(
+pub fn link_session(
     preamble: Preamble,
     fragment: Fragment,
     dialect: Dialect,
     source: &dyn ReadAt,
-    unlinked: bool,
+    skip_links: bool,
 ) -> Result<Session, LoadError> {
     let format = match preamble.format {
-        Format::V1 if fragment.draft => Format::Draft,
+        Format::V1 if fragment.is_draft => Format::Draft,
         format => format,
     };
     let mut problems = preamble.problems;
@@ -43,22 +43,22 @@ pub fn link(
         leaf: None,
         problems,
         collected: fragment.collected,
-        len: source.len(),
+        file_len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: IdIndex::default(),
         entries: fragment.entries,
         arena: fragment.arena,
         dangling: Vec::new(),
         // The fragment has the number of the line that would come next.
-        lines: fragment.lines - 1,
-        records: fragment.records,
+        line_count: fragment.line_count - 1,
+        record_count: fragment.record_count,
     };
     let is_older = matches!(format, Format::V1 | Format::Draft);
     if is_older {
-        give_ids(&mut session)?;
+        assign_ids(&mut session)?;
     }
     // In the older formats, linking also gives entries their times.
-    if is_older || !unlinked {
+    if is_older || !skip_links {
         link_parents(&mut session, fragment.parent_ids, &fragment.draft_links);
         if format == Format::Draft {
             link_draft_labels(
@@ -67,7 +67,7 @@ pub fn link(
                 &fragment.numbered_targets,
             );
         }
-        session.leaf = leaf(&session, fragment.leaf_record);
+        session.leaf = find_leaf(&session, fragment.leaf_record);
     }
     remove_copies(&mut session.collected.billed);
     session.problems.sort_by_key(|problem| problem.line);
@@ -87,7 +87,7 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText
         dangling,
         ..
     } = &mut *session;
-    let id_of = |ix: EntryIx| &arena[entries[ix.at()].id.range()];
+    let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
     for at in from..entries.len() {
         let ix = EntryIx::new(at);
         let is_awaited = dangling
@@ -103,11 +103,11 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText
     }
 
     for parent in parent_ids {
-        let found = session.find(&session.text(parent.text));
+        let found = session.find_entry(&session.text(parent.text));
         if found.is_none_or(|found| found >= parent.entry) {
             return false;
         }
-        session.entries[parent.entry.at()].parent = found;
+        session.entries[parent.entry.index()].parent = found;
     }
     true
 }
@@ -116,7 +116,7 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText
 fn link_parents(session: &mut Session, parent_ids: Vec<EntryText>, draft_links: &[DraftLink]) {
     index_ids(session);
     match session.format {
-        Format::V1 => chain(session),
+        Format::V1 => link_in_file_order(session),
         Format::Draft => link_draft(session, draft_links),
         Format::V2 | Format::V3 => link_by_id(session, parent_ids),
     }
@@ -131,7 +131,7 @@ pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
 /// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the
 /// record's number in the namespace of the session's id; if taken, those of `number:1`, `number:2`,
 /// …
-fn give_ids(session: &mut Session) -> Result<(), LoadError> {
+fn assign_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace_of(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
     for entry in &mut session.entries {
@@ -170,11 +170,12 @@ fn short_id(namespace: &Uuid, record: u32, attempt: u32) -> u32 {
 }
 
 impl Session {
-    /// Returns a new id for record `number`: the same on every machine, not in use by another entry,
-    /// and one for which `is_taken` is false.
+    /// Returns a new id for record `number`: the same on every machine, not in use by another
+    /// entry, and one for which `is_taken` is false.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace_of(&self.header.id);
-        let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
+        let is_free =
+            |id: &String| self.find_entry(&Text::from(id.as_str())).is_none() && !is_taken(id);
         (0..)
             .map(|attempt| format!("{:08x}", short_id(&namespace, number, attempt)))
             .find(is_free)
@@ -193,13 +194,15 @@ fn index_ids(session: &mut Session) {
         ..
     } = session;
     for at in 0..entries.len() {
-        let earlier = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]);
+        let earlier = ids.insert(EntryIx::new(at), |ix| {
+            &arena[entries[ix.index()].id.range()]
+        });
         if let Some(earlier) = earlier {
             problems.push(Problem {
                 line: entries[at].line,
                 kind: FindingKind::DuplicateId,
             });
-            entries[earlier.at()]
+            entries[earlier.index()]
                 .flags
                 .insert_if(Flags::SUPERSEDED, true);
         }
@@ -208,7 +211,7 @@ fn index_ids(session: &mut Session) {
 }
 
 /// Makes the previous entry of the file the parent of each entry.
-fn chain(session: &mut Session) {
+fn link_in_file_order(session: &mut Session) {
     for at in 1..session.entries.len() {
         session.entries[at].parent = Some(EntryIx::new(at - 1));
     }
@@ -227,8 +230,8 @@ fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
 
     for parent_id in parent_ids {
         let child = parent_id.entry;
-        let parent = session.find(&session.text(parent_id.text));
-        session.entries[child.at()].parent = parent;
+        let parent = session.find_entry(&session.text(parent_id.text));
+        session.entries[child.index()].parent = parent;
         if parent.is_none() {
             session.problems.push(Problem {
                 line: session.entry(child).line,
@@ -246,24 +249,24 @@ fn link_to_latest(session: &mut Session) {
         let Some(parent) = session.entries[at].parent else {
             continue;
         };
-        if session.entry(parent).flags.has(Flags::SUPERSEDED) {
-            session.entries[at].parent = session.find(&session.id(parent));
+        if session.entry(parent).flags.contains(Flags::SUPERSEDED) {
+            session.entries[at].parent = session.find_entry(&session.id(parent));
         }
     }
 }
 
-/// Links a draft tree. In it, links are record numbers; 0 (the header) and below mean no parent. The
-/// parent of an entry without a link, or whose link is not a number, is the previous entry.
+/// Links a draft tree. In it, links are record numbers; 0 (the header) and below mean no parent.
+/// The parent of an entry without a link, or whose link is not a number, is the previous entry.
 ///
 /// Also gives entries their times, which are optional there.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
-    chain(session);
+    link_in_file_order(session);
     carry_times(session);
     for link in links {
         if link.parent.is_nan() {
             continue;
         }
-        let parent = session.record_entry(link.parent);
+        let parent = session.entry_of_record(link.parent);
         let names_a_record = link.parent > 0.0;
         if parent.is_none() && names_a_record {
             session.problems.push(Problem {
@@ -271,9 +274,9 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
                 kind: FindingKind::MissingParent,
             });
         }
-        session.entries[link.entry.at()].parent = parent;
+        session.entries[link.entry.index()].parent = parent;
     }
-    give_timestamps(session);
+    fill_timestamps(session);
 }
 
 /// Converts the targets of draft-tree labels to ids. A named head is a label of the entry it points
@@ -286,7 +289,7 @@ fn link_draft_labels(
 ) {
     let heads: HashSet<EntryIx> = links
         .iter()
-        .filter(|link| link.head)
+        .filter(|link| link.is_head)
         .map(|link| link.entry)
         .collect();
 
@@ -303,7 +306,7 @@ fn link_draft_labels(
                 continue; // The target is no number, and stays as it is.
             };
             let (_, record) = numbered_targets[found];
-            match session.record_entry(record) {
+            match session.entry_of_record(record) {
                 Some(target) => session.entry(target).id,
                 None => Slice::append(b"root", &mut session.arena),
             }
@@ -326,11 +329,11 @@ fn carry_times(session: &mut Session) {
 }
 
 /// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
-fn give_timestamps(session: &mut Session) {
-    for ix in session.all() {
-        let kept = session.collected.timestamps.get(ix.at());
+fn fill_timestamps(session: &mut Session) {
+    for ix in session.entry_indexes() {
+        let kept = session.collected.timestamps.get(ix.index());
         if kept.is_some_and(|slice| slice.is_empty()) {
-            session.collected.timestamps[ix.at()] = keep_timestamp(session, ix);
+            session.collected.timestamps[ix.index()] = keep_timestamp(session, ix);
         }
     }
     for at in 0..session.collected.labels.len() {
@@ -361,16 +364,17 @@ fn cut_cycles(session: &mut Session) {
     for start in 0..entries.len() {
         let walk = start as u32 + 1;
         let mut ix = EntryIx::new(start);
-        while visited_in[ix.at()] == 0 {
-            visited_in[ix.at()] = walk;
-            match entries[ix.at()].parent {
+        while visited_in[ix.index()] == 0 {
+            visited_in[ix.index()] = walk;
+            match entries[ix.index()].parent {
                 Some(parent) => ix = parent,
                 None => break,
             }
         }
-        let end = &entries[ix.at()];
-        let is_in_cycle =
-            end.parent.is_some() && visited_in[ix.at()] == walk && !end.flags.has(Flags::IN_CYCLE);
+        let end = &entries[ix.index()];
+        let is_in_cycle = end.parent.is_some()
+            && visited_in[ix.index()] == walk
+            && !end.flags.contains(Flags::IN_CYCLE);
         if !is_in_cycle {
             continue;
         }
@@ -388,7 +392,7 @@ fn all_parents_precede(entries: &[Entry]) -> bool {
     entries
         .iter()
         .enumerate()
-        .all(|(at, entry)| entry.parent.is_none_or(|parent| parent.at() < at))
+        .all(|(at, entry)| entry.parent.is_none_or(|parent| parent.index() < at))
 }
 
 /// Marks the members of the cycle that `member` is in, each of which is a problem, and removes the
@@ -401,7 +405,7 @@ fn cut_cycle(
     let mut first = member;
     let mut ix = member;
     loop {
-        let entry = &mut entries[ix.at()];
+        let entry = &mut entries[ix.index()];
         entry.flags.insert_if(Flags::IN_CYCLE, true);
         problems.push(Problem {
             line: entry.line,
@@ -414,24 +418,24 @@ fn cut_cycle(
         }
     }
 
-    let parent = entries[first.at()].parent.take()?;
+    let parent = entries[first.index()].parent.take()?;
     Some(EntryText {
         entry: first,
-        text: entries[parent.at()].id,
+        text: entries[parent.index()].id,
     })
 }
 
 /// Returns the leaf: the last entry with an id or, if that is a `leaf` record, the entry it refers
 /// to. A `head` of a draft tree is a child of the entry it points to, so that at the end of a file
 /// it moves the leaf there.
-pub fn leaf(session: &Session, record: Option<(EntryIx, Slice)>) -> Option<EntryIx> {
+pub fn find_leaf(session: &Session, record: Option<(EntryIx, Slice)>) -> Option<EntryIx> {
     let last = session
-        .all()
+        .entry_indexes()
         .rev()
         .find(|&ix| !session.entry(ix).id.is_empty())?;
     match record {
         Some((entry, target)) if entry == last && session.entry(entry).kind == Kind::Leaf => {
-            session.find(&session.text(target))
+            session.find_entry(&session.text(target))
         }
         _ => Some(last),
     }

@@ -1,15 +1,17 @@
 //! Adds entries to what a list shows while a file is loaded.
 
-use crate::agents::row::{ROW_UNITS, forwarded, message_head, normalize};
+use crate::agents::row::{ROW_UNITS, forwarded_row, message_head, normalize_spaces};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::list_stats::{EntryKey, ListStats, Opening, PREVIEW, Question, is_command};
+use crate::session::list_stats::{
+    EntryKey, ListStats, Opening, PREVIEW_UNITS, Question, is_command,
+};
 use crate::session::period::Period;
-use crate::session::read::record::{Block, Content, Member, MessageFacts, Typed};
+use crate::session::read::record::{Block, Content, Member, MessageFacts, TypedRecord};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
 use pisess_json::Raw;
 use pisess_json::string::{decode, decode_head};
-use pisess_json::text::{Text, joined};
+use pisess_json::text::{Text, join_with};
 use std::hash::BuildHasher;
 
 impl ListStats {
@@ -26,21 +28,21 @@ impl ListStats {
     pub fn add_entry(
         &mut self,
         entry: EntryIx,
-        typed: &Typed,
+        typed: &TypedRecord,
         time_ms: Option<i64>,
         period: Period,
     ) {
-        let Typed {
+        let TypedRecord {
             kind,
             role,
             record,
             blocks,
         } = *typed;
-        self.is_in_period |= time_ms.is_some_and(|time| period.has(time));
+        self.is_in_period |= time_ms.is_some_and(|time| period.contains(time));
         if kind != Kind::Message {
             return;
         }
-        self.messages += 1;
+        self.message_count += 1;
         let Some(message) = &record.message else {
             return;
         };
@@ -51,19 +53,21 @@ impl ListStats {
         }
 
         let is_of_turn = matches!(role, Role::User | Role::Assistant);
-        if !is_of_turn || !message.members.has(Member::Content) {
+        if !is_of_turn || !message.members.contains(Member::Content) {
             return;
         }
         // The time in the message takes precedence over that of its entry.
         let time_in_message = message.get(Member::Timestamp).and_then(Raw::number);
-        let active = time_in_message.or(time_ms.map(|time| time as f64));
-        if let Some(active) = active {
-            let latest = self.activity.map_or(active, |before| before.max(active));
-            self.activity = Some(latest);
-            self.is_in_period |= period.has(active as i64);
+        let active_ms = time_in_message.or(time_ms.map(|time| time as f64));
+        if let Some(active) = active_ms {
+            let latest = self
+                .last_activity_ms
+                .map_or(active, |before| before.max(active));
+            self.last_activity_ms = Some(latest);
+            self.is_in_period |= period.contains(active as i64);
         }
         if role == Role::User && self.question.is_none() {
-            self.question = question(entry, message, blocks);
+            self.question = message_question(entry, message, blocks);
         }
     }
 
@@ -79,7 +83,7 @@ impl ListStats {
         if !may_be_better {
             return;
         }
-        if let Some(opening) = opening(role, message, blocks)
+        if let Some(opening) = message_opening(role, message, blocks)
             && opening.is_better_than(self.opening.as_ref())
         {
             self.opening = Some(opening);
@@ -101,9 +105,9 @@ impl ListStats {
     }
 }
 
-/// Returns the key of an entry: a hash of its id and of its timestamp as stored. An entry without an
-/// id has [`EntryKey::NONE`], because it cannot be a copy.
-pub fn key_of(typed: &Typed, timestamp: &Text) -> EntryKey {
+/// Returns the key of an entry: a hash of its id and of its timestamp as stored. An entry without
+/// an id has [`EntryKey::NONE`], because it cannot be a copy.
+pub fn entry_key(typed: &TypedRecord, timestamp: &Text) -> EntryKey {
     let id = match typed.record.id {
         Some(id) => decode(id.bytes),
         None => Text::default(),
@@ -127,17 +131,17 @@ pub fn key_of(typed: &Typed, timestamp: &Text) -> EntryKey {
 /// Returns the words of a message that may be the title of its session: the command that the user
 /// ran in the shell, `(image)` if a message has nothing but an image, else the start of its text.
 /// `None` if it has none of these.
-fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
+fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
     if role == Role::BashExecution {
-        let command = normalize(message.get(Member::Command)?.text()?);
-        let shown = command.head(PREVIEW);
+        let command = normalize_spaces(message.get(Member::Command)?.text()?);
+        let shown = command.head(PREVIEW_UNITS);
         let title = format!("[bash]: {}", shown.to_string_lossy());
         return Some(Opening::Other(Text::from(title)));
     }
 
-    let mut row = match forwarded(message, blocks) {
+    let mut row = match forwarded_row(message, blocks) {
         Some(words_of_user) => words_of_user,
-        None => normalize(message_head(message, blocks, ROW_UNITS)),
+        None => normalize_spaces(message_head(message, blocks, ROW_UNITS)),
     };
     row.drop_high_surrogate();
     if row.is_empty() {
@@ -166,8 +170,8 @@ fn is_of_type(block: &Block, kind: &str) -> bool {
 /// Returns the start of a user message, joined as in pi: the string, or the text blocks separated
 /// by spaces. Of a message that a chat program forwarded, it is the row of the user's words. `None`
 /// if there is no text.
-fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
-    if let Some(words_of_user) = forwarded(message, blocks) {
+fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
+    if let Some(words_of_user) = forwarded_row(message, blocks) {
         return Some(Question {
             entry,
             text: words_of_user,
@@ -176,25 +180,25 @@ fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<
     }
 
     let text = match message.content {
-        Content::Text(string) => preview_of(string.bytes),
+        Content::Text(string) => decode_preview(string.bytes),
         Content::Blocks => {
             let texts = blocks.iter().filter(|block| is_of_type(block, "text"));
             let previews = texts.map(|block| {
                 let string = block.text.and_then(Raw::raw_string);
-                preview_of(string.unwrap_or_default())
+                decode_preview(string.unwrap_or_default())
             });
-            joined(previews, " ")
+            join_with(previews, " ")
         }
-        Content::None | Content::Odd => return None,
+        Content::None | Content::Other => return None,
     };
     if text.is_empty() {
         return None;
     }
-    let is_whole = text.utf16_len() <= PREVIEW;
+    let is_whole = text.utf16_len() <= PREVIEW_UNITS;
     let text = if is_whole {
         text
     } else {
-        text.head_whole(PREVIEW).into_owned()
+        text.head_whole(PREVIEW_UNITS).into_owned()
     };
     Some(Question {
         entry,
@@ -205,8 +209,8 @@ fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<
 
 /// Decodes the start of a JSON string. It is one unit longer than the text of a question may be, so
 /// that its length shows whether the string goes on.
-fn preview_of(string: &[u8]) -> Text<'static> {
+fn decode_preview(string: &[u8]) -> Text<'static> {
     let mut preview = Vec::new();
-    decode_head(string, PREVIEW + 1, &mut preview);
+    decode_head(string, PREVIEW_UNITS + 1, &mut preview);
     Text::from_wtf8(preview)
 }

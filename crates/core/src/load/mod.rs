@@ -2,8 +2,8 @@
 //!
 //! The file is divided into ranges; each worker reads the lines that begin in a range into its own
 //! buffer, walks them once and makes a `Fragment`; fragments are joined in file order. Only the
-//! parts of a body that [`Options`] request are kept, so memory grows with the number of entries,
-//! plus the longest line per worker.
+//! parts of a body that [`LoadOptions`] request are kept, so memory grows with the number of
+//! entries, plus the longest line per worker.
 
 mod append;
 mod files;
@@ -25,14 +25,14 @@ use crate::session::dialect::Dialect;
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
-use crate::session::read::line_chunks::{LineChunk, ranges, read_chunks};
+use crate::session::read::line_chunks::{LineChunk, chunk_ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record};
 use crate::session::read::whole_lines::WholeLines;
-use crate::session::search::Words;
+use crate::session::search::SearchWords;
 use crate::session::{Header, Session};
-pub use append::append;
+pub use append::load_appended;
 pub(crate) use classify::role_of;
-use fragment::{Fragment, Reading};
+use fragment::{Fragment, ReadContext};
 use pisess_json::KeyCache;
 use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt};
@@ -41,14 +41,14 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 /// The length from which a second worker saves time.
-const SMALL: u64 = 1 << 20;
+const SMALL_FILE_LEN: u64 = 1 << 20;
 
 /// The length of a line, in bytes, that does not stay in memory once the file is loaded.
-const LONGEST_KEPT: usize = 16 << 20;
+const MAX_KEPT_LEN: usize = 16 << 20;
 
 /// What to keep besides the envelopes.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct LoadOptions {
     /// The number of threads that read; 0 is one, and small files are read by one in any case.
     pub workers: usize,
     /// Leave out a last line that is still being written.
@@ -56,38 +56,38 @@ pub struct Options {
     /// Keep each entry's row.
     pub rows: Option<RowOptions>,
     /// Keep tool calls and results; those of rows are kept in any case.
-    pub calls: bool,
+    pub tool_calls: bool,
     /// Search all text of each entry for these words.
-    pub search: Words,
+    pub search: SearchWords,
     /// Keep each entry's `timestamp` as stored.
     pub timestamps: bool,
     /// Keep the requests that entries record: their tokens and cost.
     pub usage: bool,
     /// Keep the location of each entry's message, for callers that will read all of them.
-    pub messages: bool,
+    pub message_spans: bool,
     /// Keep the agent's estimate of each message, in tokens.
     pub message_tokens: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
     /// Do not link entries, for callers that only go through them: parents, ids and the leaf cannot
     /// be relied on, and defects of links are not found. Older formats are linked all the same.
-    pub unlinked: bool,
+    pub skip_links: bool,
     /// Keep what statistics need of entries and tool calls.
     pub stats: bool,
     /// With `stats`, also keep the paths of files that are only read.
     pub read_paths: bool,
     /// Keep the key of each entry, to recognize its copies in forks.
-    pub keys: bool,
+    pub entry_keys: bool,
     /// Collect what a list of sessions shows, and whether an entry is in this period.
     pub list_stats: Option<Period>,
     /// Keep the places of lines that are not plain: those with a problem, without a newline, or for
     /// which this is false.
-    pub plain: Option<fn(&Record, &[Block]) -> bool>,
+    pub is_plain_line: Option<fn(&Record, &[Block]) -> bool>,
 }
 
 /// Reads only the header of a session.
 pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
-    header::read(source).map(|preamble| preamble.header)
+    header::read_preamble(source).map(|preamble| preamble.header)
 }
 
 /// Loads a session: its header, then all lines in one pass by the rules of the agent that the first
@@ -95,37 +95,37 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 ///
 /// # Errors
 /// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
-pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
+pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadError> {
     let whole;
     let source = if options.whole_lines {
-        whole = WholeLines::of(source)?;
+        whole = WholeLines::new(source)?;
         &whole
     } else {
         source
     };
-    let preamble = header::read(source)?;
+    let preamble = header::read_preamble(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
-    let mut fragment = pass(source, options, &preamble, guess.agent())?;
+    let mut fragment = read_all_lines(source, options, &preamble, guess.agent())?;
     let dialect = dialect_of(&preamble, &fragment);
     if dialect != guess {
         // The first evidence of the agent came late: compute rows and flags again by its rules.
-        fragment = pass(source, options, &preamble, dialect.agent())?;
+        fragment = read_all_lines(source, options, &preamble, dialect.agent())?;
     }
-    link::link(preamble, fragment, dialect, source, options.unlinked)
+    link::link_session(preamble, fragment, dialect, source, options.skip_links)
 }
 
 /// Whether a source of this length is certainly read by one worker.
 pub fn is_small(length: u64) -> bool {
-    length <= SMALL
+    length <= SMALL_FILE_LEN
 }
 
 /// Whether the first bytes of a file contain a session header.
 pub fn has_header(start: &[u8]) -> bool {
-    header::read(&start.to_vec()).is_ok()
+    header::read_preamble(&start.to_vec()).is_ok()
 }
 
-/// Returns the agent that a file belongs to: oh-my-pi if it has a title line, else that of the first
-/// evidence in an entry, else pi.
+/// Returns the agent that a file belongs to: oh-my-pi if it has a title line, else that of the
+/// first evidence in an entry, else pi.
 fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() {
         Dialect::OhMyPi
@@ -138,7 +138,7 @@ fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
 fn guess_dialect(
     source: &dyn ReadAt,
     preamble: &Preamble,
-    options: &Options,
+    options: &LoadOptions,
 ) -> Result<Dialect, LoadError> {
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
@@ -160,13 +160,13 @@ fn guess_dialect(
             bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
         }
         let mut fragment = Fragment::default();
-        let reading = Reading {
-            options: &Options::default(),
+        let reading = ReadContext {
+            options: &LoadOptions::default(),
             format: preamble.format,
             agent: Dialect::Pi.agent(),
             cwd: None,
         };
-        fragment.read_lines(&bytes, preamble.end, &reading, &mut record::keys());
+        fragment.read_lines(&bytes, preamble.end, &reading, &mut record::new_key_cache());
         if let Some(dialect) = fragment.dialect {
             return Ok(dialect);
         }
@@ -179,17 +179,17 @@ fn guess_dialect(
 
 thread_local! {
     /// The buffer and the keys of a thread, which often reads one file after another.
-    static READER: RefCell<(PageBuffer, KeyCache<Member>)> = RefCell::new((PageBuffer::default(), record::keys()));
+    static READER: RefCell<(PageBuffer, KeyCache<Member>)> = RefCell::new((PageBuffer::default(), record::new_key_cache()));
 }
 
 /// Reads the lines after the header in one pass, by the rules of an agent.
-fn pass(
+fn read_all_lines(
     source: &dyn ReadAt,
-    options: &Options,
+    options: &LoadOptions,
     preamble: &Preamble,
     agent: &'static dyn Agent,
 ) -> Result<Fragment, LoadError> {
-    let reading = Reading {
+    let reading = ReadContext {
         options,
         format: preamble.format,
         agent,
@@ -210,8 +210,8 @@ fn pass(
     // The next line follows those of the preamble, and the next record follows the header, which is
     // 0.
     let mut whole = Fragment {
-        lines: preamble.lines + 1,
-        records: 1,
+        line_count: preamble.line_count + 1,
+        record_count: 1,
         ..Fragment::default()
     };
     let workers = if is_small(source.len()) {
@@ -219,7 +219,7 @@ fn pass(
     } else {
         options.workers
     };
-    let ranges = ranges(source, preamble.end);
+    let ranges = chunk_ranges(source, preamble.end);
     in_order(ranges, workers, read_range, |fragment| {
         let mut fragment = fragment?;
         whole.append(&mut fragment)?;
@@ -227,7 +227,7 @@ fn pass(
         Ok::<(), LoadError>(())
     })?;
     // What is done with the session next may need as much memory for such a line.
-    READER.with_borrow_mut(|(buffer, _)| buffer.release(LONGEST_KEPT));
+    READER.with_borrow_mut(|(buffer, _)| buffer.release(MAX_KEPT_LEN));
     Ok(whole)
 }
 

@@ -7,7 +7,7 @@
 //! contains another; ids still precede names.
 
 use super::peek;
-use crate::agents::stores::{Here, Store, is_cwd};
+use crate::agents::stores::{BaseDirs, Store, is_cwd};
 use crate::load::{LoadError, WrongFile};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
@@ -20,11 +20,11 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 /// The minimum number of characters of an id that names a session.
-const LEAST: usize = 4;
+const MIN_ID_PART_LEN: usize = 4;
 /// The maximum number of candidates in a message.
-const CANDIDATES: usize = 8;
+const MAX_CANDIDATES: usize = 8;
 /// The maximum number of similar names to suggest.
-const NEAR: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// Why a name does not identify exactly one session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum NameError {
         /// The name.
         name: String,
         /// Similar names.
-        near: Vec<String>,
+        similar: Vec<String>,
     },
     /// Several sessions match.
     #[error("`{name}` matches {sessions} sessions")]
@@ -65,7 +65,7 @@ impl NameError {
                 "`pisess list --all` lists the sessions of all directories".to_owned()
             }
             NameError::NoLast { .. } => "`pisess list` lists the sessions for this directory".to_owned(),
-            NameError::Unknown { near, .. } if !near.is_empty() => {
+            NameError::Unknown { similar: near, .. } if !near.is_empty() => {
                 format!("did you mean {}?", near.join(" or "))
             }
             NameError::Unknown { name, .. } if is_reference(name) => {
@@ -124,7 +124,7 @@ fn no_last(back: usize, sessions: usize) -> String {
 
 /// A session and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct SessionCandidate {
     /// Its path.
     pub path: PathBuf,
     /// Its id.
@@ -139,29 +139,32 @@ pub struct Known {
 ///
 /// # Errors
 /// If no session fits, or several of the first list in which one does.
-pub fn choose(
+pub fn choose_session(
     name: &str,
-    lists: impl IntoIterator<Item = Vec<Known>>,
+    lists: impl IntoIterator<Item = Vec<SessionCandidate>>,
 ) -> Result<PathBuf, NameError> {
-    let mut known = Vec::new();
+    let mut sessions = Vec::new();
     for list in lists {
-        known = list;
-        let with_id = matching(&known, |session| fits(name, &session.id));
-        if let Some(found) = unique(name, exact(name, with_id))? {
+        sessions = list;
+        let with_id = filter_sessions(&sessions, |session| matches_id(name, &session.id));
+        if let Some(found) = require_unique(name, prefer_exact_id(name, with_id))? {
             return Ok(found);
         }
-        let with_name = matching(&known, |session| session.name.as_deref() == Some(name));
-        if let Some(found) = unique(name, with_name)? {
+        let with_name = filter_sessions(&sessions, |session| session.name.as_deref() == Some(name));
+        if let Some(found) = require_unique(name, with_name)? {
             return Ok(found);
         }
     }
     Err(NameError::Unknown {
         name: name.to_owned(),
-        near: near(name, &known),
+        similar: similar_names(name, &sessions),
     })
 }
 
-fn matching(known: &[Known], is_match: impl Fn(&Known) -> bool) -> Vec<Known> {
+fn filter_sessions(
+    known: &[SessionCandidate],
+    is_match: impl Fn(&SessionCandidate) -> bool,
+) -> Vec<SessionCandidate> {
     known
         .iter()
         .filter(|session| is_match(session))
@@ -170,29 +173,36 @@ fn matching(known: &[Known], is_match: impl Fn(&Known) -> bool) -> Vec<Known> {
 }
 
 /// Returns the session with this name in the stores of both agents, which up to `workers` threads
-/// read: `last` or `last~2`; else, by its id among the sessions of the project, then among all; else
-/// by its name among the sessions of the project, then among all. Each list is made only if none
-/// before has the session.
-pub fn find(
+/// read: `last` or `last~2`; else, by its id among the sessions of the project, then among all;
+/// else by its name among the sessions of the project, then among all. Each list is made only if
+/// none before has the session.
+pub fn find_session(
     name: &str,
     stores: &[Store],
-    here: Here,
+    here: BaseDirs,
     workers: usize,
 ) -> Result<PathBuf, NameError> {
-    if let Some(back) = steps_back(name) {
-        return last(back, newest(stores, here));
+    if let Some(back) = parse_steps_back(name) {
+        return nth_newest(back, newest_sessions(stores, here));
     }
-    let list_project = || newest(stores, here).collect::<Vec<_>>();
-    let list_all = || everywhere(stores);
+    let list_project = || newest_sessions(stores, here).collect::<Vec<_>>();
+    let list_all = || all_session_files(stores);
     let file_lists: [&dyn Fn() -> Vec<PathBuf>; 2] = [&list_project, &list_all];
-    let by_id = file_lists.iter().map(|files| with_id(name, &files()));
-    let by_name = file_lists.iter().map(|files| named(&files(), workers));
-    choose(name, by_id.chain(by_name))
+    let by_id = file_lists
+        .iter()
+        .map(|files| read_sessions_with_id(name, &files()));
+    let by_name = file_lists
+        .iter()
+        .map(|files| read_sessions(&files(), workers));
+    choose_session(name, by_id.chain(by_name))
 }
 
 /// Returns the sessions of the current project, most recently changed first: among those of each
 /// agent, the first is the one that its `--continue` opens.
-pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = PathBuf> + use<'a> {
+pub fn newest_sessions<'a>(
+    stores: &'a [Store],
+    here: BaseDirs<'a>,
+) -> impl Iterator<Item = PathBuf> + use<'a> {
     let mut folders = HashSet::default();
     let mut files = Vec::new();
     for store in stores {
@@ -214,7 +224,7 @@ pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = P
     });
     // Files are opened only as far as the caller asks for sessions.
     files.into_iter().filter_map(move |(_, path, store)| {
-        if is_of_project(&path, store, here) {
+        if is_project_session(&path, store, here) {
             Some(path)
         } else {
             None
@@ -224,14 +234,14 @@ pub fn newest<'a>(stores: &'a [Store], here: Here<'a>) -> impl Iterator<Item = P
 
 /// Whether a file in a folder of a store is a session that the agent would continue in the current
 /// project. In a flat store, the `cwd` of the header decides which project a session belongs to.
-fn is_of_project(path: &Path, store: &Store, here: Here) -> bool {
+fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
     let Ok(file) = Glance::open(path) else {
         return false;
     };
     match peek::head(&file) {
         Ok(head) => {
             let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
-            !is_blank && (!store.is_flat() || is_of(&head.header, here))
+            !is_blank && (!store.is_flat() || is_in_project(&head.header, here))
         }
         // `last` may be a session in a newer format, too.
         Err(LoadError::NotASession {
@@ -244,7 +254,7 @@ fn is_of_project(path: &Path, store: &Store, here: Here) -> bool {
 
 /// Returns the session that `back` others are newer than; an error with the number of sessions if
 /// there are not so many.
-fn last(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
+fn nth_newest(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
     let mut sessions = 0;
     for path in newest {
         if sessions == back {
@@ -256,7 +266,7 @@ fn last(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, N
 }
 
 /// Returns all files in all stores, including those of sub-agents.
-fn everywhere(stores: &[Store]) -> Vec<PathBuf> {
+fn all_session_files(stores: &[Store]) -> Vec<PathBuf> {
     let roots: Vec<_> = stores.iter().map(|store| store.root.clone()).collect();
     store::find(&roots, Reach::Whole)
         .files
@@ -266,7 +276,7 @@ fn everywhere(stores: &[Store]) -> Vec<PathBuf> {
 }
 
 /// Whether the session's header names the current project.
-pub fn is_of(header: &Header, here: Here) -> bool {
+pub fn is_in_project(header: &Header, here: BaseDirs) -> bool {
     header
         .cwd
         .as_ref()
@@ -274,7 +284,7 @@ pub fn is_of(header: &Header, here: Here) -> bool {
 }
 
 /// Parses `last` as 0 and `last~2` as 2.
-fn steps_back(name: &str) -> Option<usize> {
+fn parse_steps_back(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
         "" => Some(0),
         "~" => Some(1),
@@ -283,10 +293,10 @@ fn steps_back(name: &str) -> Option<usize> {
 }
 
 /// Returns the files that are sessions and may have this id, judged by their names, with their ids.
-fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
+fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidate> {
     let mut sessions = Vec::new();
     for path in files {
-        let may_fit = id_in_name(path).is_none_or(|id| fits(wanted, id));
+        let may_fit = id_in_name(path).is_none_or(|id| matches_id(wanted, id));
         if may_fit {
             sessions.extend(read_known(path, false));
         }
@@ -295,14 +305,14 @@ fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
 }
 
 /// Whether an id is the wanted one, or starts or ends with it. A start or an end must have at least
-/// [`LEAST`] characters.
-fn fits(wanted: &str, id: &str) -> bool {
-    let long_enough = wanted.chars().count() >= LEAST;
+/// [`MIN_ID_PART_LEN`] characters.
+fn matches_id(wanted: &str, id: &str) -> bool {
+    let long_enough = wanted.chars().count() >= MIN_ID_PART_LEN;
     id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted))
 }
 
 /// Returns the sessions whose id is the wanted one, or all if there are none.
-fn exact(wanted: &str, mut found: Vec<Known>) -> Vec<Known> {
+fn prefer_exact_id(wanted: &str, mut found: Vec<SessionCandidate>) -> Vec<SessionCandidate> {
     if found.iter().any(|session| session.id == wanted) {
         found.retain(|session| session.id == wanted);
     }
@@ -319,7 +329,7 @@ fn id_in_name(path: &Path) -> Option<&str> {
 }
 
 /// Returns the ids and names of all files that are sessions.
-fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
+fn read_sessions(files: &[PathBuf], workers: usize) -> Vec<SessionCandidate> {
     let mut all = Vec::new();
     let Ok(()) = in_order(
         files,
@@ -335,16 +345,16 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
 
 /// Reads the id of a session, and its name if requested. Returns `None` for a file that is not a
 /// session, or cannot be read.
-fn read_known(path: &Path, with_name: bool) -> Option<Known> {
+fn read_known(path: &Path, with_name: bool) -> Option<SessionCandidate> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
     let name = if with_name {
-        peek::name(&head, &file).ok()?
+        peek::read_name(&head, &file).ok()?
     } else {
         None
     };
     let id = head.header.id.to_string_lossy().into_owned();
-    Some(Known {
+    Some(SessionCandidate {
         path: path.to_owned(),
         id,
         name: name.map(Text::into_string_lossy),
@@ -353,7 +363,10 @@ fn read_known(path: &Path, with_name: bool) -> Option<Known> {
 
 /// Returns the only session that matches a name, or `None` if there is none. Of several, the error
 /// names some.
-fn unique(name: &str, mut matches: Vec<Known>) -> Result<Option<PathBuf>, NameError> {
+fn require_unique(
+    name: &str,
+    mut matches: Vec<SessionCandidate>,
+) -> Result<Option<PathBuf>, NameError> {
     if matches.len() <= 1 {
         return Ok(matches.pop().map(|session| session.path));
     }
@@ -362,7 +375,7 @@ fn unique(name: &str, mut matches: Vec<Known>) -> Result<Option<PathBuf>, NameEr
     matches.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
     let candidates = matches
         .into_iter()
-        .take(CANDIDATES)
+        .take(MAX_CANDIDATES)
         .map(|session| (session.id, session.path));
     Err(NameError::Ambiguous {
         name: name.to_owned(),
@@ -373,30 +386,33 @@ fn unique(name: &str, mut matches: Vec<Known>) -> Result<Option<PathBuf>, NameEr
 
 /// Returns names and ids with a similar spelling, the most similar first. In a name, one edit may
 /// differ, and one more for each four characters; in an id, one more for each eight.
-fn near(wanted: &str, known: &[Known]) -> Vec<String> {
+fn similar_names(wanted: &str, known: &[SessionCandidate]) -> Vec<String> {
     let length = wanted.chars().count();
-    let most_in_name = 1 + length / 4;
-    let most_in_id = 1 + length / 8;
-    let mut near = Vec::new();
+    let max_name_distance = 1 + length / 4;
+    let max_id_distance = 1 + length / 8;
+    let mut similar = Vec::new();
     for session in known {
         if let Some(name) = session.name.as_deref() {
             let distance = strsim::osa_distance(wanted, name);
-            if distance <= most_in_name {
-                near.push((distance, name));
+            if distance <= max_name_distance {
+                similar.push((distance, name));
             }
         }
         // Of each id, only as many characters are compared as were given.
-        if length >= LEAST
+        if length >= MIN_ID_PART_LEN
             && let Some(start) = session.id.get(..length)
         {
             let distance = strsim::osa_distance(wanted, start);
-            if distance <= most_in_id {
-                near.push((distance, &*session.id));
+            if distance <= max_id_distance {
+                similar.push((distance, &*session.id));
             }
         }
     }
-    near.sort_unstable();
-    near.dedup();
-    near.truncate(NEAR);
-    near.into_iter().map(|(_, name)| name.to_owned()).collect()
+    similar.sort_unstable();
+    similar.dedup();
+    similar.truncate(MAX_SUGGESTIONS);
+    similar
+        .into_iter()
+        .map(|(_, name)| name.to_owned())
+        .collect()
 }

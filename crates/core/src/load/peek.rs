@@ -1,13 +1,13 @@
 //! The header and the name of a session file, without reading all of it.
 
-use crate::load::{LoadError, Options, load};
+use crate::load::{LoadError, LoadOptions, load};
 use crate::session::Format;
-use crate::session::content::{content_text, is};
+use crate::session::content::{content_text, member_is};
 use crate::session::dialect::Dialect;
-use crate::session::name::name as shown_name;
+use crate::session::name::display_name as shown_name;
 use crate::session::period::Period;
 use crate::session::read::header;
-pub use crate::session::read::header::{Preamble, read as head};
+pub use crate::session::read::header::{Preamble, read_preamble as head};
 use crate::session::read::whole_lines::last_line;
 use memchr::memmem;
 use pisess_json::Raw;
@@ -16,20 +16,20 @@ use pisess_store::ReadAt;
 use std::io;
 
 /// The number of bytes to search at a time, from the end backwards.
-const STEP: usize = 1 << 20;
+const SEARCH_STEP: usize = 1 << 20;
 /// The maximum number of bytes of a line before and after `session_info`; a longer line is assumed
 /// only to mention it.
 const NAME_LINE: u64 = 64 * 1024;
 /// The type of the entries that name a session.
-const NEEDLE: &[u8] = b"session_info";
+const SESSION_INFO: &[u8] = b"session_info";
 
 /// Returns the name of a session, if it has one: see [`crate::session::name`].
-pub fn name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
-    name_near_end(head, source, u64::MAX)
+pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
+    read_name_near_end(head, source, u64::MAX)
 }
 
 /// Like [`name`], but searches at most `bytes` bytes at the end of the source.
-pub fn name_near_end(
+pub fn read_name_near_end(
     head: &Preamble,
     source: &dyn ReadAt,
     bytes: u64,
@@ -57,15 +57,15 @@ pub fn name_near_end(
 /// show it, or cannot be read.
 fn agent_at_start(source: &dyn ReadAt) -> Dialect {
     let start = source.read_range(0..source.len().min(NAME_LINE)).ok();
-    let session = start.and_then(|start| load(&start, &Options::default()).ok());
+    let session = start.and_then(|start| load(&start, &LoadOptions::default()).ok());
     session.map_or(Dialect::Pi, |session| session.dialect)
 }
 
 /// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a
 /// session. If a session of version 1 is longer, its lines are omitted, because its entries are
 /// identified by their index.
-pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
-    let preamble = header::read(source)?;
+pub fn read_ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
+    let preamble = header::read_preamble(source)?;
     let mut ends = source.read_range(0..preamble.end)?;
     let start = source.len().saturating_sub(bytes).max(preamble.end);
     let is_whole = start == preamble.end;
@@ -85,13 +85,13 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
 
 /// Returns the title of a session without a name, if it is within the first `bytes` bytes; empty if
 /// not, or if they cannot be read.
-pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
+pub fn read_opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let Ok(start) = source.read_range(0..source.len().min(bytes)) else {
         return Text::default();
     };
-    let options = Options {
+    let options = LoadOptions {
         list_stats: Some(Period::default()),
-        ..Options::default()
+        ..LoadOptions::default()
     };
     // A message cut off at the end is not a valid line.
     let Ok(session) = load(&start, &options) else {
@@ -114,14 +114,14 @@ pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
 /// and no question with text. A large file is not searched: it has a turn. A file that cannot be
 /// read is not called blank.
 pub fn is_blank(head: &Preamble, source: &dyn ReadAt) -> bool {
-    if source.len() > STEP as u64 {
+    if source.len() > SEARCH_STEP as u64 {
         return false;
     }
     let Ok(bytes) = source.read_range(0..source.len()) else {
         return false;
     };
     let has_turn = bytes.split(|&byte| byte == b'\n').any(is_turn);
-    !has_turn && matches!(name(head, source), Ok(None))
+    !has_turn && matches!(read_name(head, source), Ok(None))
 }
 
 /// Whether a line is an entry with an answer, or with a question that has text.
@@ -148,10 +148,10 @@ fn is_turn(line: &[u8]) -> bool {
 /// Most files have none, so the bytes of the word are searched for, which is much faster than
 /// parsing. The search goes backwards in steps; each line with the word is parsed once.
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
-    let finder = memmem::FinderRev::new(NEEDLE);
-    let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
+    let finder = memmem::FinderRev::new(SESSION_INFO);
+    let mut buffer = vec![0; SEARCH_STEP.min(usize::try_from(source.len()).unwrap_or(SEARCH_STEP))];
     // The steps overlap, so that a word that crosses their border is found.
-    let overlap = NEEDLE.len() as u64 - 1;
+    let overlap = SESSION_INFO.len() as u64 - 1;
     let mut end = source.len();
     let limit = end.saturating_sub(bytes);
     while end > limit {
@@ -160,7 +160,7 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
         source.read_exact_at(step, start)?;
         let mut unsearched = &step[..];
         while let Some(at) = finder.rfind(unsearched) {
-            let line = line_around(source, start + at as u64)?;
+            let line = read_line_around(source, start + at as u64)?;
             if line.name.is_some() {
                 return Ok(line.name);
             }
@@ -177,8 +177,8 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
     Ok(None)
 }
 
-/// A line that contains [`NEEDLE`].
-struct NeedleLine {
+/// A line that contains [`SESSION_INFO`].
+struct SessionInfoLine {
     /// The offset at which the line begins or, if it is too long, before which to search on.
     start: u64,
     /// The name that the line sets, if it is a `session_info`; empty if it sets none.
@@ -187,7 +187,7 @@ struct NeedleLine {
 
 /// Reads the line around a match at the offset `at`. A line that begins more than [`NAME_LINE`]
 /// bytes before the match is not a `session_info`.
-fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<NeedleLine> {
+fn read_line_around(source: &dyn ReadAt, at: u64) -> io::Result<SessionInfoLine> {
     let read_start = at.saturating_sub(NAME_LINE);
     let read_end = source.len().min(read_start + 2 * NAME_LINE);
     let bytes = source.read_range(read_start..read_end)?;
@@ -197,7 +197,7 @@ fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<NeedleLine> {
         Some(newline) => newline + 1,
         None if read_start == 0 => 0,
         None => {
-            return Ok(NeedleLine {
+            return Ok(SessionInfoLine {
                 start: read_start,
                 name: None,
             });
@@ -208,13 +208,13 @@ fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<NeedleLine> {
         None => bytes.len(),
     };
     let entry = Raw::parse(&bytes[line_start..line_end]).unwrap_or(Raw::NULL);
-    let name = if is(entry, "type", "session_info") {
+    let name = if member_is(entry, "type", "session_info") {
         let name = entry.get_text("name").unwrap_or_default();
         Some(name.into_owned())
     } else {
         None
     };
-    Ok(NeedleLine {
+    Ok(SessionInfoLine {
         start: read_start + line_start as u64,
         name,
     })
@@ -239,8 +239,10 @@ mod tests {
 
     fn named(lines: &[String]) -> Option<String> {
         let source = session(lines);
-        let head = header::read(&source).unwrap();
-        name(&head, &source).unwrap().map(|name| name.to_string())
+        let head = header::read_preamble(&source).unwrap();
+        read_name(&head, &source)
+            .unwrap()
+            .map(|name| name.to_string())
     }
 
     #[test]
@@ -270,7 +272,7 @@ mod tests {
     #[test]
     fn a_word_across_two_steps_is_found() {
         for back in 0..40 {
-            let filler = "x".repeat(STEP - back);
+            let filler = "x".repeat(SEARCH_STEP - back);
             let lines = [
                 info("one"),
                 format!(r#"{{"type":"custom","data":"{filler}"}}"#),
@@ -283,9 +285,9 @@ mod tests {
     fn ends_are_whole_lines() {
         let lines: Vec<_> = (0..100).map(|at| info(&format!("{at}"))).collect();
         let source = session(&lines);
-        let ends = String::from_utf8(ends(&source, 100).unwrap()).unwrap();
+        let ends = String::from_utf8(read_ends(&source, 100).unwrap()).unwrap();
         assert_eq!(ends.lines().count(), 3, "{ends}");
         assert!(ends.starts_with("{\"type\":\"session\"") && ends.ends_with("\"99\"}\n"));
-        assert_eq!(super::ends(&source, u64::MAX).unwrap(), source);
+        assert_eq!(super::read_ends(&source, u64::MAX).unwrap(), source);
     }
 }

@@ -1,12 +1,12 @@
 //! Rows of a few entries, added to a session that was loaded without rows.
 
-use super::Options;
-use super::fragment::{Fragment, Reading};
+use super::LoadOptions;
+use super::fragment::{Fragment, ReadContext};
 use crate::agents::row::RowOptions;
 use crate::session::collected::{Base, Join};
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::read::record::{Typed, scan};
+use crate::session::read::record::{TypedRecord, scan_record};
 use crate::session::{Format, Session};
 use pisess_json::Scanner;
 use pisess_store::ReadAt;
@@ -29,8 +29,8 @@ pub fn add_rows(
     }
 
     let mut fragment = Fragment::default();
-    let reading = Reading {
-        options: &Options::default(),
+    let reading = ReadContext {
+        options: &LoadOptions::default(),
         format: Format::V3,
         agent: session.agent(),
         cwd: session.header.cwd.as_ref(),
@@ -42,14 +42,14 @@ pub fn add_rows(
             let mut blocks = Vec::new();
             // The line parsed when it was loaded; if the file has changed meanwhile, its row is
             // empty.
-            let record = scan(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
-            let typed = Typed {
+            let record = scan_record(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
+            let typed = TypedRecord {
                 kind: entry.kind,
                 role: entry.role,
                 record: &record,
                 blocks: &blocks,
             };
-            fragment.row(ix, &typed, rows, &reading);
+            fragment.keep_row(ix, &typed, rows, &reading);
         })?;
     }
 

@@ -6,7 +6,7 @@ const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#;
 
 fn session(text: &str) -> Session {
-    load(&text.as_bytes().to_vec(), &Options::default()).unwrap()
+    load(&text.as_bytes().to_vec(), &LoadOptions::default()).unwrap()
 }
 
 fn message(id: &str, parent: &str) -> String {
@@ -72,7 +72,7 @@ fn broken_lines_are_noted_and_read_past() {
     assert_eq!(kinds(&session), expected);
     // The header is record 0, `a` 1, `5` 2, the second header 3; `null` and malformed lines do not
     // count.
-    assert_eq!(session.records, 4);
+    assert_eq!(session.record_count, 4);
 }
 
 #[test]
@@ -93,10 +93,10 @@ fn chunks_and_workers_change_nothing() {
     let loaded = |workers| {
         load(
             &text.as_bytes().to_vec(),
-            &Options {
+            &LoadOptions {
                 workers,
                 file_calls: true,
-                ..Options::default()
+                ..LoadOptions::default()
             },
         )
         .unwrap()
@@ -108,7 +108,7 @@ fn chunks_and_workers_change_nothing() {
     assert_eq!(kinds(&one).len(), 6);
     assert_eq!(one.path(one.leaf).len(), 3000);
     for session in [&one, &three] {
-        for ix in session.all() {
+        for ix in session.entry_indexes() {
             let calls: Vec<_> = session
                 .file_calls(ix)
                 .unwrap()

@@ -7,14 +7,14 @@
 //! if its content has its hash. The format of the file is described in
 //! `crates/store/src/archive.rs`.
 
-use crate::load::names::Known;
+use crate::load::names::SessionCandidate;
 use crate::load::{LoadError, read_header};
 use crate::ops::Refusal;
-use crate::ops::list::Listed;
+use crate::ops::list::ListedSession;
 use crate::ops::prune::pruned_file;
 use crate::session::Header;
-use crate::session::blobs::{blobs, is_hash};
-use crate::session::read::line_chunks::each_line;
+use crate::session::blobs::{blob_hashes, is_blob_hash};
+use crate::session::read::line_chunks::for_each_line;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::{iso_string, parse_js_date};
@@ -50,7 +50,7 @@ impl Companion {
 
 /// Returns the directory in which oh-my-pi keeps the files of a session, including those of its
 /// sub-agents; `None` if it would be the session itself.
-pub fn folder_of(session: &Path) -> Option<PathBuf> {
+pub fn session_folder(session: &Path) -> Option<PathBuf> {
     let folder = session.with_extension("");
     if folder == session {
         return None;
@@ -63,7 +63,7 @@ pub fn folder_of(session: &Path) -> Option<PathBuf> {
 /// # Errors
 /// If one of them cannot be found out about, or cannot be archived: it is behind a symbolic link, a
 /// FIFO or a device, or its name cannot be recorded.
-pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
+pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let mut found = Vec::new();
     let pruned = pruned_file(session);
     if pisess_store::own_file(&pruned).map_err(refuse_unreadable)? {
@@ -72,7 +72,7 @@ pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
             path: pruned,
         });
     }
-    let Some(folder) = folder_of(session) else {
+    let Some(folder) = session_folder(session) else {
         return Ok(found);
     };
     for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
@@ -82,9 +82,9 @@ pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
                 path.display()
             )));
         }
-        let name = name_below(&folder, &path);
+        let name = archive_name(&folder, &path);
         // A name that would not be restored is not archived.
-        let name = name.filter(|name| place_of(name, session, None).as_ref() == Some(&path));
+        let name = name.filter(|name| restore_path(name, session, None).as_ref() == Some(&path));
         let Some(name) = name else {
             return Err(Refusal::new(format!(
                 "the name of {} cannot be recorded",
@@ -102,7 +102,7 @@ fn refuse_unreadable(error: StoreError) -> Refusal {
 
 /// Returns the name in an archive of a file below the directory of a session; `None` if it is not
 /// UTF-8.
-fn name_below(folder: &Path, path: &Path) -> Option<String> {
+fn archive_name(folder: &Path, path: &Path) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.strip_prefix(folder).ok()?.components() {
         parts.push(part.as_os_str().to_str()?);
@@ -111,10 +111,10 @@ fn name_below(folder: &Path, path: &Path) -> Option<String> {
 }
 
 /// Returns the hashes of the blobs that a session refers to.
-pub fn blobs_of(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
+pub fn find_blob_hashes(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
-    each_line(source, 0..source.len(), |line| {
-        found.extend(blobs(line.bytes).map(str::to_owned));
+    for_each_line(source, 0..source.len(), |line| {
+        found.extend(blob_hashes(line.bytes).map(str::to_owned));
         Ok::<(), io::Error>(())
     })?;
     Ok(found)
@@ -122,7 +122,7 @@ pub fn blobs_of(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
 
 /// Returns the blobs with these hashes that exist. A file whose content has another hash is left
 /// out: it stays where it is, as all blobs do, and would not be restored.
-pub fn stored_blobs(hashes: BTreeSet<String>, store: &Path) -> io::Result<Vec<Companion>> {
+pub fn find_existing_blobs(hashes: BTreeSet<String>, store: &Path) -> io::Result<Vec<Companion>> {
     let mut found = Vec::new();
     for hash in hashes {
         let path = store.join(&hash);
@@ -130,9 +130,9 @@ pub fn stored_blobs(hashes: BTreeSet<String>, store: &Path) -> io::Result<Vec<Co
             Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => continue,
             opened => opened.map_err(io::Error::other)?,
         };
-        let mut sum = Sha256::new();
-        copy_range(&blob, 0..blob.len(), &mut sum)?;
-        if has_hash(sum, &hash) {
+        let mut hasher = Sha256::new();
+        copy_range(&blob, 0..blob.len(), &mut hasher)?;
+        if has_hash(hasher, &hash) {
             found.push(Companion {
                 name: format!("{BLOB}{hash}"),
                 path,
@@ -144,11 +144,11 @@ pub fn stored_blobs(hashes: BTreeSet<String>, store: &Path) -> io::Result<Vec<Co
 
 /// Reads the content of a blob in an archive. Returns whether it has the hash in its name.
 pub fn is_blob_content(name: &str, content: &mut dyn Read) -> io::Result<bool> {
-    let mut sum = Sha256::new();
-    io::copy(content, &mut sum)?;
+    let mut hasher = Sha256::new();
+    io::copy(content, &mut hasher)?;
     Ok(name
         .strip_prefix(BLOB)
-        .is_some_and(|hash| has_hash(sum, hash)))
+        .is_some_and(|hash| has_hash(hasher, hash)))
 }
 
 fn has_hash(sum: Sha256, hash: &str) -> bool {
@@ -162,12 +162,12 @@ pub fn is_blob(name: &str) -> bool {
 
 /// Returns where a file of an archive belongs, if the session has this path. `None` if it has no
 /// place.
-pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
+pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
     if name.contains(char::is_control) {
         return None;
     }
     if let Some(hash) = name.strip_prefix(BLOB) {
-        if !is_hash(hash) {
+        if !is_blob_hash(hash) {
             return None;
         }
         return Some(blobs?.join(hash));
@@ -175,14 +175,14 @@ pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<Path
     match name {
         SESSION => Some(session.to_owned()),
         PRUNED => Some(pruned_file(session)),
-        _ => place_in_folder(name.strip_prefix(FOLDER)?, session),
+        _ => restore_path_in_folder(name.strip_prefix(FOLDER)?, session),
     }
 }
 
 /// Returns where a file belongs whose name follows `folder/`. `None` if the name is not a plain
 /// path below the folder: it is empty, is absolute, has a part such as `..`, has a backslash, or
 /// ends with a slash.
-fn place_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
+fn restore_path_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
     let path = Path::new(name);
     let is_below = path
         .components()
@@ -191,12 +191,12 @@ fn place_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
     if !is_plain || path.file_name().is_none() {
         return None;
     }
-    Some(folder_of(session)?.join(path))
+    Some(session_folder(session)?.join(path))
 }
 
 /// What a list shows of an archived session.
 #[derive(Debug)]
-pub struct Facts {
+pub struct ArchiveFacts {
     /// Its header.
     pub header: Header,
     /// The name of its agent.
@@ -206,16 +206,16 @@ pub struct Facts {
     /// Its name or the title taken from its messages.
     pub title: Text<'static>,
     /// The time of its newest message, in milliseconds since 1970.
-    pub modified: i64,
+    pub modified_ms: i64,
     /// The number of its messages.
-    pub messages: u32,
+    pub message_count: u32,
 }
 
-impl Facts {
+impl ArchiveFacts {
     /// Returns what a name may refer to, for the archive at a path.
-    pub fn known(self, path: PathBuf) -> Known {
+    pub fn into_known(self, path: PathBuf) -> SessionCandidate {
         let id = self.header.id.to_string_lossy().into_owned();
-        Known {
+        SessionCandidate {
             path,
             id,
             name: self.name.map(|name| name.to_string_lossy().into_owned()),
@@ -223,13 +223,17 @@ impl Facts {
     }
 
     /// Writes what a list shows of a session, followed by the lines up to its header.
-    pub fn written(listed: &Listed, source: &dyn ReadAt, header: &Header) -> io::Result<Vec<u8>> {
+    pub fn encode(
+        listed: &ListedSession,
+        source: &dyn ReadAt,
+        header: &Header,
+    ) -> io::Result<Vec<u8>> {
         let mut facts = Object::new()
             .str("agent", listed.agent.agent().constants().name)
             .text_or_null("name", listed.name.as_ref())
             .text("title", &listed.title())
-            .str("modified", &iso_string(listed.modified))
-            .number("messageCount", f64::from(listed.messages))
+            .str("modified", &iso_string(listed.modified_ms))
+            .number("messageCount", f64::from(listed.message_count))
             .finish();
         facts.push(b'\n');
         let start = facts.len();
@@ -239,11 +243,11 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Reads what [`Facts::written`] wrote.
+    /// Reads what [`ArchiveFacts::written`] wrote.
     ///
     /// # Errors
     /// If it is damaged.
-    pub fn read(written: &[u8]) -> Result<Facts, LoadError> {
+    pub fn decode(written: &[u8]) -> Result<ArchiveFacts, LoadError> {
         let end = memchr::memchr(b'\n', written).ok_or_else(damaged_title)?;
         let facts = Raw::parse(&written[..end]).map_err(|_| damaged_title())?;
         let text = |key| facts.get_text(key).map(Text::into_owned);
@@ -252,7 +256,7 @@ impl Facts {
             .get("messageCount")
             .and_then(Raw::number)
             .unwrap_or_default();
-        Ok(Facts {
+        Ok(ArchiveFacts {
             header: read_header(&written[end + 1..].to_vec())?,
             agent: text("agent")
                 .unwrap_or_default()
@@ -260,8 +264,8 @@ impl Facts {
                 .into_owned(),
             name: text("name"),
             title: text("title").unwrap_or_default(),
-            modified: modified.ok_or_else(damaged_title)?,
-            messages: messages as u32,
+            modified_ms: modified.ok_or_else(damaged_title)?,
+            message_count: messages as u32,
         })
     }
 }
@@ -275,17 +279,17 @@ fn damaged_title() -> LoadError {
 
 /// Which sessions to choose.
 #[derive(Clone, Copy, Debug)]
-pub struct Filter {
+pub struct ArchiveFilter {
     /// The time before which the newest message must have been written, in milliseconds since 1970.
     pub before_ms: Option<i64>,
     /// Whether only sessions without messages are chosen.
-    pub empty: bool,
+    pub only_empty: bool,
 }
 
-impl Filter {
+impl ArchiveFilter {
     /// Whether a session with this newest message and this number of messages is chosen.
-    pub fn fits(self, modified: i64, messages: u32) -> bool {
-        self.before_ms.is_none_or(|before| modified < before) && (!self.empty || messages == 0)
+    pub fn accepts(self, modified: i64, messages: u32) -> bool {
+        self.before_ms.is_none_or(|before| modified < before) && (!self.only_empty || messages == 0)
     }
 }
 
@@ -295,7 +299,7 @@ mod tests {
 
     #[test]
     fn no_name_leads_elsewhere() {
-        let place = |name: &str| place_of(name, Path::new("/p/s.jsonl"), Some(Path::new("/b")));
+        let place = |name: &str| restore_path(name, Path::new("/p/s.jsonl"), Some(Path::new("/b")));
         let hash = "a".repeat(64);
         for (name, path) in [
             ("session", "/p/s.jsonl"),
@@ -325,7 +329,7 @@ mod tests {
             assert_eq!(place(name), None, "{name}");
         }
         assert_eq!(
-            place_of(&format!("blob/{hash}"), Path::new("/p/s.jsonl"), None),
+            restore_path(&format!("blob/{hash}"), Path::new("/p/s.jsonl"), None),
             None
         );
     }

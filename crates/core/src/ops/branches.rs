@@ -13,7 +13,7 @@
 //! ```
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, View};
+use crate::session::entry::{EntryIx, Flags, TreeVisibility};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -26,11 +26,11 @@ pub struct Branch {
     /// The entry at which it diverges from others; `None` if it does not, or diverges at the root.
     pub branch_point: Position,
     /// The number of entries after the branch point that are not notes.
-    pub entries: u32,
+    pub entry_count: u32,
     /// The last user request on the path to its tip.
     pub request: Position,
     /// The entry with the label nearest to its tip, on the branch itself or its notes.
-    pub labelled: Position,
+    pub labelled_entry: Position,
     /// Whether the leaf is on it.
     pub active: bool,
 }
@@ -39,10 +39,11 @@ impl Branch {
     /// Returns the entry that people see as its last: its tip, or if that is a note that the tree
     /// hides, such as the mark of a switch, the nearest other entry above. If there is none,
     /// returns the tip.
-    pub fn end(&self, session: &Session) -> EntryIx {
-        for ix in session.upwards(Some(self.tip)) {
+    pub fn last_shown_entry(&self, session: &Session) -> EntryIx {
+        for ix in session.ancestors(Some(self.tip)) {
             let kind = session.entry(ix).kind;
-            let is_hidden = kind.is_bookkeeping() && kind.view(session.dialect) != View::Shown;
+            let is_hidden = kind.is_bookkeeping()
+                && kind.tree_visibility(session.dialect) != TreeVisibility::Shown;
             if !is_hidden {
                 return ix;
             }
@@ -52,10 +53,10 @@ impl Branch {
 }
 
 /// Returns all branches, newest first.
-pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
+pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let labels = Labels::new(session);
     let order: Vec<EntryIx> = tree.walk(&[]).collect();
-    let is_part = branch_parts(session, &order);
+    let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
 
     // By entry: the branch as if it ended there. A note has that of the nearest part above it.
@@ -64,12 +65,12 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let mut labelled_note: Vec<Position> = vec![None; session.entries.len()];
     for &ix in &order {
         let entry = session.entry(ix);
-        let above = entry.parent.and_then(|parent| branch_at[parent.at()]);
-        let is_labelled = labels.change(ix).is_some();
-        if !is_part[ix.at()] {
-            branch_at[ix.at()] = above;
+        let above = entry.parent.and_then(|parent| branch_at[parent.index()]);
+        let is_labelled = labels.label_change(ix).is_some();
+        if !is_part[ix.index()] {
+            branch_at[ix.index()] = above;
             if is_labelled && let Some(above) = above {
-                labelled_note[above.tip.at()] = Some(ix);
+                labelled_note[above.tip.index()] = Some(ix);
             }
             continue;
         }
@@ -77,42 +78,42 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
         let mut branch = Branch {
             tip: ix,
             branch_point: None,
-            entries: 0,
+            entry_count: 0,
             request: above.and_then(|above| above.request),
-            labelled: None,
+            labelled_entry: None,
             active: false,
         };
         let diverges = entry
             .parent
-            .is_some_and(|parent| continuations[parent.at()] > 1);
+            .is_some_and(|parent| continuations[parent.index()] > 1);
         if diverges {
             branch.branch_point = entry.parent;
         } else if let Some(above) = above {
             branch.branch_point = above.branch_point;
-            branch.entries = above.entries;
-            branch.labelled = above.labelled;
+            branch.entry_count = above.entry_count;
+            branch.labelled_entry = above.labelled_entry;
         }
         if !entry.kind.is_bookkeeping() {
-            branch.entries += 1;
+            branch.entry_count += 1;
         }
-        if entry.flags.has(Flags::USER_REQUEST) {
+        if entry.flags.contains(Flags::USER_REQUEST) {
             branch.request = Some(ix);
         }
         if is_labelled {
-            branch.labelled = Some(ix);
+            branch.labelled_entry = Some(ix);
         }
-        branch_at[ix.at()] = Some(branch);
+        branch_at[ix.index()] = Some(branch);
     }
 
-    let active_branch = session.leaf.and_then(|leaf| branch_at[leaf.at()]);
+    let active_branch = session.leaf.and_then(|leaf| branch_at[leaf.index()]);
     let active_tip = active_branch.map(|branch| branch.tip);
     let mut branches = Vec::new();
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         let is_active = active_tip == Some(ix);
-        let is_tip = is_part[ix.at()] && (continuations[ix.at()] == 0 || is_active);
-        if is_tip && let Some(branch) = branch_at[ix.at()] {
+        let is_tip = is_part[ix.index()] && (continuations[ix.index()] == 0 || is_active);
+        if is_tip && let Some(branch) = branch_at[ix.index()] {
             branches.push(Branch {
-                labelled: labelled_note[ix.at()].or(branch.labelled),
+                labelled_entry: labelled_note[ix.index()].or(branch.labelled_entry),
                 active: is_active,
                 ..branch
             });
@@ -137,20 +138,20 @@ pub struct BranchStart {
 
 /// Returns the start of the branch that an entry is on; `None` if the session does not branch above
 /// the entry.
-pub fn find_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
+pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk(&[]).collect();
-    let is_part = branch_parts(session, &order);
+    let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
     let roots = tree.roots().iter();
-    let roots = roots.filter(|root| is_part[root.at()]).count();
+    let roots = roots.filter(|root| is_part[root.index()]).count();
 
-    for first in session.upwards(Some(ix)) {
+    for first in session.ancestors(Some(ix)) {
         let branch_point = session.entry(first).parent;
         let ways = match branch_point {
-            Some(above) => continuations[above.at()] as usize,
+            Some(above) => continuations[above.index()] as usize,
             None => roots,
         };
-        if is_part[first.at()] && ways > 1 {
+        if is_part[first.index()] && ways > 1 {
             return Some(BranchStart {
                 first,
                 branch_point,
@@ -163,38 +164,38 @@ pub fn find_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchS
 /// Returns for each entry whether it is part of a branch: there is conversation at or below it, or
 /// it is one of the notes that lead to the leaf while the conversation continues beside them.
 /// `order` has parents before their children.
-fn branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
+fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     let mut is_part: Vec<bool> = session
         .entries
         .iter()
         .map(|entry| !entry.kind.is_bookkeeping())
         .collect();
     for &ix in order.iter().rev() {
-        if is_part[ix.at()]
+        if is_part[ix.index()]
             && let Some(parent) = session.entry(ix).parent
         {
-            is_part[parent.at()] = true;
+            is_part[parent.index()] = true;
         }
     }
 
-    let continues = |ix: EntryIx| count_continuations(session, &is_part)[ix.at()] > 0;
-    let notes = notes_at_leaf(session, |ix| is_part[ix.at()], continues);
+    let continues = |ix: EntryIx| count_continuations(session, &is_part)[ix.index()] > 0;
+    let notes = notes_at_leaf(session, |ix| is_part[ix.index()], continues);
     for note in notes {
-        is_part[note.at()] = true;
+        is_part[note.index()] = true;
     }
     is_part
 }
 
 /// Returns the notes that lead to the leaf while the conversation continues beside them, from the
-/// leaf upwards. Notes at an end belong to the branch that ends there. `continues` is called at most
-/// once: with the entry above the notes.
+/// leaf upwards. Notes at an end belong to the branch that ends there. `continues` is called at
+/// most once: with the entry above the notes.
 pub(super) fn notes_at_leaf(
     session: &Session,
     is_conversation: impl Fn(EntryIx) -> bool,
     continues: impl Fn(EntryIx) -> bool,
 ) -> Vec<EntryIx> {
     let notes: Vec<_> = session
-        .upwards(session.leaf)
+        .ancestors(session.leaf)
         .take_while(|&ix| !is_conversation(ix))
         .collect();
     let above = notes.last().and_then(|&ix| session.entry(ix).parent);
@@ -209,17 +210,17 @@ pub(super) fn notes_at_leaf(
 /// from the leaf, the next message there counts as one more.
 fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut counts = vec![0; session.entries.len()];
-    for ix in session.all() {
-        if is_part[ix.at()]
+    for ix in session.entry_indexes() {
+        if is_part[ix.index()]
             && let Some(parent) = session.entry(ix).parent
         {
-            counts[parent.at()] += 1;
+            counts[parent.index()] += 1;
         }
     }
     if let Some(leaf) = session.leaf
-        && counts[leaf.at()] > 0
+        && counts[leaf.index()] > 0
     {
-        counts[leaf.at()] += 1;
+        counts[leaf.index()] += 1;
     }
     counts
 }

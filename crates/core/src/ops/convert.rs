@@ -10,42 +10,42 @@
 //! they edit.
 
 use crate::agents::oh_my_pi::native;
-use crate::agents::pi::edits::Edit;
+use crate::agents::pi::edits::ContextEdit;
 use crate::ops::IdSource;
 use crate::ops::chain::Chain;
-use crate::ops::fork::{Ancestors, ForkOptions, fork_subtree, head_for};
-use crate::ops::plan::{NewSession, Piece};
-use crate::ops::rows::edited;
+use crate::ops::fork::{Ancestors, ForkOptions, build_head_for, fork_subtree};
+use crate::ops::plan::{NewSession, NewSessionEntry};
+use crate::ops::rows::find_edits;
 use crate::session::Format;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashMap;
 use pisess_json::Raw;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use std::io;
 
 /// Returns a fork of a session as a session of the other agent.
-pub fn convert(
+pub fn convert_session(
     reader: &EntryReader,
     new: NewSession,
     options: &ForkOptions,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
-    let to = match session.dialect {
+    let target = match session.dialect {
         Dialect::Pi => Dialect::OhMyPi,
         Dialect::OhMyPi => Dialect::Pi,
     };
 
     let name = session.name();
-    let name_json = name.as_ref().map(encoded);
-    let title = name_json.as_deref().map(Raw::checked);
-    let title_source = title.map(|_| Raw::checked(b"\"user\""));
-    let old_header = Raw::checked(&session.header.bytes);
-    let head = head_for(
-        to.agent(),
+    let name_json = name.as_ref().map(encode_to_vec);
+    let title = name_json.as_deref().map(Raw::from_checked);
+    let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
+    let old_header = Raw::from_checked(&session.header.bytes);
+    let head = build_head_for(
+        target.agent(),
         title,
         title_source,
         old_header,
@@ -53,22 +53,26 @@ pub fn convert(
         &new.timestamp,
     );
 
-    let new = list_entries(reader, new, options, fresh)?;
-    let edits = edited(reader, session.leaf)?;
+    let new = list_entries(reader, new, options, id_source)?;
+    let edits = find_edits(reader, session.leaf)?;
     let mut pieces = Vec::new();
     for piece in new.entries.expect("they are listed") {
-        pieces.push(convert_piece(piece, reader, to, &edits)?);
+        pieces.push(with_conversion(piece, reader, target, &edits)?);
     }
 
     let mut leaf = new.leaf;
-    if to == Dialect::Pi && name != last_title(reader, &pieces)? {
-        let mut chain = Chain::under_id(session, leaf, fresh);
-        chain.add(to.agent().name_entry(&name.unwrap_or_default(), None));
+    if target == Dialect::Pi && name != last_title(reader, &pieces)? {
+        let mut chain = Chain::with_parent_id(session, leaf, id_source);
+        chain.add_entry(
+            target
+                .agent()
+                .new_name_entry(&name.unwrap_or_default(), None),
+        );
         leaf = chain.parent;
-        pieces.extend(chain.change.entries.into_iter().map(Piece::New));
+        pieces.extend(chain.change.entries.into_iter().map(NewSessionEntry::New));
     }
     Ok(NewSession {
-        head,
+        head_lines: head,
         leaf,
         entries: Some(pieces),
         ..new
@@ -81,31 +85,36 @@ fn list_entries(
     reader: &EntryReader,
     new: NewSession,
     options: &ForkOptions,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
     if new.entries.is_some() {
         return Ok(new);
     }
     let is_record = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
-    if session.format != Format::V3 || session.all().any(is_record) {
-        return fork_subtree(reader, None, Ancestors::Kept, options, fresh);
+    if session.format != Format::V3 || session.entry_indexes().any(is_record) {
+        return fork_subtree(reader, None, Ancestors::Kept, options, id_source);
     }
     Ok(NewSession {
-        entries: Some(session.all().map(Piece::copied).collect()),
+        entries: Some(
+            session
+                .entry_indexes()
+                .map(NewSessionEntry::copy_of)
+                .collect(),
+        ),
         ..new
     })
 }
 
 /// Marks a copy to be converted when it is written, with pi's edit of its content applied.
-fn convert_piece(
-    piece: Piece,
+fn with_conversion(
+    piece: NewSessionEntry,
     reader: &EntryReader,
     to: Dialect,
-    edits: &HashMap<EntryIx, Edit>,
-) -> io::Result<Piece> {
+    edits: &HashMap<EntryIx, ContextEdit>,
+) -> io::Result<NewSessionEntry> {
     let session = reader.session();
-    let Piece::Copied {
+    let NewSessionEntry::Copied {
         entry,
         parent,
         mut first_kept,
@@ -116,23 +125,27 @@ fn convert_piece(
     };
     if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
         // pi knows no native snapshots.
-        let kept = reader.with_entry(entry, |line| native::first_kept(session, entry, line))?;
+        let kept =
+            reader.with_entry(entry, |line| native::first_kept_entry(session, entry, line))?;
         first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
-    Ok(Piece::Copied {
+    Ok(NewSessionEntry::Copied {
         entry,
         parent,
         first_kept,
-        to: Some(to),
+        target_dialect: Some(to),
         edit: edits.get(&entry).copied(),
     })
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's
 /// name. A blank title is none.
-fn last_title(reader: &EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
+fn last_title(
+    reader: &EntryReader,
+    pieces: &[NewSessionEntry],
+) -> io::Result<Option<Text<'static>>> {
     for piece in pieces.iter().rev() {
-        if let Piece::Copied { entry, .. } = piece
+        if let NewSessionEntry::Copied { entry, .. } = piece
             && reader.session().entry(*entry).kind == Kind::TitleChange
         {
             let title =

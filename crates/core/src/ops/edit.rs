@@ -6,9 +6,9 @@
 //! alone.
 
 use super::chain::Chain;
-use super::{IdSource, Refusal, ids};
-use crate::agents::pi::context::in_force;
-use crate::agents::pi::edits::{Edit, edits_among};
+use super::{IdSource, Refusal, list_ids};
+use crate::agents::pi::context::indexes_in_effect;
+use crate::agents::pi::edits::{ContextEdit, collect_edits};
 use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::content::text_content;
@@ -16,7 +16,7 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ use std::io;
 
 /// How to edit an entry.
 #[derive(Clone, Copy, Debug)]
-pub enum Wanted<'a> {
+pub enum EditAction<'a> {
     /// Omit it from the context.
     Omit,
     /// Show this text instead.
@@ -37,11 +37,11 @@ pub enum Wanted<'a> {
 /// Returns edits of the entries, in path order; none if nothing changes. Each must be on the path
 /// to the leaf, of a kind that pi can edit, and in the context; the edits must not separate a tool
 /// call from its result.
-pub fn edit(
+pub fn edit_entries(
     reader: &EntryReader,
     targets: &[EntryIx],
-    wanted: Wanted,
-    fresh: &mut IdSource,
+    action: EditAction,
+    id_source: &mut IdSource,
 ) -> Result<Change, Refusal> {
     let session = reader.session();
     let path = session.path(session.leaf);
@@ -65,7 +65,7 @@ pub fn edit(
         ));
     }
 
-    let context: Vec<_> = in_force(&path, reader)?
+    let context: Vec<_> = indexes_in_effect(&path, reader)?
         .map(|place| path[place as usize])
         .collect();
     let in_context: HashSet<_> = context.iter().copied().collect();
@@ -79,35 +79,35 @@ pub fn edit(
         ));
     }
 
-    let edits = edits_among(context.iter().copied(), reader)?;
+    let edits = collect_edits(context.iter().copied(), reader)?;
     let mut changes = HashMap::default();
     for &target in targets {
-        changes.insert(target, wanted_content(reader, target, wanted)?);
+        changes.insert(target, content_after(reader, target, action)?);
     }
     if let Some(separated) = find_separated_calls(reader, &context, &edits, &changes)? {
-        return Err(refuse_separation(session, &separated, wanted));
+        return Err(refuse_separation(session, &separated, action));
     }
 
-    let mut chain = Chain::under(session, session.leaf, fresh);
+    let mut chain = Chain::with_parent(session, session.leaf, id_source);
     for ix in context {
         let Some(content) = changes.remove(&ix) else {
             continue;
         };
-        if seen(reader, ix, &edits)? != content {
-            show(&mut chain, ix, content);
+        if seen_content(reader, ix, &edits)? != content {
+            add_edit(&mut chain, ix, content);
         }
     }
     Ok(chain.change)
 }
 
 /// Adds an edit, after which the model sees this content of an entry, or nothing of it.
-pub(super) fn show(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
+pub(super) fn add_edit(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
     let replacement = content.map(|content| Object::new().json("content", &content).finish());
     let target = chain.session.id(target);
     let edit = Object::new()
         .str("type", "context_edit")
         .text("targetId", &target);
-    chain.add(edit.json("replacement", replacement.as_deref().unwrap_or(b"null")));
+    chain.add_entry(edit.json("replacement", replacement.as_deref().unwrap_or(b"null")));
 }
 
 /// Whether pi can edit the entry. An entry without an id cannot be referred to.
@@ -122,55 +122,58 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees, as JSON; `None` if it sees nothing.
-fn seen(
+fn seen_content(
     reader: &EntryReader,
     ix: EntryIx,
-    edits: &HashMap<Vec<u8>, Edit>,
+    edits: &HashMap<Vec<u8>, ContextEdit>,
 ) -> io::Result<Option<Vec<u8>>> {
     match edits.get(reader.session().id(ix).as_bytes()) {
-        None => stored(reader, ix),
-        Some(Edit::Omit) => Ok(None),
-        Some(Edit::Replace(edit)) => replaced(reader, *edit),
+        None => stored_content(reader, ix),
+        Some(ContextEdit::Omit) => Ok(None),
+        Some(ContextEdit::Replace(edit)) => replacement_content(reader, *edit),
     }
 }
 
 /// Returns the content that an edit shows instead of that of its target; `None` if it omits it.
-pub(super) fn replaced(reader: &EntryReader, edit: EntryIx) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn replacement_content(
+    reader: &EntryReader,
+    edit: EntryIx,
+) -> io::Result<Option<Vec<u8>>> {
     reader.with_entry(edit, |edit| match edit.get("replacement") {
         Some(replacement) if replacement.is_null() => None,
-        replacement => content(replacement.and_then(|replacement| replacement.get("content"))),
+        replacement => content_json(replacement.and_then(|replacement| replacement.get("content"))),
     })
 }
 
 /// Returns the content of the entry; pi treats missing content as an empty list.
-pub(super) fn stored(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn stored_content(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Vec<u8>>> {
     reader.with_entry(ix, |entry| {
-        content(entry.get("message").unwrap_or(entry).get("content"))
+        content_json(entry.get("message").unwrap_or(entry).get("content"))
     })
 }
 
 /// Returns content as JSON; pi treats missing content and `null` as an empty list.
-pub(super) fn content(content: Option<Raw>) -> Option<Vec<u8>> {
+pub(super) fn content_json(content: Option<Raw>) -> Option<Vec<u8>> {
     let stored = content.filter(|content| !content.is_null());
     Some(stored.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
 }
 
 /// Returns the content that the model is to see of an entry; `None` if it is to see nothing. Text
 /// becomes a block if pi requires blocks.
-fn wanted_content(
+fn content_after(
     reader: &EntryReader,
     ix: EntryIx,
-    wanted: Wanted,
+    action: EditAction,
 ) -> io::Result<Option<Vec<u8>>> {
     let takes_blocks = matches!(
         reader.session().entry(ix).role,
         Role::Assistant | Role::ToolResult
     );
-    match wanted {
-        Wanted::Omit => Ok(None),
-        Wanted::Undo => stored(reader, ix),
-        Wanted::Replace(text) if takes_blocks => Ok(Some(text_content(text))),
-        Wanted::Replace(text) => Ok(Some(encoded(text))),
+    match action {
+        EditAction::Omit => Ok(None),
+        EditAction::Undo => stored_content(reader, ix),
+        EditAction::Replace(text) if takes_blocks => Ok(Some(text_content(text))),
+        EditAction::Replace(text) => Ok(Some(encode_to_vec(text))),
     }
 }
 
@@ -204,7 +207,7 @@ struct CallPair {
 fn find_separated_calls(
     reader: &EntryReader,
     context: &[EntryIx],
-    edits: &HashMap<Vec<u8>, Edit>,
+    edits: &HashMap<Vec<u8>, ContextEdit>,
     changes: &HashMap<EntryIx, Option<Vec<u8>>>,
 ) -> io::Result<Option<SeparatedCalls>> {
     let pairs = find_call_pairs(reader, context)?;
@@ -218,18 +221,18 @@ fn find_separated_calls(
         let calls = match seen_calls.entry(pair.call) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {
-                let before = seen(reader, pair.call, edits)?;
+                let before = seen_content(reader, pair.call, edits)?;
                 let after = changes.get(&pair.call).unwrap_or(&before);
                 unknown.insert(SeenCalls {
-                    before: calls_in(&before),
-                    after: calls_in(after),
+                    before: seen_call_ids(&before),
+                    after: seen_call_ids(after),
                 })
             }
         };
         let has_call_before = calls.before.contains(&pair.id);
         let has_call_after = calls.after.contains(&pair.id);
 
-        let result_before = seen(reader, pair.result, edits)?;
+        let result_before = seen_content(reader, pair.result, edits)?;
         let result_after = changes.get(&pair.result).unwrap_or(&result_before);
         let matches_before = has_call_before == result_before.is_some();
         let matches_after = has_call_after == result_after.is_some();
@@ -263,22 +266,22 @@ fn find_separated_calls(
 
 /// Returns the refusal of a change that would separate calls from their results. It lists what to
 /// change together.
-fn refuse_separation(session: &Session, separated: &SeparatedCalls, wanted: Wanted) -> Refusal {
+fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: EditAction) -> Refusal {
     let SeparatedCalls { changed, unchanged } = separated;
     let only_results = changed
         .iter()
         .all(|&ix| session.is_message(ix, Role::ToolResult));
-    let (what, hint) = match wanted {
+    let (what, hint) = match action {
         // Replacing a result whose call is omitted would make the model see the result again.
-        Wanted::Replace(_) if !only_results => (
+        EditAction::Replace(_) if !only_results => (
             "be replaced without losing tool calls that have results",
             "omit them together, and append the new text",
         ),
-        Wanted::Omit => (
+        EditAction::Omit => (
             "be omitted without the other half of a tool call",
             "omit them together",
         ),
-        Wanted::Undo | Wanted::Replace(_) => (
+        EditAction::Undo | EditAction::Replace(_) => (
             "be restored without the other half of a tool call",
             "restore both together",
         ),
@@ -286,8 +289,8 @@ fn refuse_separation(session: &Session, separated: &SeparatedCalls, wanted: Want
     let mut all = [changed.as_slice(), unchanged.as_slice()].concat();
     all.sort();
     Refusal::with_hint(
-        format!("{} would {what}", ids(session, changed)),
-        format!("{hint}: {}", ids(session, &all)),
+        format!("{} would {what}", list_ids(session, changed)),
+        format!("{hint}: {}", list_ids(session, &all)),
     )
 }
 
@@ -330,8 +333,8 @@ pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_
     calls.filter_map(|call| call.get_text("id"))
 }
 
-fn calls_in(content: &Option<Vec<u8>>) -> HashSet<Text<'static>> {
-    call_ids(content.as_deref().map(Raw::checked))
+fn seen_call_ids(content: &Option<Vec<u8>>) -> HashSet<Text<'static>> {
+    call_ids(content.as_deref().map(Raw::from_checked))
         .map(Text::into_owned)
         .collect()
 }

@@ -7,12 +7,12 @@
 //! and loses the entries after a label; pisess follows pi in both dialects.
 
 use super::chain::Chain;
-use super::switch::mark;
-use super::{IdSource, first_staying, nearest};
+use super::switch::new_mark;
+use super::{IdSource, find_upwards, first_staying};
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
-use crate::ops::plan::{NewSession, Piece};
+use crate::ops::plan::{NewSession, NewSessionEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
@@ -50,12 +50,12 @@ pub fn fork(
     reader: &EntryReader,
     end: Position,
     options: &ForkOptions,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
     let path = session.path(end);
     let copies = copy_without_labels(reader, &path, |_| true)?;
-    Ok(finish_fork(session, copies, end, options, fresh))
+    Ok(finish_fork(session, copies, end, options, id_source))
 }
 
 /// Forks `top`, all its descendants and, unless they are left out, its ancestors, in file order.
@@ -66,17 +66,20 @@ pub fn fork_subtree(
     top: Position,
     ancestors: Ancestors,
     options: &ForkOptions,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
     let ancestry = Ancestry::new(session);
-    let is_inside = |ix: EntryIx| top.is_none_or(|top| ancestry.is_above(top, ix));
-    let inside: Vec<EntryIx> = session.all().filter(|&ix| is_inside(ix)).collect();
+    let is_inside = |ix: EntryIx| top.is_none_or(|top| ancestry.is_ancestor_or_self(top, ix));
+    let subtree: Vec<EntryIx> = session
+        .entry_indexes()
+        .filter(|&ix| is_inside(ix))
+        .collect();
 
     let leaf = match session.leaf {
         Some(leaf) if is_inside(leaf) => Some(leaf),
         _ => {
-            let mut from_last = inside.iter().copied().rev();
+            let mut from_last = subtree.iter().copied().rev();
             let last = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
             last.or(top)
         }
@@ -86,19 +89,19 @@ pub fn fork_subtree(
         Ancestors::Kept => {
             let above = top.and_then(|top| session.entry(top).parent);
             let mut entries = session.path(above);
-            entries.extend(&inside);
+            entries.extend(&subtree);
             copy_without_labels(reader, &entries, |_| true)?
         }
-        Ancestors::LeftOut => copy_without_labels(reader, &inside, is_inside)?,
+        Ancestors::LeftOut => copy_without_labels(reader, &subtree, is_inside)?,
     };
     copies.sort_by_key(|copy| copy.entry);
-    Ok(finish_fork(session, copies, leaf, options, fresh))
+    Ok(finish_fork(session, copies, leaf, options, id_source))
 }
 
 /// An entry, and its copy in the new session.
 struct EntryCopy {
     entry: EntryIx,
-    piece: Piece,
+    piece: NewSessionEntry,
 }
 
 /// Returns a session of these copies. The labels in effect are written again below `leaf`, or
@@ -109,17 +112,17 @@ fn finish_fork(
     copies: Vec<EntryCopy>,
     leaf: Position,
     options: &ForkOptions,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> NewSession {
-    let timestamp = fresh.timestamp();
+    let timestamp = id_source.timestamp();
     let end = session
-        .upwards(leaf)
+        .ancestors(leaf)
         .find(|&ix| !is_left_out(session.entry(ix).kind));
     let end_id = end.map(|ix| session.id(ix));
     let last_id = copies.last().map(|copy| session.id(copy.entry));
 
     let copied: HashSet<EntryIx> = copies.iter().map(|copy| copy.entry).collect();
-    let mut chain = Chain::under(session, end, fresh);
+    let mut chain = Chain::with_parent(session, end, id_source);
     let labels = Labels::new(session);
     for (target, change) in labels.iter() {
         if !copied.contains(&target) {
@@ -130,20 +133,20 @@ fn finish_fork(
         } else {
             None
         };
-        chain.label(
+        chain.add_label(
             &session.id(target),
             Some(&session.text(change.name)),
             time.as_deref(),
         );
     }
     if chain.change.is_empty() && end_id != last_id {
-        chain.add(mark(last_id.as_ref(), end_id.as_ref(), &[]));
+        chain.add_entry(new_mark(last_id.as_ref(), end_id.as_ref(), &[]));
     }
 
-    let mut entries: Vec<Piece> = copies.into_iter().map(|copy| copy.piece).collect();
-    entries.extend(chain.change.entries.into_iter().map(Piece::New));
+    let mut entries: Vec<NewSessionEntry> = copies.into_iter().map(|copy| copy.piece).collect();
+    entries.extend(chain.change.entries.into_iter().map(NewSessionEntry::New));
     NewSession {
-        head: head(session, options, &timestamp),
+        head_lines: build_head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
         leaf: chain.parent,
@@ -152,10 +155,10 @@ fn finish_fork(
 }
 
 /// Forks every entry and branch.
-pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> NewSession {
-    let timestamp = fresh.timestamp();
+pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) -> NewSession {
+    let timestamp = id_source.timestamp();
     NewSession {
-        head: head(session, options, &timestamp),
+        head_lines: build_head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
         leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
@@ -183,7 +186,7 @@ fn copy_without_labels(
             continue;
         }
         let entry = session.entry(ix);
-        let parent = nearest(session, entry.parent, &mut known_parents, stays);
+        let parent = find_upwards(session, entry.parent, &mut known_parents, stays);
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moves = entry.parent != parent || parent.is_none();
         let new_parent = if moves {
@@ -196,18 +199,18 @@ fn copy_without_labels(
         // If all stay, the line need not be read.
         if entry.kind == Kind::Compaction
             && !all_stay
-            && let Some(kept) = first_kept(reader, ix)?
+            && let Some(kept) = find_first_kept(reader, ix)?
             && !stays(kept)
             && let Some(first) = first_staying(session, ix, kept, stays)
         {
             new_first_kept = Some(session.id(first).into_owned());
         }
 
-        let piece = Piece::Copied {
+        let piece = NewSessionEntry::Copied {
             entry: ix,
             parent: new_parent,
             first_kept: new_first_kept,
-            to: None,
+            target_dialect: None,
             edit: None,
         };
         copies.push(EntryCopy { entry: ix, piece });
@@ -223,21 +226,21 @@ fn is_left_out(kind: Kind) -> bool {
 
 /// Returns the first kept entry of a compaction; of a native snapshot, the entry before it, which
 /// it names.
-fn first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
+fn find_first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     reader.with_entry(ix, |line| {
-        let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"))?;
-        reader.session().find(&kept)
+        let kept = native::last_covered_id(line).or_else(|| line.get_text("firstKeptEntryId"))?;
+        reader.session().find_entry(&kept)
     })
 }
 
 /// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file
 /// of that agent has one, and is recognized by it.
-fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
-    let old = Raw::checked(&session.header.bytes);
+fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
+    let old = Raw::from_checked(&session.header.bytes);
     // The title line takes precedence over the header, even if its title is empty.
     let (title, source) = match &session.title_slot {
         Some(slot) => {
-            let slot = Raw::checked(slot.trim_ascii());
+            let slot = Raw::from_checked(slot.trim_ascii());
             (slot.get("title"), slot.get("source"))
         }
         None => (old.get("title"), old.get("titleSource")),
@@ -249,12 +252,12 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
         Some(_) => source.filter(is_known),
         None => None,
     };
-    head_for(session.agent(), title, source, old, options, timestamp)
+    build_head_for(session.agent(), title, source, old, options, timestamp)
 }
 
 /// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`.
 /// `old` is the header of the source, if it has one.
-pub fn head_for(
+pub fn build_head_for(
     agent: &dyn Agent,
     title: Option<Raw>,
     title_source: Option<Raw>,

@@ -4,9 +4,9 @@ use super::chain::Chain;
 use super::{IdSource, Refusal};
 use crate::ops::plan::Change;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Sort};
+use crate::session::entry::{EntryIx, KindClass};
 use crate::session::labels::Labels;
-use crate::session::reference::{Position, is_form};
+use crate::session::reference::{Position, is_reference_form};
 use pisess_json::text::Text;
 
 /// Labels `target`, or clears its label if `name` is `None`; the change is empty if nothing
@@ -18,15 +18,15 @@ pub fn label(
     session: &Session,
     target: EntryIx,
     name: Option<&Text>,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> Result<Change, Refusal> {
     if let Some(name) = name {
-        check_name(session, Some(target), name)?;
+        check_label(session, Some(target), name)?;
     }
     Ok(append_labels(
         session,
         &[LabelSetting { target, name }],
-        fresh,
+        id_source,
     ))
 }
 
@@ -38,11 +38,11 @@ pub fn move_label(
     session: &Session,
     target: EntryIx,
     name: &Text,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> Result<Change, Refusal> {
-    check_form(name)?;
+    refuse_reference(name)?;
     let mut settings = Vec::new();
-    for holder in Labels::new(session).named(name) {
+    for holder in Labels::new(session).entries_with_label(name) {
         if holder != target {
             settings.push(LabelSetting {
                 target: holder,
@@ -54,7 +54,7 @@ pub fn move_label(
         target,
         name: Some(name),
     });
-    Ok(append_labels(session, &settings, fresh))
+    Ok(append_labels(session, &settings, id_source))
 }
 
 /// The label that an entry is to have; `None` clears it.
@@ -64,12 +64,12 @@ struct LabelSetting<'a> {
 }
 
 /// Appends label entries for the settings that change something, chained under the leaf.
-fn append_labels(session: &Session, settings: &[LabelSetting], fresh: &mut IdSource) -> Change {
+fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut IdSource) -> Change {
     let labels = Labels::new(session);
-    let mut chain = Chain::under(session, session.leaf, fresh);
+    let mut chain = Chain::with_parent(session, session.leaf, id_source);
     for setting in settings {
-        if labels.name(setting.target).as_ref() != setting.name {
-            chain.label(&session.id(setting.target), setting.name, None);
+        if labels.get(setting.target).as_ref() != setting.name {
+            chain.add_label(&session.id(setting.target), setting.name, None);
         }
     }
     chain.change
@@ -79,7 +79,7 @@ fn append_labels(session: &Session, settings: &[LabelSetting], fresh: &mut IdSou
 ///
 /// # Errors
 /// If no entry can have it.
-pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
+pub fn parse_label(given: &str) -> Result<Text<'_>, Refusal> {
     let trimmed = given.trim();
     if trimmed.is_empty() {
         return Err(Refusal::with_hint(
@@ -94,7 +94,7 @@ pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
         ));
     }
     let name = Text::from(trimmed);
-    check_form(&name)?;
+    refuse_reference(&name)?;
     Ok(name)
 }
 
@@ -102,9 +102,9 @@ pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
 ///
 /// # Errors
 /// If the name reads as a reference, or another entry has it.
-pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), Refusal> {
-    check_form(name)?;
-    for holder in Labels::new(session).named(name) {
+pub fn check_label(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), Refusal> {
+    refuse_reference(name)?;
+    for holder in Labels::new(session).entries_with_label(name) {
         if Some(holder) != target {
             return Err(Refusal::with_hint(
                 format!(
@@ -120,8 +120,8 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
 }
 
 /// Refuses a name that reads as a reference: it could not be used to refer to the entry.
-fn check_form(name: &Text) -> Result<(), Refusal> {
-    if !is_form(&name.to_string_lossy()) {
+fn refuse_reference(name: &Text) -> Result<(), Refusal> {
+    if !is_reference_form(&name.to_string_lossy()) {
         return Ok(());
     }
     Err(Refusal::with_hint(
@@ -136,8 +136,8 @@ fn check_form(name: &Text) -> Result<(), Refusal> {
 /// Returns the last entry of the conversation: the nearest at or above the leaf that is not a
 /// label, a mark, a setting or other bookkeeping, so that labelling twice labels the same entry. If
 /// there is none, returns the leaf.
-pub fn last_of_conversation(session: &Session, leaf: Position) -> Position {
+pub fn last_conversation_entry(session: &Session, leaf: Position) -> Position {
     let is_conversation =
-        |ix: &EntryIx| session.entry(*ix).kind.schema().sort == Sort::Conversation;
-    session.upwards(leaf).find(is_conversation).or(leaf)
+        |ix: &EntryIx| session.entry(*ix).kind.schema().class == KindClass::Conversation;
+    session.ancestors(leaf).find(is_conversation).or(leaf)
 }

@@ -4,9 +4,9 @@
 //! user or assistant message, `firstMessage` is the first user message with text, and the name is
 //! that of the last `session_info`.
 
-use crate::load::{LoadError, Options, load, read_header};
-use crate::ops::branches::branches;
-use crate::ops::prune::Restore;
+use crate::load::{LoadError, LoadOptions, load, read_header};
+use crate::ops::branches::find_branches;
+use crate::ops::prune::Restoration;
 use crate::session::Header;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
@@ -16,12 +16,12 @@ use crate::session::list_stats::{EntryKey, Opening, Question};
 use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::Tree;
-use crate::session::usage::{Billed, SubAgents, UsageSums};
+use crate::session::usage::{BilledRequest, SubAgents, UsageSums};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{FoundFile, Glance, ReadAt};
-use shared_start::{SharedStart, shared_starts};
+use shared_start::{SharedStart, measure_shared_starts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ mod shared_start;
 
 /// A session in a list.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedSession {
     /// Its file.
     pub path: PathBuf,
     /// The session that it is a sub-agent or advisor of.
@@ -49,17 +49,17 @@ pub struct Listed {
     /// The session it was forked from, as in its header: a path, or an id.
     pub parent: Option<Text<'static>>,
     /// When it was started, in milliseconds since 1970.
-    pub created: Option<i64>,
+    pub created_ms: Option<i64>,
     /// The time of the last question or answer; if there is none, of the start, or of the file.
-    pub modified: i64,
+    pub modified_ms: i64,
     /// The number of entries.
-    pub entries: u32,
+    pub entry_count: u32,
     /// The number of entries that are messages.
-    pub messages: u32,
+    pub message_count: u32,
     /// The number of branches, as counted by `branches`.
-    pub branches: u32,
+    pub branch_count: u32,
     /// The first question.
-    pub question: Option<Question>,
+    pub first_question: Option<Question>,
     /// Its title if it has no name.
     pub opening: Option<Opening>,
     /// The location of the line of the first question.
@@ -71,7 +71,7 @@ pub struct Listed {
     /// The labels in effect.
     pub labels: Vec<Text<'static>>,
     /// The size of the context at the leaf in tokens, as the agent counts them.
-    pub context: Option<f64>,
+    pub context_tokens: Option<f64>,
     /// Whether it was started or has an entry in the period of the list.
     pub is_in_period: bool,
     /// Whether its last line is incomplete.
@@ -80,52 +80,56 @@ pub struct Listed {
 
 /// A session that was read for a list.
 #[derive(Debug)]
-pub struct Reading {
+pub struct ReadSession {
     /// The row of the list.
-    pub listed: Listed,
+    pub listed: ListedSession,
     /// The keys that identify its entries, if requested.
     pub keys: Vec<EntryKey>,
     /// The requests that its entries record.
-    pub billed: Vec<Billed>,
+    pub billed: Vec<BilledRequest>,
 }
 
 /// Reads one session by itself, as it is listed, with what its sub-agents cost.
-pub fn read_alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
-    let options = Options {
+pub fn read_single(
+    path: &Path,
+    source: &dyn ReadAt,
+    modified: i64,
+) -> Result<ListedSession, LoadError> {
+    let options = LoadOptions {
         workers: 1,
         list_stats: Some(Period::default()),
         usage: true,
-        ..Options::default()
+        ..LoadOptions::default()
     };
     let agents = SubAgents::default();
-    let reading = read(path, source, modified, &agents, None, &options)?;
+    let reading = read_session(path, source, modified, &agents, None, &options)?;
     Ok(reading.listed)
 }
 
 /// Reads one session. `modified` is when its content last changed, in milliseconds since 1970. The
 /// usage of the sub-agents that are listed as well (`agents`) is that of their own sessions; what
 /// was pruned from it was paid for as well. The options must request what a list shows, and usage.
-pub fn read(
+pub fn read_session(
     path: &Path,
     source: &dyn ReadAt,
     modified: i64,
     agents: &SubAgents,
-    pruned: Option<&Restore>,
-    options: &Options,
-) -> Result<Reading, LoadError> {
+    pruned: Option<&Restoration>,
+    options: &LoadOptions,
+) -> Result<ReadSession, LoadError> {
     let mut session = load(source, options)?;
     let list_stats = std::mem::take(&mut session.collected.list_stats);
     let mut billed = std::mem::take(&mut session.collected.billed);
     let mut keys = std::mem::take(&mut session.collected.keys);
     if let Some(pruned) = pruned {
-        let whole = load(&pruned.whole(source), options)?;
-        billed = whole.collected.billed;
-        keys = whole.collected.keys;
-        for (key, entry) in keys.iter_mut().zip(&whole.entries) {
-            key.is_pruned = pruned.in_session(entry.line).is_none();
+        let unpruned = load(&pruned.restored_file(source), options)?;
+        billed = unpruned.collected.billed;
+        keys = unpruned.collected.keys;
+        for (key, entry) in keys.iter_mut().zip(&unpruned.entries) {
+            key.is_pruned = pruned.session_line(entry.line).is_none();
         }
     }
-    billed.retain(|request| !request.is_elsewhere(path, agents));
+    billed.retain(|request| !request.is_counted_elsewhere(path, agents));
 
     let tree = Tree::new(&session);
     let reader = EntryReader::new(&session, source);
@@ -138,14 +142,14 @@ pub fn read(
         .map(|change| session.text(change.name).into_owned())
         .collect();
 
-    let header = Raw::checked(&session.header.bytes);
+    let header = Raw::from_checked(&session.header.bytes);
     let created = session.header.started_ms();
-    let modified = match list_stats.activity {
+    let modified = match list_stats.last_activity_ms {
         Some(newest_message) if newest_message > 0.0 => newest_message as i64,
         _ => created.unwrap_or(modified),
     };
     let period = options.list_stats.unwrap_or_default();
-    let listed = Listed {
+    let listed = ListedSession {
         path: path.to_owned(),
         owner: None,
         agent: session.dialect,
@@ -154,29 +158,29 @@ pub fn read(
         cwd: session.header.cwd.clone().unwrap_or_default(),
         repository: None,
         parent: header.get_text("parentSession").map(Text::into_owned),
-        created,
-        modified,
-        entries: session.entries.len() as u32,
-        messages: list_stats.messages,
-        branches: branches(&session, &tree).len() as u32,
+        created_ms: created,
+        modified_ms: modified,
+        entry_count: session.entries.len() as u32,
+        message_count: list_stats.message_count,
+        branch_count: find_branches(&session, &tree).len() as u32,
         question_span: list_stats
             .question
             .as_ref()
             .map(|question| session.entry(question.entry).span),
-        question: list_stats.question,
+        first_question: list_stats.question,
         opening: list_stats.opening,
         models: list_stats.models,
         usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
-        context: if context > 0.0 { Some(context) } else { None },
+        context_tokens: if context > 0.0 { Some(context) } else { None },
         is_torn: session
             .problems
             .iter()
             .any(|problem| problem.kind == FindingKind::TornTail),
-        is_in_period: list_stats.is_in_period || period.has(created.unwrap_or(modified)),
+        is_in_period: list_stats.is_in_period || period.contains(created.unwrap_or(modified)),
         id: session.header.id,
     };
-    Ok(Reading {
+    Ok(ReadSession {
         listed,
         keys,
         billed,
@@ -188,8 +192,11 @@ pub fn read(
 ///
 /// # Errors
 /// If it cannot be read, or is no longer there.
-pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Text<'static>> {
-    let (Some(question), Some(span)) = (&listed.question, listed.question_span) else {
+pub fn first_message(
+    listed: &ListedSession,
+    source: &dyn ReadAt,
+) -> std::io::Result<Text<'static>> {
+    let (Some(question), Some(span)) = (&listed.first_question, listed.question_span) else {
         return Ok(Text::from("(no messages)"));
     };
     if question.is_whole {
@@ -226,38 +233,38 @@ pub enum Order {
 }
 
 /// Sorts a list; sessions that compare equal are sorted newest first, then by path.
-pub fn sort(list: &mut [Listed], order: Order) {
+pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
     list.sort_by(|a, b| {
-        b.modified
-            .cmp(&a.modified)
+        b.modified_ms
+            .cmp(&a.modified_ms)
             .then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
     });
     match order {
         Order::Modified => {}
-        Order::Created => list.sort_by_key(|session| std::cmp::Reverse(session.created)),
+        Order::Created => list.sort_by_key(|session| std::cmp::Reverse(session.created_ms)),
         Order::Name => {
             list.sort_by_cached_key(|session| session.title().to_string_lossy().to_lowercase())
         }
         Order::Project => list.sort_by(|a, b| a.cwd.as_bytes().cmp(b.cwd.as_bytes())),
-        Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.messages)),
-        Order::Context => sort_descending(list, |session| session.context.unwrap_or(-1.0)),
-        Order::Tokens => sort_descending(list, |session| session.usage.tokens()),
+        Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.message_count)),
+        Order::Context => sort_descending(list, |session| session.context_tokens.unwrap_or(-1.0)),
+        Order::Tokens => sort_descending(list, |session| session.usage.total_tokens()),
         Order::Cost => sort_descending(list, |session| session.usage.cost),
     }
 }
 
-fn sort_descending(list: &mut [Listed], key: impl Fn(&Listed) -> f64) {
+fn sort_descending(list: &mut [ListedSession], key: impl Fn(&ListedSession) -> f64) {
     list.sort_by(|a, b| key(b).total_cmp(&key(a)));
 }
 
-impl Listed {
+impl ListedSession {
     /// Returns the name, else the title taken from its messages, else an empty text.
     pub fn title(&self) -> Text<'_> {
         if let Some(name) = &self.name {
-            return name.borrowed();
+            return name.as_borrowed();
         }
         match &self.opening {
-            Some(opening) => opening.text().borrowed(),
+            Some(opening) => opening.text().as_borrowed(),
             None => Text::default(),
         }
     }
@@ -272,7 +279,7 @@ impl Listed {
             return None;
         }
 
-        let question = self.question.as_ref()?;
+        let question = self.first_question.as_ref()?;
         let text = question.text.to_string_lossy();
         let title = title.to_string_lossy();
         // The title is the question, shortened.
@@ -311,15 +318,15 @@ struct TitlingText {
 /// are compared. `whole` returns all of a first message; it is called only if its known start is
 /// shared in full.
 pub fn distinct_titles(
-    list: &[Listed],
+    list: &[ListedSession],
     rows: &[ListRow],
-    mut whole: impl FnMut(&Listed) -> Option<Text<'static>>,
+    mut read_first_message: impl FnMut(&ListedSession) -> Option<Text<'static>>,
 ) -> HashMap<usize, String> {
     let mut texts = Vec::new();
     for row in rows {
-        if let Some(question) = list[row.at].titling_question() {
+        if let Some(question) = list[row.index].titling_question() {
             texts.push(TitlingText {
-                at: row.at,
+                at: row.index,
                 text: question.text.to_string_lossy().into_owned(),
             });
         }
@@ -329,9 +336,9 @@ pub fn distinct_titles(
     let mut has_more = false;
     for (titling, start) in texts.iter_mut().zip(&starts) {
         let session = &list[titling.at];
-        if start.is_all
+        if start.is_whole_text
             && can_reread_question(session)
-            && let Some(text) = whole(session)
+            && let Some(text) = read_first_message(session)
         {
             titling.text = text.to_string_lossy().into_owned();
             has_more = true;
@@ -354,13 +361,13 @@ pub fn distinct_titles(
 
 fn find_shared_starts(texts: &[TitlingText]) -> Vec<SharedStart> {
     let texts: Vec<&str> = texts.iter().map(|titling| &*titling.text).collect();
-    shared_starts(&texts)
+    measure_shared_starts(&texts)
 }
 
 /// Whether the list holds only the start of the first message, and its line is short enough to be
 /// read again.
-fn can_reread_question(session: &Listed) -> bool {
-    let (Some(question), Some(span)) = (&session.question, session.question_span) else {
+fn can_reread_question(session: &ListedSession) -> bool {
+    let (Some(question), Some(span)) = (&session.first_question, session.question_span) else {
         return false;
     };
     !question.is_whole && span.len <= LONGEST_REREAD
@@ -370,9 +377,9 @@ fn can_reread_question(session: &Listed) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListRow {
     /// Its index in the list.
-    pub at: usize,
+    pub index: usize,
     /// The number of sessions above it in the tree.
-    pub ancestors: usize,
+    pub depth: usize,
     /// Whether it is the last of its siblings.
     pub is_last: bool,
 }
@@ -380,13 +387,13 @@ pub struct ListRow {
 /// Returns the rows of a sorted list, with sub-agents and advisors below their sessions, and forks
 /// below their sources if `nests_forks`. A session whose parent is not in the list is at the top
 /// level.
-pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
-    let mut below: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
+pub fn build_rows(list: &[ListedSession], nests_forks: bool) -> Vec<ListRow> {
+    let mut children_by_parent: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
-    for (at, parent) in parents(list, nests_forks).into_iter().enumerate() {
+    for (index, parent) in find_parents(list, nests_forks).into_iter().enumerate() {
         match parent {
-            Some(parent) => below[parent].push(at),
-            None => roots.push(at),
+            Some(parent) => children_by_parent[parent].push(index),
+            None => roots.push(index),
         }
     }
 
@@ -395,21 +402,21 @@ pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
     let mut pending = Vec::new();
     for &at in roots.iter().rev() {
         pending.push(ListRow {
-            at,
-            ancestors: 0,
+            index: at,
+            depth: 0,
             is_last: false,
         });
     }
     while let Some(row) = pending.pop() {
         rows.push(row);
-        let mut children = std::mem::take(&mut below[row.at]);
+        let mut children = std::mem::take(&mut children_by_parent[row.index]);
         // Sub-agents first, then forks, each by creation time.
-        children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created));
+        children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created_ms));
         let last = children.last().copied();
         for &at in children.iter().rev() {
             pending.push(ListRow {
-                at,
-                ancestors: row.ancestors + 1,
+                index: at,
+                depth: row.depth + 1,
                 is_last: Some(at) == last,
             });
         }
@@ -419,41 +426,41 @@ pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
 
 /// Moves the rows of one repository together, to the place of its first; sessions in none come
 /// last. What is nested below a session belongs to the repository of that session.
-pub fn group(
-    list: &mut [Listed],
+pub fn group_by_repository(
+    list: &mut [ListedSession],
     rows: &mut [ListRow],
-    mut repository: impl FnMut(&Listed) -> Option<PathBuf>,
+    mut repository: impl FnMut(&ListedSession) -> Option<PathBuf>,
 ) {
     let mut ranks: HashMap<Option<PathBuf>, usize> = HashMap::default();
     ranks.insert(None, usize::MAX);
     let mut root_repository = None;
     for row in rows.iter() {
-        if row.ancestors == 0 {
-            root_repository = repository(&list[row.at]);
+        if row.depth == 0 {
+            root_repository = repository(&list[row.index]);
         }
         let next_rank = ranks.len();
         ranks.entry(root_repository.clone()).or_insert(next_rank);
-        list[row.at].repository.clone_from(&root_repository);
+        list[row.index].repository.clone_from(&root_repository);
     }
-    rows.sort_by_key(|row| ranks[&list[row.at].repository]);
+    rows.sort_by_key(|row| ranks[&list[row.index].repository]);
 }
 
 /// Returns the parent of each session, such that there are no cycles: the session that a sub-agent
 /// works for, or else the source of a fork.
-fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
+fn find_parents(list: &[ListedSession], nests_forks: bool) -> Vec<Option<usize>> {
     let mut by_path: HashMap<&Path, usize> = HashMap::default();
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
-    for (at, session) in list.iter().enumerate() {
-        by_path.insert(&session.path, at);
+    for (index, session) in list.iter().enumerate() {
+        by_path.insert(&session.path, index);
         // Of sessions with the same id, the first in the list.
-        by_id.entry(session.id.as_bytes()).or_insert(at);
+        by_id.entry(session.id.as_bytes()).or_insert(index);
     }
 
-    let find_owner = |session: &Listed| {
+    let find_owner = |session: &ListedSession| {
         let owner = session.owner.as_deref()?;
         by_path.get(owner).copied()
     };
-    let find_source = |session: &Listed| {
+    let find_source = |session: &ListedSession| {
         let parent = session.parent.as_ref()?;
         let path = parent.to_string_lossy();
         let source = by_path.get(Path::new(&*path));
@@ -461,15 +468,15 @@ fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
     };
 
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
-    for (at, session) in list.iter().enumerate() {
+    for (index, session) in list.iter().enumerate() {
         let mut parent = find_owner(session);
         if parent.is_none() && nests_forks {
             parent = find_source(session);
         }
         if let Some(parent) = parent
-            && !is_at_or_above(&parents, at, parent)
+            && !is_at_or_above(&parents, index, parent)
         {
-            parents[at] = Some(parent);
+            parents[index] = Some(parent);
         }
     }
     parents
@@ -477,12 +484,12 @@ fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
 
 /// Whether `ancestor` is `session`, or above it.
 fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) -> bool {
-    let mut at = Some(session);
-    while let Some(current) = at {
+    let mut position = Some(session);
+    while let Some(current) = position {
         if current == ancestor {
             return true;
         }
-        at = parents[current];
+        position = parents[current];
     }
     false
 }
@@ -490,17 +497,17 @@ fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) ->
 /// Returns the session of a reading, in which only the entries that no earlier session contains are
 /// counted, with their usage. `seen` has the keys of earlier sessions; those of this one are added.
 /// Readings must be passed in the order in which the sessions were started.
-pub fn count_own_entries(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
+pub fn count_own_entries(seen: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
     let mut listed = reading.listed;
     if reading.keys.is_empty() {
         return listed;
     }
-    listed.entries = 0;
-    listed.messages = 0;
+    listed.entry_count = 0;
+    listed.message_count = 0;
     listed.usage = UsageSums::default();
     let mut billed = reading.billed.iter().peekable();
-    for (at, entry) in reading.keys.iter().enumerate() {
-        let request = billed.next_if(|request| request.entry.at() == at);
+    for (index, entry) in reading.keys.iter().enumerate() {
+        let request = billed.next_if(|request| request.entry.index() == index);
         if entry.key != EntryKey::NONE {
             let is_new = seen.insert(entry.key);
             if !is_new {
@@ -508,8 +515,8 @@ pub fn count_own_entries(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
             }
         }
         if !entry.is_pruned {
-            listed.entries += 1;
-            listed.messages += u32::from(entry.is_message);
+            listed.entry_count += 1;
+            listed.message_count += u32::from(entry.is_message);
         }
         // What was pruned was paid for as well.
         if let Some(request) = request {
@@ -530,8 +537,11 @@ pub struct FamilyFile {
 
 /// Returns the files in the order in which their sessions were started. Only headers are read.
 /// Files that are not sessions come last.
-pub fn families(files: Vec<FoundFile>) -> Vec<FamilyFile> {
-    let headers: Vec<Option<Header>> = files.iter().map(|file| header_of(&file.path)).collect();
+pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
+    let headers: Vec<Option<Header>> = files
+        .iter()
+        .map(|file| try_read_header(&file.path))
+        .collect();
     let sources: HashSet<Vec<u8>> = headers.iter().flatten().filter_map(fork_source).collect();
 
     let mut order = Vec::new();
@@ -551,13 +561,13 @@ pub fn families(files: Vec<FoundFile>) -> Vec<FamilyFile> {
 }
 
 /// Returns the header of a session file; `None` if it cannot be read, or is not a session.
-fn header_of(path: &Path) -> Option<Header> {
+fn try_read_header(path: &Path) -> Option<Header> {
     let file = Glance::open(path).ok()?;
     read_header(&file).ok()
 }
 
 /// Returns what a fork was made from, as in its header: a path, or an id.
 fn fork_source(header: &Header) -> Option<Vec<u8>> {
-    let source = Raw::checked(&header.bytes).get_text("parentSession")?;
+    let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
     Some(source.into_bytes())
 }

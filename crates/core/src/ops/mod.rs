@@ -44,7 +44,7 @@ pub struct IdSource<'a> {
     /// Milliseconds since 1970.
     pub now_ms: i64,
     /// Returns candidates for entry ids, 8 hex digits each.
-    candidates: &'a mut dyn FnMut() -> String,
+    next_candidate: &'a mut dyn FnMut() -> String,
     issued: HashSet<String>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> IdSource<'a> {
     pub fn new(now_ms: i64, candidates: &'a mut dyn FnMut() -> String) -> Self {
         IdSource {
             now_ms,
-            candidates,
+            next_candidate: candidates,
             issued: HashSet::default(),
         }
     }
@@ -64,15 +64,15 @@ impl<'a> IdSource<'a> {
     }
 
     /// Returns an id that no entry of the session has and that was not issued before.
-    pub fn entry_id(&mut self, session: &Session) -> String {
-        self.free_id(session, |_| false)
+    pub fn issue_entry_id(&mut self, session: &Session) -> String {
+        self.issue_free_id(session, |_| false)
     }
 
-    /// Returns an id like [`IdSource::entry_id`], for which `is_taken` is false as well.
-    pub fn free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
+    /// Returns an id like [`IdSource::issue_entry_id`], for which `is_taken` is false as well.
+    pub fn issue_free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
-            let id = (self.candidates)();
-            let is_free = session.find(&Text::from(id.as_str())).is_none()
+            let id = (self.next_candidate)();
+            let is_free = session.find_entry(&Text::from(id.as_str())).is_none()
                 && !is_taken(&id)
                 && !self.issued.contains(&id);
             if is_free {
@@ -119,7 +119,7 @@ impl Refusal {
 const MOST_IDS: usize = 16;
 
 /// Returns the ids of entries, for a message.
-pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
+pub fn list_ids(session: &Session, entries: &[EntryIx]) -> String {
     let listed = entries.iter().take(MOST_IDS);
     let listed: Vec<String> = listed.map(|&ix| session.id(ix).to_string()).collect();
     let listed = listed.join(" ");
@@ -138,7 +138,7 @@ pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
 
 /// Returns the nearest of the entries from `from` upwards for which `is_wanted` is true. `known`
 /// caches the answer for each entry that was passed; it must be used with one predicate only.
-fn nearest(
+fn find_upwards(
     session: &Session,
     from: Position,
     known: &mut HashMap<EntryIx, Position>,
@@ -146,7 +146,7 @@ fn nearest(
 ) -> Position {
     let mut passed = Vec::new();
     let mut found = None;
-    for ix in session.upwards(from) {
+    for ix in session.ancestors(from) {
         if is_wanted(ix) {
             found = Some(ix);
             break;
@@ -172,7 +172,7 @@ fn first_staying(
     stays: impl Fn(EntryIx) -> bool,
 ) -> Position {
     let mut first = None;
-    for above in session.upwards(Some(ix)) {
+    for above in session.ancestors(Some(ix)) {
         if stays(above) {
             first = Some(above);
         }

@@ -5,7 +5,7 @@
 //! its parent, and its text is returned to be edited.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, Kind, Role, Sort};
+use crate::session::entry::{EntryIx, Flags, Kind, KindClass, Role};
 use crate::session::reference::Position;
 use foldhash::HashSet;
 
@@ -38,13 +38,13 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     Navigation {
         new_leaf,
         edits_target,
-        ..return_to(session, old_leaf, target)
+        ..navigate_back(session, old_leaf, target)
     }
 }
 
 /// Plans the move back to `target`, which was the leaf before, even if it is a user request.
-pub fn return_to(session: &Session, old_leaf: Position, target: Position) -> Navigation {
-    let target_path: HashSet<_> = session.upwards(target).collect();
+pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) -> Navigation {
+    let target_path: HashSet<_> = session.ancestors(target).collect();
     let mut abandoned = Vec::new();
     let mut common_ancestor = old_leaf;
     while let Some(ix) = common_ancestor
@@ -65,10 +65,10 @@ pub fn return_to(session: &Session, old_leaf: Position, target: Position) -> Nav
 }
 
 /// Returns the newest user request on the path to a position.
-pub fn last_request(session: &Session, place: Position) -> Position {
+pub fn last_request(session: &Session, position: Position) -> Position {
     session
-        .upwards(place)
-        .find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
+        .ancestors(position)
+        .find(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST))
 }
 
 impl Navigation {
@@ -76,7 +76,7 @@ impl Navigation {
     /// tool result.
     pub fn continued_request(&self, session: &Session) -> Position {
         let is_conversation =
-            |ix: &&EntryIx| session.entry(**ix).kind.schema().sort == Sort::Conversation;
+            |ix: &&EntryIx| session.entry(**ix).kind.schema().class == KindClass::Conversation;
         let first = *self.abandoned.iter().find(is_conversation)?;
         let is_reply = session.is_message(first, Role::Assistant)
             || session.is_message(first, Role::ToolResult);
@@ -91,6 +91,6 @@ impl Navigation {
 /// except oh-my-pi's skill prompts that the user did not request.
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
-    entry.flags.has(Flags::USER_REQUEST)
-        || entry.kind == Kind::CustomMessage && session.agent().edits_custom_message(entry)
+    entry.flags.contains(Flags::USER_REQUEST)
+        || entry.kind == Kind::CustomMessage && session.agent().drafts_custom_message(entry)
 }

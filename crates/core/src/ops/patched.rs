@@ -7,11 +7,11 @@ use std::io;
 
 /// The parts of a file, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Pieces {
+pub struct PieceTable {
     /// The offset of each part, and the part.
     pieces: Vec<(u64, Piece)>,
     /// All new bytes.
-    made: Vec<u8>,
+    new_bytes: Vec<u8>,
     len: u64,
 }
 
@@ -29,12 +29,12 @@ pub enum Origin {
     /// The file beside the source.
     Beside,
     /// The new bytes.
-    Made,
+    New,
 }
 
-impl Pieces {
+impl PieceTable {
     /// Whether the file is the source, unchanged.
-    pub fn is_whole(&self, source: &dyn ReadAt) -> bool {
+    pub fn is_unchanged(&self, source: &dyn ReadAt) -> bool {
         self.len == source.len()
             && self
                 .pieces
@@ -43,22 +43,22 @@ impl Pieces {
     }
 
     /// Adds these bytes of the source.
-    pub fn keep(&mut self, span: Span) {
-        self.add(Origin::Source, span);
+    pub fn push_source(&mut self, span: Span) {
+        self.push_span(Origin::Source, span);
     }
 
     /// Adds new bytes.
-    pub fn make(&mut self, bytes: &[u8]) {
+    pub fn push_new_bytes(&mut self, bytes: &[u8]) {
         let span = Span {
-            start: self.made.len() as u64,
+            start: self.new_bytes.len() as u64,
             len: bytes.len() as u64,
         };
-        self.made.extend_from_slice(bytes);
-        self.add(Origin::Made, span);
+        self.new_bytes.extend_from_slice(bytes);
+        self.push_span(Origin::New, span);
     }
 
     /// Adds these bytes of a file.
-    pub fn add(&mut self, origin: Origin, span: Span) {
+    pub fn push_span(&mut self, origin: Origin, span: Span) {
         if span.len == 0 {
             return;
         }
@@ -73,8 +73,8 @@ impl Pieces {
     }
 
     /// Returns the file, if nothing is read from beside its source.
-    pub fn over<'a>(&'a self, source: &'a dyn ReadAt) -> Patched<'a> {
-        Patched {
+    pub fn with_source<'a>(&'a self, source: &'a dyn ReadAt) -> PatchedFile<'a> {
+        PatchedFile {
             pieces: self,
             source,
             beside: source,
@@ -84,16 +84,16 @@ impl Pieces {
 
 /// The file, with what it is read from.
 #[derive(Clone, Copy)]
-pub struct Patched<'a> {
+pub struct PatchedFile<'a> {
     /// Its parts.
-    pub pieces: &'a Pieces,
+    pub pieces: &'a PieceTable,
     /// The source.
     pub source: &'a dyn ReadAt,
     /// The file beside it.
     pub beside: &'a dyn ReadAt,
 }
 
-impl ReadAt for Patched<'_> {
+impl ReadAt for PatchedFile<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let pieces = &self.pieces.pieces;
         let at = pieces.partition_point(|(start, _)| *start <= offset);
@@ -108,7 +108,7 @@ impl ReadAt for Patched<'_> {
         let origin: &dyn ReadAt = match piece.origin {
             Origin::Source => self.source,
             Origin::Beside => self.beside,
-            Origin::Made => &self.pieces.made,
+            Origin::New => &self.pieces.new_bytes,
         };
         origin.read_at(&mut buf[..length], piece.span.start + offset_in_piece)
     }
@@ -125,15 +125,18 @@ mod tests {
     #[test]
     fn pieces_read_as_one() {
         let source = b"0123456789".to_vec();
-        let mut pieces = Pieces::default();
-        pieces.keep(Span { start: 0, len: 3 });
-        pieces.keep(Span { start: 3, len: 1 });
-        pieces.make(b"a");
-        pieces.make(b"b");
-        pieces.keep(Span { start: 8, len: 2 });
+        let mut pieces = PieceTable::default();
+        pieces.push_source(Span { start: 0, len: 3 });
+        pieces.push_source(Span { start: 3, len: 1 });
+        pieces.push_new_bytes(b"a");
+        pieces.push_new_bytes(b"b");
+        pieces.push_source(Span { start: 8, len: 2 });
         assert_eq!(pieces.pieces.len(), 3);
         let mut bytes = [0; 5];
-        pieces.over(&source).read_exact_at(&mut bytes, 2).unwrap();
+        pieces
+            .with_source(&source)
+            .read_exact_at(&mut bytes, 2)
+            .unwrap();
         assert_eq!(&bytes, b"23ab8");
     }
 }

@@ -11,25 +11,28 @@
 //! ```
 
 use super::edit::call_ids;
-use super::{IdSource, Refusal, first_staying, nearest, parent_id};
+use super::{IdSource, Refusal, find_upwards, first_staying, parent_id};
 use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader, named};
+use crate::session::read::entry_reader::{EntryReader, resolve_member};
 use crate::session::reference::Position;
-use crate::session::tree::{Ancestry, Tree, active};
+use crate::session::tree::{Ancestry, Tree, active_mask};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::io;
 
 /// Returns the chosen entries and those that they need, in tree order. A label of a picked entry is
 /// left out: labels are set anew by those who want them.
-pub fn needed(reader: &EntryReader, chosen: &[EntryIx]) -> Result<Vec<EntryIx>, Refusal> {
+pub fn complete_selection(
+    reader: &EntryReader,
+    chosen: &[EntryIx],
+) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
     for &ix in chosen {
         if session.entry(ix).kind == Kind::Leaf {
@@ -42,12 +45,12 @@ pub fn needed(reader: &EntryReader, chosen: &[EntryIx]) -> Result<Vec<EntryIx>, 
 
     let tree = Tree::new(session);
     let chosen: BTreeSet<_> = chosen.iter().copied().collect();
-    let mut picked = with_calls(reader, &tree, &chosen)?;
+    let mut picked = add_calls_and_results(reader, &tree, &chosen)?;
     for ix in chosen {
         if session.entry(ix).kind != Kind::Label {
             continue;
         }
-        let target = named(reader, ix, "targetId")?;
+        let target = resolve_member(reader, ix, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
             return Err(Refusal::with_hint(
                 format!("{} labels an entry that is not picked", session.id(ix)),
@@ -64,23 +67,25 @@ pub fn copy_onto(
     reader: &EntryReader,
     picked: &[EntryIx],
     onto: Position,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> Result<Change, Refusal> {
     let session = reader.session();
     let mut graft = Graft {
         session,
         reader,
         ancestry: Ancestry::new(session),
-        above: session.path(onto).into_iter().collect(),
+        target_path: session.path(onto).into_iter().collect(),
         ids: HashMap::default(),
         parent: parent_id(session, onto).map(Text::into_owned),
     };
     for &ix in picked {
-        graft.ids.insert(ix, Text::from(fresh.entry_id(session)));
+        graft
+            .ids
+            .insert(ix, Text::from(id_source.issue_entry_id(session)));
     }
     let mut entries = Vec::new();
     for &ix in picked {
-        entries.push(graft.copy(ix, &fresh.timestamp())?);
+        entries.push(graft.copy_entry(ix, &id_source.timestamp())?);
     }
     Ok(Change {
         entries,
@@ -89,42 +94,43 @@ pub fn copy_onto(
 }
 
 /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
-fn with_calls(
+fn add_calls_and_results(
     reader: &EntryReader,
     tree: &Tree,
     chosen: &BTreeSet<EntryIx>,
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
     let session = reader.session();
     let is_reply = |ix| session.is_message(ix, Role::Assistant);
-    let mut calling = BTreeSet::new();
+    let mut calling_messages = BTreeSet::new();
     let mut nearest_replies = HashMap::default();
     for &ix in chosen {
         if is_reply(ix) {
-            calling.insert(ix);
+            calling_messages.insert(ix);
         } else if session.is_message(ix, Role::ToolResult) {
-            let Some(reply) = nearest(session, Some(ix), &mut nearest_replies, is_reply) else {
-                return Err(result_without_call(session, ix));
+            let Some(reply) = find_upwards(session, Some(ix), &mut nearest_replies, is_reply)
+            else {
+                return Err(refuse_lone_result(session, ix));
             };
-            calling.insert(reply);
+            calling_messages.insert(reply);
         }
     }
 
-    let is_active = active(session, session.leaf);
-    let mut answering = HashSet::default();
-    for &reply in &calling {
+    let is_active = active_mask(session, session.leaf);
+    let mut answering_results = HashSet::default();
+    for &reply in &calling_messages {
         for results in results_by_call(reader, tree, reply)?.into_values() {
-            answering.extend(choose_result(session, &results, chosen, &is_active)?);
+            answering_results.extend(choose_result(session, &results, chosen, &is_active)?);
         }
     }
     for &ix in chosen {
-        if session.is_message(ix, Role::ToolResult) && !answering.contains(&ix) {
-            return Err(result_without_call(session, ix));
+        if session.is_message(ix, Role::ToolResult) && !answering_results.contains(&ix) {
+            return Err(refuse_lone_result(session, ix));
         }
     }
 
     let mut picked = chosen.clone();
-    picked.extend(calling);
-    picked.extend(answering);
+    picked.extend(calling_messages);
+    picked.extend(answering_results);
     Ok(picked)
 }
 
@@ -152,11 +158,11 @@ fn choose_result(
     }
 
     // A call may have been answered again on another branch.
-    let on_path = results.iter().find(|ix| is_active[ix.at()]);
+    let on_path = results.iter().find(|ix| is_active[ix.index()]);
     Ok(on_path.or(results.last()).copied())
 }
 
-fn result_without_call(session: &Session, result: EntryIx) -> Refusal {
+fn refuse_lone_result(session: &Session, result: EntryIx) -> Refusal {
     Refusal::new(format!(
         "{}: its tool call is not above it",
         session.id(result)
@@ -221,7 +227,7 @@ struct Graft<'a> {
     reader: &'a EntryReader<'a>,
     ancestry: Ancestry,
     /// Entries on the path to the target position.
-    above: HashSet<EntryIx>,
+    target_path: HashSet<EntryIx>,
     /// The copies' ids.
     ids: HashMap<EntryIx, Text<'static>>,
     /// The parent of the next copy.
@@ -230,20 +236,20 @@ struct Graft<'a> {
 
 impl Graft<'_> {
     /// Returns a copy of an entry, and makes it the parent of the next.
-    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
-        let line = self.reader.line(ix)?;
-        let entry = Raw::checked(line.trim_ascii());
+    fn copy_entry(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
+        let line = self.reader.read_line(ix)?;
+        let entry = Raw::from_checked(line.trim_ascii());
         let mut edit = Edit::new(entry.bytes()).map_err(io::Error::from)?;
         let id = self.ids[&ix].clone();
         let parent_id = match &self.parent {
-            Some(parent) => encoded(parent),
+            Some(parent) => encode_to_vec(parent),
             None => b"null".to_vec(),
         };
-        edit.set("id", &encoded(&id));
+        edit.set("id", &encode_to_vec(&id));
         edit.set("parentId", &parent_id);
-        edit.set("timestamp", &encoded(&Text::from(timestamp)));
-        for reference in self.references(ix, entry)? {
-            edit.set(reference.key, &encoded(&reference.id));
+        edit.set("timestamp", &encode_to_vec(&Text::from(timestamp)));
+        for reference in self.changed_references(ix, entry)? {
+            edit.set(reference.key, &encode_to_vec(&reference.id));
         }
         self.parent = Some(id.clone());
         Ok(NewEntry {
@@ -254,7 +260,7 @@ impl Graft<'_> {
 
     /// Returns the members of a copy that refer to other entries, with their new values. Members
     /// that stay the same are not among them.
-    fn references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
+    fn changed_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         match self.session.entry(ix).kind {
             Kind::ContextEdit => self.edit_references(ix, entry),
             Kind::BranchSummary => Ok(self.summary_references(ix, entry)),
@@ -265,11 +271,11 @@ impl Graft<'_> {
 
     /// An edit refers to the entry that it edits, which must be copied or be above the target.
     fn edit_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
-        let target = self.find_named(entry, "targetId");
+        let target = self.find_referenced(entry, "targetId");
         if let Some(id) = self.copy_id(target) {
             return Ok(vec![Reference::new("targetId", id)]);
         }
-        if target.is_some_and(|target| self.above.contains(&target)) {
+        if target.is_some_and(|target| self.target_path.contains(&target)) {
             return Ok(Vec::new());
         }
         Err(Refusal::with_hint(
@@ -282,17 +288,17 @@ impl Graft<'_> {
     }
 
     /// A summary of a branch refers to the end of the branch, or to where it begins
-    /// (`AgentConstants::summarizes_from_start`).
+    /// (`AgentConstants::from_id_is_branch_start`).
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
         let from = entry.get_text("fromId").unwrap_or_default();
         let start = self.session.parent_id(ix);
         let start = start.unwrap_or_else(|| Text::from("root"));
-        if self.session.agent().constants().summarizes_from_start && from == start {
+        if self.session.agent().constants().from_id_is_branch_start && from == start {
             let parent = self.parent.clone();
             let parent = parent.unwrap_or_else(|| Text::from("root"));
             return vec![Reference::new("fromId", parent)];
         }
-        match self.copy_id(self.find_named(entry, "fromId")) {
+        match self.copy_id(self.find_referenced(entry, "fromId")) {
             Some(id) => vec![Reference::new("fromId", id)],
             None => Vec::new(),
         }
@@ -303,23 +309,23 @@ impl Graft<'_> {
     fn compaction_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         let mut references = Vec::new();
         let kept = self
-            .find_named(entry, "firstKeptEntryId")
-            .or_else(|| native::first_kept(self.session, ix, entry));
-        if let Some(id) = self.first_kept(ix, kept)? {
+            .find_referenced(entry, "firstKeptEntryId")
+            .or_else(|| native::first_kept_entry(self.session, ix, entry));
+        if let Some(id) = self.new_first_kept(ix, kept)? {
             references.push(Reference::new("firstKeptEntryId", id));
         }
 
         const REPLAY_THROUGH: &str = "providerReplayThroughEntryId";
-        if let Some(id) = self.copy_id(self.find_named(entry, REPLAY_THROUGH)) {
+        if let Some(id) = self.copy_id(self.find_referenced(entry, REPLAY_THROUGH)) {
             references.push(Reference::new(REPLAY_THROUGH, id));
         }
         Ok(references)
     }
 
     /// Returns the entry whose id a member of an entry has.
-    fn find_named(&self, entry: Raw, key: &str) -> Position {
+    fn find_referenced(&self, entry: Raw, key: &str) -> Position {
         let id = entry.get_text(key)?;
-        self.session.find(&id)
+        self.session.find_entry(&id)
     }
 
     /// Returns the id of the copy of an entry, if it is copied.
@@ -330,7 +336,7 @@ impl Graft<'_> {
     /// Returns the new `firstKeptEntryId` of a copied compaction, or `None` if it stays the same. A
     /// compaction that keeps nothing refers to itself. If the first kept entry is a label, which is
     /// not copied, the next entry that is not a label replaces it.
-    fn first_kept(
+    fn new_first_kept(
         &self,
         compaction: EntryIx,
         kept: Position,
@@ -339,12 +345,12 @@ impl Graft<'_> {
         let Some(kept) = kept else {
             return Ok(nothing);
         };
-        if kept == compaction || !self.ancestry.is_above(kept, compaction) {
+        if kept == compaction || !self.ancestry.is_ancestor_or_self(kept, compaction) {
             return Ok(nothing);
         }
 
         let mut first = kept;
-        if self.session.entry(kept).kind == Kind::Label && !self.above.contains(&kept) {
+        if self.session.entry(kept).kind == Kind::Label && !self.target_path.contains(&kept) {
             let stays = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
             first = first_staying(self.session, compaction, kept, stays).unwrap_or(kept);
         }
@@ -354,7 +360,7 @@ impl Graft<'_> {
         if let Some(id) = self.ids.get(&first) {
             return Ok(Some(id.clone()));
         }
-        if self.above.contains(&first) {
+        if self.target_path.contains(&first) {
             return Ok(None);
         }
         Err(Refusal::with_hint(

@@ -1,14 +1,14 @@
 //! The result of an operation, as a value that can be printed, compared and committed.
 
 use crate::agents::convert;
-use crate::agents::pi::edits::Edit;
-use crate::ops::patched::Pieces;
+use crate::agents::pi::edits::ContextEdit;
+use crate::ops::patched::PieceTable;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit as LineEdit;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_store::{ReadAt, copy_range};
 use std::borrow::Cow;
@@ -66,16 +66,16 @@ pub struct NewSession {
     /// Its creation time, as in its header.
     pub timestamp: String,
     /// The lines before the entries: the header, after oh-my-pi's title line if there is one.
-    pub head: Vec<Vec<u8>>,
+    pub head_lines: Vec<Vec<u8>>,
     /// The id of its leaf.
     pub leaf: Option<Text<'static>>,
     /// Its entries, in this order; `None` for every line after the source's header, as migrated.
-    pub entries: Option<Vec<Piece>>,
+    pub entries: Option<Vec<NewSessionEntry>>,
 }
 
 /// An entry of a [`NewSession`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum NewSessionEntry {
     /// An entry copied from the source.
     Copied {
         /// The entry to copy.
@@ -85,9 +85,9 @@ pub enum Piece {
         /// The new `firstKeptEntryId`, if that changes.
         first_kept: Option<Text<'static>>,
         /// The agent that the copy is converted for, if any.
-        to: Option<Dialect>,
+        target_dialect: Option<Dialect>,
         /// The context edit in effect for the entry, if it is converted and has one.
-        edit: Option<Edit>,
+        edit: Option<ContextEdit>,
     },
     /// A new entry.
     New(NewEntry),
@@ -110,7 +110,7 @@ impl Change {
 
     /// Returns the bytes to append to a version 3 file. The writer adds a newline if the last line
     /// lacks one (rule 1 of the store).
-    pub fn appended(&self) -> Vec<u8> {
+    pub fn appended_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for entry in &self.entries {
             bytes.extend_from_slice(&entry.line);
@@ -120,19 +120,19 @@ impl Change {
     }
 
     /// Returns the file after the change, if it is only appended to.
-    pub fn after(&self, session: &Session, source: &dyn ReadAt) -> Option<Pieces> {
+    pub fn file_after(&self, session: &Session, source: &dyn ReadAt) -> Option<PieceTable> {
         if self.action(session) != Action::Append {
             return None;
         }
-        let mut after = Pieces::default();
-        after.keep(Span {
+        let mut after = PieceTable::default();
+        after.push_source(Span {
             start: 0,
             len: source.len(),
         });
         if !session.ends_with_newline {
-            after.make(b"\n");
+            after.push_new_bytes(b"\n");
         }
-        after.make(&self.appended());
+        after.push_new_bytes(&self.appended_bytes());
         Some(after)
     }
 
@@ -152,13 +152,13 @@ impl Change {
         // The new title line replaces the old one, which is the first line.
         let replaces_title = self.title_line.is_some() && session.title_slot.is_some();
         let start = if replaces_title {
-            next_line(source, 0)?
+            next_line_start(source, 0)?
         } else {
             0
         };
         copy_range(source, start..session.header.span.start, out)?;
-        out.write_all(&session.migrated_header())?;
-        write_rest(session, source, session.header.span.end(), out)?;
+        out.write_all(&session.migrate_header())?;
+        write_migrated_from(session, source, session.header.span.end(), out)?;
 
         // A rewrite that neither migrates nor adds entries keeps a last line without a newline.
         let needs_newline = session.format != Format::V3 || !self.is_empty();
@@ -191,17 +191,17 @@ impl NewSession {
         session: &Session,
         source: &dyn ReadAt,
     ) -> io::Result<(usize, Vec<Vec<u8>>)> {
-        let mut own = self.head.clone();
+        let mut own = self.head_lines.clone();
         let Some(pieces) = &self.entries else {
             return Ok((own.len() + session.entries.len(), own));
         };
         let reader = EntryReader::new(session, source);
-        for piece in pieces.iter().filter(|piece| !piece.is_copied()) {
+        for piece in pieces.iter().filter(|piece| !piece.is_unchanged()) {
             let mut line = Vec::new();
             piece.write(&reader, &mut line)?;
             own.push(line);
         }
-        Ok((self.head.len() + pieces.len(), own))
+        Ok((self.head_lines.len() + pieces.len(), own))
     }
 
     /// Writes the new file.
@@ -214,13 +214,13 @@ impl NewSession {
         source: &dyn ReadAt,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        for line in &self.head {
+        for line in &self.head_lines {
             write_line(line, out)?;
         }
         match &self.entries {
             None => {
-                let start = next_line(source, session.header.span.end())?;
-                write_rest(session, source, start, out)?;
+                let start = next_line_start(source, session.header.span.end())?;
+                write_migrated_from(session, source, start, out)?;
                 // Without any line after the header, the head ends with a newline.
                 let ends_with_newline = session.ends_with_newline || start == source.len();
                 if !ends_with_newline {
@@ -239,26 +239,26 @@ impl NewSession {
     }
 }
 
-impl Piece {
+impl NewSessionEntry {
     /// Returns a copy of an entry as it is.
-    pub fn copied(entry: EntryIx) -> Piece {
-        Piece::Copied {
+    pub fn copy_of(entry: EntryIx) -> NewSessionEntry {
+        NewSessionEntry::Copied {
             entry,
             parent: None,
             first_kept: None,
-            to: None,
+            target_dialect: None,
             edit: None,
         }
     }
 
     /// Whether its line is that of the source.
-    fn is_copied(&self) -> bool {
+    fn is_unchanged(&self) -> bool {
         matches!(
             self,
-            Piece::Copied {
+            NewSessionEntry::Copied {
                 parent: None,
                 first_kept: None,
-                to: None,
+                target_dialect: None,
                 ..
             }
         )
@@ -268,20 +268,20 @@ impl Piece {
     /// memory first.
     pub fn write(&self, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept, to, edit) = match self {
-            Piece::New(entry) => return out.write_all(&entry.line),
-            Piece::Copied {
+            NewSessionEntry::New(entry) => return out.write_all(&entry.line),
+            NewSessionEntry::Copied {
                 entry,
                 parent,
                 first_kept,
-                to,
+                target_dialect: to,
                 edit,
             } => (*entry, parent, first_kept, to, edit),
         };
-        let edit = edit.map(|edit| edit.loaded(reader)).transpose()?;
+        let edit = edit.map(|edit| edit.load_content(reader)).transpose()?;
         reader.with_line(entry, |line| {
             let line = match (parent, first_kept) {
                 (None, None) => Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)),
-                _ => Cow::Owned(relinked(line, parent.as_ref(), first_kept.as_ref())?),
+                _ => Cow::Owned(relink_line(line, parent.as_ref(), first_kept.as_ref())?),
             };
             match to {
                 None => out.write_all(&line),
@@ -292,7 +292,7 @@ impl Piece {
 }
 
 /// Returns a line with another parent or another first kept entry.
-fn relinked(
+fn relink_line(
     line: &[u8],
     parent: Option<&Option<Text<'static>>>,
     first_kept: Option<&Text<'static>>,
@@ -300,56 +300,59 @@ fn relinked(
     let mut edit = LineEdit::new(line)?;
     if let Some(parent) = parent {
         let parent_id = match parent {
-            Some(id) => encoded(id),
+            Some(id) => encode_to_vec(id),
             None => b"null".to_vec(),
         };
         edit.set("parentId", &parent_id);
     }
     if let Some(first_kept) = first_kept {
-        edit.set("firstKeptEntryId", &encoded(first_kept));
+        edit.set("firstKeptEntryId", &encode_to_vec(first_kept));
     }
     Ok(edit.finish())
 }
 
 /// Copies everything from an offset after the header on, replacing migrated lines and keeping all
 /// other bytes.
-fn write_rest(
+fn write_migrated_from(
     session: &Session,
     source: &dyn ReadAt,
-    mut at: u64,
+    mut offset: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let reader = EntryReader::new(session, source);
-    for ix in session.all().filter(|&ix| session.is_migrated(ix)) {
+    for ix in session
+        .entry_indexes()
+        .filter(|&ix| session.needs_migration(ix))
+    {
         let span = session.entry(ix).span;
-        if span.start - at < 64 {
+        if span.start - offset < 64 {
             // Usually a newline, which is already in the window.
             reader.with_stored(
                 Span {
-                    start: at,
-                    len: span.start - at,
+                    start: offset,
+                    len: span.start - offset,
                 },
                 |gap| out.write_all(gap),
             )??;
         } else {
-            copy_range(source, at..span.start, out)?;
+            copy_range(source, offset..span.start, out)?;
         }
         reader.with_line(ix, |line| out.write_all(line))??;
-        at = span.end();
+        offset = span.end();
     }
-    copy_range(source, at..session.len, out)
+    copy_range(source, offset..session.file_len, out)
 }
 
 /// Returns where the line after an offset of a file begins.
-pub(super) fn next_line(source: &dyn ReadAt, mut at: u64) -> io::Result<u64> {
-    while at < source.len() {
-        let bytes = source.read_range(at..source.len().min(at + 4096))?;
+pub(super) fn next_line_start(source: &dyn ReadAt, mut offset: u64) -> io::Result<u64> {
+    while offset < source.len() {
+        let bytes = source.read_range(offset..source.len().min(offset + 4096))?;
         if let Some(newline) = memchr::memchr(b'\n', &bytes) {
-            return Ok(at + newline as u64 + 1);
+            return Ok(offset + newline as u64 + 1);
         }
-        at += bytes.len() as u64;
+        offset += bytes.len() as u64;
     }
-    Ok(at)
+    Ok(offset)
 }
 
 fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
@@ -365,17 +368,17 @@ pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
 
     #[test]
     fn all_entries_go_behind_another_header() {
         let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\r\n{\"id\":\"a\"}\r\nbroken";
         let source = text.as_bytes().to_vec();
-        let session = load(&source, &Options::default()).unwrap();
+        let session = load(&source, &LoadOptions::default()).unwrap();
         let new = NewSession {
             id: "n".to_owned(),
             timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
-            head: vec![b"{}".to_vec()],
+            head_lines: vec![b"{}".to_vec()],
             leaf: None,
             entries: None,
         };

@@ -1,15 +1,15 @@
 //! Moves a session to another project directory: its header, and its place in the agents' stores.
 
-use crate::agents::stores::{Here, Store, resolve_user_path};
+use crate::agents::stores::{BaseDirs, Store, resolve_user_path};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
-use crate::session::paths::{below, is_windows};
+use crate::session::paths::{is_windows_absolute, strip_folder};
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
-use pisess_json::write::texts;
+use pisess_json::write::text_array;
 use pisess_store::{ReadAt, copy_range};
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -25,20 +25,20 @@ pub struct HeaderChange {
 /// Returns the changes to the header of a session that moves: its working directory, and for
 /// oh-my-pi the former paths of the session, as that agent records them. `old` is the path that it
 /// has now, if that changes.
-pub fn move_header(
+pub fn header_changes_for_move(
     header: &Header,
     dialect: Dialect,
     cwd: &Path,
-    old: Option<&Path>,
+    old_path: Option<&Path>,
 ) -> Vec<HeaderChange> {
     let mut changes = vec![HeaderChange {
         key: "cwd",
-        value: encoded(&Text::from(&*cwd.to_string_lossy())),
+        value: encode_to_vec(&Text::from(&*cwd.to_string_lossy())),
     }];
-    if let Some(old) = old
+    if let Some(old) = old_path
         && dialect == Dialect::OhMyPi
     {
-        let json = Raw::checked(&header.bytes);
+        let json = Raw::from_checked(&header.bytes);
         let mut files: Vec<Text> = Vec::new();
         if let Some(former) = json.get("previousSessionFiles") {
             files.extend(former.items().filter_map(Raw::text));
@@ -50,22 +50,22 @@ pub fn move_header(
         }
         changes.push(HeaderChange {
             key: "previousSessionFiles",
-            value: texts(&files),
+            value: text_array(&files),
         });
     }
     changes
 }
 
 /// Returns the change to the header of a fork whose source moved.
-pub fn follow_source(source: &Path) -> HeaderChange {
+pub fn parent_session_change(source: &Path) -> HeaderChange {
     HeaderChange {
         key: "parentSession",
-        value: encoded(&Text::from(&*source.to_string_lossy())),
+        value: encode_to_vec(&Text::from(&*source.to_string_lossy())),
     }
 }
 
 /// Returns the bytes of a header after changes.
-pub fn changed_header(header: &Header, changes: &[HeaderChange]) -> io::Result<Vec<u8>> {
+pub fn apply_header_changes(header: &Header, changes: &[HeaderChange]) -> io::Result<Vec<u8>> {
     let mut edit = Edit::new(&header.bytes)?;
     for change in changes {
         edit.set(change.key, &change.value);
@@ -74,27 +74,27 @@ pub fn changed_header(header: &Header, changes: &[HeaderChange]) -> io::Result<V
 }
 
 /// Writes a session with other bytes in the place of its header; all others are unchanged.
-pub fn write_with(
-    header: &Span,
-    bytes: &[u8],
+pub fn write_with_header(
+    header_span: &Span,
+    new_header: &[u8],
     source: &dyn ReadAt,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    copy_range(source, 0..header.start, out)?;
-    out.write_all(bytes)?;
-    copy_range(source, header.end()..source.len(), out)
+    copy_range(source, 0..header_span.start, out)?;
+    out.write_all(new_header)?;
+    copy_range(source, header_span.end()..source.len(), out)
 }
 
 /// Returns the directory in which the agent looks for sessions of the new project; `None` if the
 /// session stays where it is, because it is in no store or in a flat one. `old` and `new` are the
 /// stores as seen from the old and the new working directory.
-pub fn folder_for<'a>(
+pub fn find_project_folder<'a>(
     folder: &Path,
     dialect: Dialect,
     old: &[Store],
     new: &'a [Store],
 ) -> Option<&'a Path> {
-    let agent = holder(folder, dialect, old)?;
+    let agent = find_store_agent(folder, dialect, old)?;
     let target = new.iter().find(|store| store.agent == agent)?;
     // A flat store holds all projects.
     if target.is_flat() && folder == target.root {
@@ -104,7 +104,7 @@ pub fn folder_for<'a>(
 }
 
 /// Returns the agent whose store holds a directory of sessions.
-fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
+fn find_store_agent(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
     let mut holders = Vec::new();
     for store in stores {
         let is_below_root = !store.is_flat() && folder.parent() == Some(&*store.root);
@@ -119,9 +119,9 @@ fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> 
     holders.first().copied()
 }
 
-/// Whether a path in a store may be, contain, or lie in a directory with sessions of the project from
-/// which the stores are seen, or of a directory below it: their names begin alike.
-pub fn may_hold(path: &Path, stores: &[Store]) -> bool {
+/// Whether a path in a store may be, contain, or lie in a directory with sessions of the project
+/// from which the stores are seen, or of a directory below it: their names begin alike.
+pub fn may_hold_sessions(path: &Path, stores: &[Store]) -> bool {
     stores.iter().any(|store| {
         let Ok(below) = path.strip_prefix(&store.root) else {
             return store.root.starts_with(path);
@@ -150,14 +150,14 @@ fn is_named_after(name: &OsStr, project: &Path) -> bool {
 
 /// Returns the directory of a session after `old` became `new`; `None` if its directory is neither
 /// `old` nor below it.
-pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
+pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<PathBuf> {
     if cwd.is_empty() {
         return None;
     }
-    let whole = resolve_user_path(cwd, here);
+    let absolute_cwd = resolve_user_path(cwd, here);
     let old_bytes = old.as_os_str().as_encoded_bytes();
-    if is_windows(old_bytes) {
-        let rest = below(whole.as_os_str().as_encoded_bytes(), old_bytes)?;
+    if is_windows_absolute(old_bytes) {
+        let rest = strip_folder(absolute_cwd.as_os_str().as_encoded_bytes(), old_bytes)?;
         let rest = std::str::from_utf8(rest).ok()?;
         // Part by part, because the new directory may be on another system.
         let mut cwd = new.to_owned();
@@ -169,7 +169,7 @@ pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBu
         return Some(cwd);
     }
 
-    let rest = whole.strip_prefix(old).ok()?;
+    let rest = absolute_cwd.strip_prefix(old).ok()?;
     if rest.as_os_str().is_empty() {
         // Joined to nothing, it would end with a slash.
         return Some(new.to_owned());
@@ -204,18 +204,18 @@ mod tests {
             ("/", &pi, true),
             ("/elsewhere", &pi, false),
         ] {
-            assert_eq!(may_hold(Path::new(path), stores), wanted, "{path}");
+            assert_eq!(may_hold_sessions(Path::new(path), stores), wanted, "{path}");
         }
     }
 
     #[test]
     fn projects_move_between_systems() {
-        let here = Here {
+        let here = BaseDirs {
             home: None,
-            folder: Path::new("/h"),
+            cwd: Path::new("/h"),
         };
         let after = |cwd: &str, old: &str, new: &str| {
-            cwd_after(cwd, Path::new(old), Path::new(new), here)
+            moved_cwd(cwd, Path::new(old), Path::new(new), here)
                 .map(|path| path.display().to_string())
         };
         for (cwd, old, wanted) in [

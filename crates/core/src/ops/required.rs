@@ -8,39 +8,45 @@
 use super::Refusal;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::schema::{FieldSchema, Fields, Needed, Want, may, need};
+use crate::session::schema::{FieldSchema, FieldType, Fields, Requirement, optional, required};
 use pisess_json::Raw;
 
 /// The blocks of content.
 const BLOCKS: &[(&str, Fields)] = &[
-    ("text", Fields::both(&[need("text", Want::Text)])),
-    ("thinking", Fields::both(&[need("thinking", Want::Text)])),
+    ("text", Fields::both(&[required("text", FieldType::Text)])),
+    (
+        "thinking",
+        Fields::both(&[required("thinking", FieldType::Text)]),
+    ),
     (
         "toolCall",
         Fields::both(&[
-            need("id", Want::Text),
-            need("name", Want::Text),
-            need("arguments", Want::Object),
+            required("id", FieldType::Text),
+            required("name", FieldType::Text),
+            required("arguments", FieldType::Object),
         ]),
     ),
     // oh-my-pi may store the data of an image elsewhere.
     (
         "image",
-        Fields::pi(&[need("data", Want::Text), need("mimeType", Want::Text)]),
+        Fields::pi(&[
+            required("data", FieldType::Text),
+            required("mimeType", FieldType::Text),
+        ]),
     ),
 ];
 
 /// The tokens and cost of a turn.
 pub(super) const USAGE: &[FieldSchema] = &[
-    need("input", Want::Number),
-    need("output", Want::Number),
-    need("cacheRead", Want::Number),
-    need("cacheWrite", Want::Number),
-    need("cost", Want::Object),
+    required("input", FieldType::Number),
+    required("output", FieldType::Number),
+    required("cacheRead", FieldType::Number),
+    required("cacheWrite", FieldType::Number),
+    required("cost", FieldType::Object),
 ];
 
 /// What it cost.
-pub(super) const COST: &[FieldSchema] = &[need("total", Want::Number)];
+pub(super) const COST: &[FieldSchema] = &[required("total", FieldType::Number)];
 
 const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
 
@@ -48,18 +54,18 @@ const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted",
 pub(super) fn block_fields(dialect: Dialect, is: impl Fn(&str) -> bool) -> &'static [FieldSchema] {
     let fields = BLOCKS.iter().find(|(name, _)| is(name));
     fields
-        .and_then(|(_, fields)| fields.of(dialect))
+        .and_then(|(_, fields)| fields.for_agent(dialect))
         .unwrap_or_default()
 }
 
 /// Validates a new entry of type `kind`. An entry that only the other agent writes is refused; one
 /// that neither agent writes is not validated.
-pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refusal> {
+pub(super) fn check_new_entry(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refusal> {
     let schema = &kind.schema().fields;
-    if let Some(fields) = schema.of(dialect) {
+    if let Some(fields) = schema.for_agent(dialect) {
         return check_entry(dialect, kind, fields, entry);
     }
-    let Some(writer) = schema.writer() else {
+    let Some(writer) = schema.only_writer() else {
         return Ok(());
     };
     let name = kind.name().unwrap_or_default();
@@ -71,10 +77,10 @@ pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refu
 }
 
 /// Whether any agent writes entries of this type.
-pub(super) fn is_known(kind: Kind) -> bool {
+pub(super) fn is_known_kind(kind: Kind) -> bool {
     Dialect::ALL
         .iter()
-        .any(|&dialect| kind.schema().fields.of(dialect).is_some())
+        .any(|&dialect| kind.schema().fields.for_agent(dialect).is_some())
 }
 
 /// Validates a message of a context. It may lack fields that only entries require, but not those
@@ -83,12 +89,12 @@ pub(super) fn is_known(kind: Kind) -> bool {
 /// # Errors
 /// If the agent could not handle it.
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
-    let (_, fields) = role_of(dialect, message, |_| true)?;
+    let (_, fields) = find_role(dialect, message, |_| true)?;
     let mut read_fields = Vec::new();
     for &(name, _, _) in fields {
         match name {
-            "content" => read_fields.push(need(name, Want::Content)),
-            "summary" => read_fields.push(need(name, Want::Text)),
+            "content" => read_fields.push(required(name, FieldType::Content)),
+            "summary" => read_fields.push(required(name, FieldType::Text)),
             _ => {}
         }
     }
@@ -105,7 +111,7 @@ fn check_entry(
     if kind != Kind::Message {
         let name = kind.name().unwrap_or_default();
         return check_fields(dialect, entry, fields)
-            .map_err(|refusal| explain(dialect, name, fields, refusal));
+            .map_err(|refusal| explain_refusal(dialect, name, fields, refusal));
     }
     check_fields(dialect, entry, fields)?;
     match entry.get("message").filter(|message| message.is_object()) {
@@ -119,53 +125,61 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     check_fields(
         dialect,
         message,
-        &[need("role", Want::Text), may("timestamp", Want::Number)],
+        &[
+            required("role", FieldType::Text),
+            optional("timestamp", FieldType::Number),
+        ],
     )?;
-    let (role, fields) = role_of(dialect, message, |role| role.schema().is_stored)?;
+    let (role, fields) = find_role(dialect, message, |role| role.schema().is_stored)?;
     let name = format!("{role} message");
     check_fields(dialect, message, fields)
-        .map_err(|refusal| explain(dialect, &name, fields, refusal))
+        .map_err(|refusal| explain_refusal(dialect, &name, fields, refusal))
 }
 
 /// Returns the name of a message's role, and its fields. The role must be one that the agent
 /// writes, and for which `is_allowed` is true; otherwise the refusal lists these roles.
-fn role_of(
+fn find_role(
     dialect: Dialect,
     message: Raw,
     is_allowed: impl Fn(Role) -> bool,
 ) -> Result<(&'static str, &'static [FieldSchema]), Refusal> {
-    let given = message.get_text("role").unwrap_or_default();
+    let role_name = message.get_text("role").unwrap_or_default();
     let mut allowed_names = Vec::new();
     for &role in Role::NAMED {
         let Some(name) = role.name() else {
             continue;
         };
-        let Some(fields) = role.schema().fields.of(dialect) else {
+        let Some(fields) = role.schema().fields.for_agent(dialect) else {
             continue;
         };
         if !is_allowed(role) {
             continue;
         }
-        if given == *name {
+        if role_name == *name {
             return Ok((name, fields));
         }
         allowed_names.push(name);
     }
     let agent = dialect.agent().constants().name;
     Err(Refusal::with_hint(
-        format!("unknown role {:?}", given.to_string()),
+        format!("unknown role {:?}", role_name.to_string()),
         format!("the roles of {agent} are {}", allowed_names.join(", ")),
     ))
 }
 
 /// Returns a refusal with the name of the refused entry or message before it. If it has no hint, it
 /// gets one that lists the required fields.
-fn explain(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refusal) -> Refusal {
-    match in_part(name, refusal) {
+fn explain_refusal(
+    dialect: Dialect,
+    name: &str,
+    fields: &[FieldSchema],
+    refusal: Refusal,
+) -> Refusal {
+    match prefix_refusal(name, refusal) {
         Refusal::Impossible { what, hint: None } => {
             let mut required = Vec::new();
             for &(field, _, needed) in fields {
-                if needed != Needed::Never {
+                if needed != Requirement::Never {
                     required.push(field);
                 }
             }
@@ -178,9 +192,9 @@ fn explain(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refusa
 }
 
 /// Returns the refusal of a value, given that of a part of it. `part` is the name of the part: a
-/// refusal that begins with "is" follows it as in a sentence, as in "PART is not a number"; any other
-/// follows it after a colon.
-fn in_part(part: &str, refusal: Refusal) -> Refusal {
+/// refusal that begins with "is" follows it as in a sentence, as in "PART is not a number"; any
+/// other follows it after a colon.
+fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Impossible { what, hint } => {
             let separator = if what.starts_with("is ") { " " } else { ": " };
@@ -201,9 +215,9 @@ fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result
         match members.iter().rfind(|(key, _)| key.is(name)) {
             Some(&(_, value)) => {
                 check_value(dialect, value, want)
-                    .map_err(|refusal| in_part(&format!("`{name}`"), refusal))?;
+                    .map_err(|refusal| prefix_refusal(&format!("`{name}`"), refusal))?;
             }
-            None if needed != Needed::Never => {
+            None if needed != Requirement::Never => {
                 return Err(Refusal::new(format!("`{name}` is missing")));
             }
             None => {}
@@ -213,42 +227,42 @@ fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result
 }
 
 /// Validates a value of a field. The refusal begins with "is", or with the name of a part of the
-/// value; see [`in_part`].
-fn check_value(dialect: Dialect, value: Raw, want: Want) -> Result<(), Refusal> {
+/// value; see [`prefix_refusal`].
+fn check_value(dialect: Dialect, value: Raw, want: FieldType) -> Result<(), Refusal> {
     match want {
-        Want::Text => require(value.is_string(), "not a string"),
-        Want::TextOrNull => require(
+        FieldType::Text => require(value.is_string(), "not a string"),
+        FieldType::TextOrNull => require(
             value.is_string() || value.is_null(),
             "neither a string nor null",
         ),
-        Want::Number => require(value.is_number(), "not a number"),
-        Want::Bool => require(value.bool().is_some(), "neither true nor false"),
-        Want::Object => require(value.is_object(), "not an object"),
-        Want::Array => require(value.is_array(), "not an array"),
-        Want::Blocks => {
+        FieldType::Number => require(value.is_number(), "not a number"),
+        FieldType::Bool => require(value.bool().is_some(), "neither true nor false"),
+        FieldType::Object => require(value.is_object(), "not an object"),
+        FieldType::Array => require(value.is_array(), "not an array"),
+        FieldType::Blocks => {
             require(value.is_array(), "not an array of blocks")?;
             check_blocks(dialect, value)
         }
-        Want::Content if value.is_string() => Ok(()),
-        Want::Content => {
+        FieldType::Content if value.is_string() => Ok(()),
+        FieldType::Content => {
             require(value.is_array(), "neither a string nor an array of blocks")?;
             check_blocks(dialect, value)
         }
-        Want::Usage => {
+        FieldType::Usage => {
             require(value.is_object(), "not an object")?;
             check_fields(dialect, value, USAGE)?;
             let cost = value.get("cost").unwrap_or(Raw::NULL);
-            check_fields(dialect, cost, COST).map_err(|refusal| in_part("`cost`", refusal))
+            check_fields(dialect, cost, COST).map_err(|refusal| prefix_refusal("`cost`", refusal))
         }
-        Want::StopReason if STOP_REASONS.iter().any(|reason| value.is(reason)) => Ok(()),
-        Want::StopReason => {
+        FieldType::StopReason if STOP_REASONS.iter().any(|reason| value.is(reason)) => Ok(()),
+        FieldType::StopReason => {
             let hint = format!("one of {}", STOP_REASONS.join(", "));
             Err(Refusal::with_hint("is not one that the agents write", hint))
         }
-        Want::Replacement if value.is_null() => Ok(()),
-        Want::Replacement => {
+        FieldType::Replacement if value.is_null() => Ok(()),
+        FieldType::Replacement => {
             require(value.is_object(), "neither null nor an object")?;
-            check_fields(dialect, value, &[need("content", Want::Content)])
+            check_fields(dialect, value, &[required("content", FieldType::Content)])
         }
     }
 }
@@ -265,7 +279,7 @@ fn require(condition: bool, what: &str) -> Result<(), Refusal> {
 fn check_blocks(dialect: Dialect, content: Raw) -> Result<(), Refusal> {
     for (at, block) in content.items().enumerate() {
         check_block(dialect, block)
-            .map_err(|refusal| in_part(&format!("block {}", at + 1), refusal))?;
+            .map_err(|refusal| prefix_refusal(&format!("block {}", at + 1), refusal))?;
     }
     Ok(())
 }
@@ -277,7 +291,7 @@ fn check_block(dialect: Dialect, block: Raw) -> Result<(), Refusal> {
     }
     if !block.get("type").is_some_and(Raw::is_string) {
         // The type is missing or not a string.
-        check_fields(dialect, block, &[need("type", Want::Text)])?;
+        check_fields(dialect, block, &[required("type", FieldType::Text)])?;
     }
     let kind = block.get_text("type").unwrap_or_default();
     let fields = block_fields(dialect, |name| kind == *name);

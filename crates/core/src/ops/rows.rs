@@ -2,14 +2,14 @@
 //! terminal, `export` on a page.
 
 use super::branches::notes_at_leaf;
-use super::edit::{content, stored};
-use super::tree::Drawing;
-use crate::agents::pi::edits::Edit;
+use super::edit::{content_json, stored_content};
+use super::tree::TreeView;
+use crate::agents::pi::edits::ContextEdit;
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
-use crate::session::tree::{Tree, active};
+use crate::session::tree::{Tree, active_mask};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -61,10 +61,10 @@ pub struct Row<'a> {
 
 impl Ending {
     /// Returns how an entry ended, if not normally.
-    pub fn of(entry: &Entry) -> Option<Ending> {
-        if entry.flags.has(Flags::FAILED) {
+    pub fn from_entry(entry: &Entry) -> Option<Ending> {
+        if entry.flags.contains(Flags::FAILED) {
             Some(Ending::Failed)
-        } else if entry.flags.has(Flags::ABORTED) {
+        } else if entry.flags.contains(Flags::ABORTED) {
             Some(Ending::Aborted)
         } else {
             None
@@ -72,26 +72,26 @@ impl Ending {
     }
 }
 
-impl Drawing<'_> {
+impl TreeView<'_> {
     /// Returns the row of an entry in parts.
     pub fn row(&self, ix: EntryIx) -> Row<'_> {
         let entry = self.session.entry(ix);
-        let ending = Ending::of(entry);
+        let ending = Ending::from_entry(entry);
         let (role, body) = self.session.row_parts(ix);
         let row = Row {
-            tone: tone(entry.kind, entry.role),
+            tone: row_tone(entry.kind, entry.role),
             role,
             ending,
             body,
             path: 0..0,
         };
 
-        if let Some(call) = self.call(ix) {
+        if let Some(call) = self.answered_call(ix) {
             let name = self.session.text(call.name);
             return Row {
                 role: if name.is_empty() { row.role } else { name },
                 body: self.session.text(call.row),
-                path: usize::from(call.path.0)..usize::from(call.path.1),
+                path: usize::from(call.path_range.0)..usize::from(call.path_range.1),
                 ..row
             };
         }
@@ -101,12 +101,12 @@ impl Drawing<'_> {
             let is_custom = entry.kind == Kind::Custom;
             return Row {
                 role: if is_custom { row.body } else { row.role },
-                body: rendered.borrowed(),
+                body: rendered.as_borrowed(),
                 ..row
             };
         }
 
-        if entry.flags.has(Flags::SILENT) && row.body == "(no content)" {
+        if entry.flags.contains(Flags::SILENT) && row.body == "(no content)" {
             return Row {
                 body: self.list_calls(ix),
                 ..row
@@ -126,7 +126,7 @@ impl Drawing<'_> {
 
     /// Returns a text that lists the tools called by an assistant message without text.
     fn list_calls(&self, ix: EntryIx) -> Text<'static> {
-        let calls = self.session.collected.calls_of(ix);
+        let calls = self.session.collected.tool_calls_of(ix);
         if calls.is_empty() {
             return Text::from("(no content)");
         }
@@ -143,7 +143,7 @@ impl Drawing<'_> {
 }
 
 /// Returns the author of an entry's row.
-pub fn tone(kind: Kind, role: Role) -> Tone {
+pub fn row_tone(kind: Kind, role: Role) -> Tone {
     match (kind, role) {
         (Kind::Message, Role::User | Role::BashExecution | Role::PythonExecution) => Tone::User,
         (Kind::Message, Role::Assistant) => Tone::Assistant,
@@ -156,13 +156,16 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
 /// Folds runs of tool results. Returns the ranges of rows that are drawn as one row each; together
 /// they cover all rows. At least `SHORTEST_FOLD` results in a row are folded; results that are
 /// labelled, edited or marked as the leaf stay separate.
-pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usize>> {
+pub fn fold_tool_rows(
+    drawing: &TreeView,
+    edits: &HashMap<EntryIx, ContextEdit>,
+) -> Vec<Range<usize>> {
     let session = drawing.session;
-    let marked = drawing.marked();
-    let mut folds: Vec<Range<usize>> = Vec::with_capacity(drawing.places.len());
+    let marked = drawing.marked_entry();
+    let mut folds: Vec<Range<usize>> = Vec::with_capacity(drawing.tree_rows.len());
     // The number of rows in the run that ends with the current row; 0 if that cannot be folded.
     let mut run = 0;
-    for (at, place) in drawing.places.iter().enumerate() {
+    for (index, place) in drawing.tree_rows.iter().enumerate() {
         let ix = place.entry;
         let can_fold = session.is_message(ix, Role::ToolResult)
             && marked != Some(ix)
@@ -170,44 +173,47 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usi
             && !edits.contains_key(&ix);
         if !can_fold {
             run = 0;
-        } else if run > 0 && follows_row_before(drawing, at) {
+        } else if run > 0 && follows_row_before(drawing, index) {
             run += 1;
         } else {
             run = 1;
         }
 
         match folds.last_mut() {
-            Some(fold) if run > SHORTEST_FOLD => fold.end = at + 1,
-            _ => folds.push(at..at + 1),
+            Some(fold) if run > SHORTEST_FOLD => fold.end = index + 1,
+            _ => folds.push(index..index + 1),
         }
         if run == SHORTEST_FOLD {
             // The run is long enough: its single rows become one.
-            let start = at + 1 - SHORTEST_FOLD;
+            let start = index + 1 - SHORTEST_FOLD;
             folds.truncate(folds.len() - SHORTEST_FOLD);
-            folds.push(start..at + 1);
+            folds.push(start..index + 1);
         }
     }
     folds
 }
 
-/// Whether the entry of a row is the only one drawn below that of the row before it, and both are on
-/// the path to the leaf or neither is.
-fn follows_row_before(drawing: &Drawing, at: usize) -> bool {
-    let Some(before) = at.checked_sub(1) else {
+/// Whether the entry of a row is the only one drawn below that of the row before it, and both are
+/// on the path to the leaf or neither is.
+fn follows_row_before(drawing: &TreeView, index: usize) -> bool {
+    let Some(before) = index.checked_sub(1) else {
         return false;
     };
-    let place = &drawing.places[at];
-    let before = drawing.places[before].entry;
-    !place.connector
-        && drawing.above(place.entry) == Some(before)
+    let place = &drawing.tree_rows[index];
+    let before = drawing.tree_rows[before].entry;
+    !place.has_connector
+        && drawing.shown_ancestor(place.entry) == Some(before)
         && drawing.is_active(before) == drawing.is_active(place.entry)
 }
 
 /// Returns the tools of the rows of a fold, in the order of their first occurrence, each with the
 /// number of its calls.
-pub fn folded_tools<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Vec<(Text<'a>, usize)> {
+pub fn count_folded_tools<'a>(
+    drawing: &'a TreeView,
+    fold: &Range<usize>,
+) -> Vec<(Text<'a>, usize)> {
     let mut tools: Vec<(Text, usize)> = Vec::new();
-    for place in &drawing.places[fold.clone()] {
+    for place in &drawing.tree_rows[fold.clone()] {
         let tool = drawing.row(place.entry).role;
         match tools.iter_mut().find(|(known, _)| *known == tool) {
             Some((_, count)) => *count += 1,
@@ -219,37 +225,44 @@ pub fn folded_tools<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Vec<(Text<
 
 /// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on
 /// the path to `leaf`, the last edit on that path counts, for any other the last edit in the file.
-pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edit>> {
+pub fn find_edits(
+    reader: &EntryReader,
+    leaf: Position,
+) -> io::Result<HashMap<EntryIx, ContextEdit>> {
     let session = reader.session();
     let mut edits = HashMap::default();
-    if !session.agent().constants().follows_edits || !session.has(Kind::ContextEdit) {
+    if !session.agent().constants().applies_context_edits || !session.has_kind(Kind::ContextEdit) {
         return Ok(edits);
     }
-    let is_active = active(session, leaf);
-    for ix in session.all() {
+    let is_active = active_mask(session, leaf);
+    for ix in session.entry_indexes() {
         if session.entry(ix).kind != Kind::ContextEdit {
             continue;
         }
-        let line = reader.line(ix)?;
-        let line = Raw::checked(line.trim_ascii());
-        let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else {
+        let line = reader.read_line(ix)?;
+        let line = Raw::from_checked(line.trim_ascii());
+        let Some(target) = line
+            .get_text("targetId")
+            .and_then(|id| session.find_entry(&id))
+        else {
             continue;
         };
-        let is_elsewhere = is_active[target.at()] && !is_active[ix.at()];
+        let is_elsewhere = is_active[target.index()] && !is_active[ix.index()];
         if is_elsewhere {
             continue;
         }
 
         let edit = match line.get("replacement") {
             None => None,
-            Some(new) if new.is_null() => Some(Edit::Omit),
+            Some(new) if new.is_null() => Some(ContextEdit::Omit),
             Some(new) => {
                 // The content that the entry itself has undoes earlier edits.
-                let is_original = content(new.get("content")) == stored(reader, target)?;
+                let is_original =
+                    content_json(new.get("content")) == stored_content(reader, target)?;
                 if is_original {
                     None
                 } else {
-                    Some(Edit::Replace(ix))
+                    Some(ContextEdit::Replace(ix))
                 }
             }
         };
@@ -264,56 +277,61 @@ pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryI
 /// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except
 /// those that are a branch of their own: see `notes_at_leaf`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct SubtreeExtent {
     /// The number of entries that are not notes.
-    pub entries: u32,
+    pub entry_count: u32,
     /// The time of the newest entry that counts; `None` if no time parses.
     pub newest_ms: Option<i64>,
 }
 
-impl Extent {
+impl SubtreeExtent {
     /// Returns the extent of an entry without what is below it.
-    fn of_entry(entry: &Entry) -> Extent {
+    fn of_entry(entry: &Entry) -> SubtreeExtent {
         if entry.kind.is_bookkeeping() {
-            return Extent::default();
+            return SubtreeExtent::default();
         }
-        Extent {
-            entries: 1,
-            newest_ms: time_of(entry),
+        SubtreeExtent {
+            entry_count: 1,
+            newest_ms: entry_time(entry),
         }
     }
 }
 
 /// Returns the extent of each entry.
-pub fn extents(session: &Session) -> Vec<Extent> {
-    let mut extents: Vec<Extent> = session.entries.iter().map(Extent::of_entry).collect();
+pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
+    let mut extents: Vec<SubtreeExtent> = session
+        .entries
+        .iter()
+        .map(SubtreeExtent::of_entry)
+        .collect();
     // Children are added before their parents.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk(&[]).collect();
     for &ix in parents_first.iter().rev() {
         let Some(parent) = session.entry(ix).parent else {
             continue;
         };
-        let below = extents[ix.at()];
-        let extent = &mut extents[parent.at()];
-        extent.entries += below.entries;
+        let below = extents[ix.index()];
+        let extent = &mut extents[parent.index()];
+        extent.entry_count += below.entry_count;
         extent.newest_ms = extent.newest_ms.max(below.newest_ms);
     }
 
-    let has_entries = |ix: EntryIx| extents[ix.at()].entries > 0;
-    let has_entries_below =
-        |ix: EntryIx| extents[ix.at()].entries > Extent::of_entry(session.entry(ix)).entries;
+    let has_entries = |ix: EntryIx| extents[ix.index()].entry_count > 0;
+    let has_entries_below = |ix: EntryIx| {
+        extents[ix.index()].entry_count > SubtreeExtent::of_entry(session.entry(ix)).entry_count
+    };
     let notes = notes_at_leaf(session, has_entries, has_entries_below);
     if let Some(&leaf) = notes.first() {
-        let newest_ms = time_of(session.entry(leaf));
-        for ix in session.upwards(Some(leaf)) {
-            let extent = &mut extents[ix.at()];
+        let newest_ms = entry_time(session.entry(leaf));
+        for ix in session.ancestors(Some(leaf)) {
+            let extent = &mut extents[ix.index()];
             extent.newest_ms = extent.newest_ms.max(newest_ms);
         }
     }
     extents
 }
 
-fn time_of(entry: &Entry) -> Option<i64> {
+fn entry_time(entry: &Entry) -> Option<i64> {
     if entry.time_ms == Entry::NO_TIME {
         return None;
     }
@@ -323,7 +341,7 @@ fn time_of(entry: &Entry) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
 
     #[test]
     fn extents_do_not_depend_on_the_order_of_lines() {
@@ -343,12 +361,12 @@ mod tests {
             let text = order.iter().fold(header.to_owned(), |text, &at: &usize| {
                 text + "\n" + &lines[at]
             });
-            let session = load(&text.into_bytes(), &Options::default()).unwrap();
-            let extents = extents(&session);
-            let of = |id: &str| extents[session.find(&Text::from(id)).unwrap().at()];
+            let session = load(&text.into_bytes(), &LoadOptions::default()).unwrap();
+            let extents = measure_subtrees(&session);
+            let of = |id: &str| extents[session.find_entry(&Text::from(id)).unwrap().index()];
             let newest = |id: &str| of(id).newest_ms.map(|ms| ms / 1000 % 60);
             assert_eq!(
-                ["a", "b", "c", "d"].map(|id| of(id).entries),
+                ["a", "b", "c", "d"].map(|id| of(id).entry_count),
                 [4, 2, 1, 1],
                 "{order:?}"
             );

@@ -1,6 +1,6 @@
 //! An entry in full for people: its texts, and its other fields by name.
 
-use crate::format::size;
+use crate::format::format_bytes;
 use crate::session::entry::Kind;
 use pisess_json::pretty::pretty;
 use pisess_json::text::Text;
@@ -8,7 +8,7 @@ use pisess_json::{Raw, string};
 
 /// A part of an entry as displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum EntryPart {
     /// The title of the parts that follow.
     Title(Text<'static>),
     /// A name and a short value.
@@ -18,13 +18,13 @@ pub enum Part {
 }
 
 /// The length up to which strings of one line are printed beside their name.
-const SHORT: usize = 100;
+const SHORT_STRING_LEN: usize = 100;
 
 /// Returns the content of an entry, in the order of its line. Fields that every entry has,
 /// signatures, and the bytes of pictures are omitted.
-pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
+pub fn entry_parts(line: Raw, kind: Kind) -> Vec<EntryPart> {
     let mut parts = Vec::new();
-    for (key, value) in members(line) {
+    for (key, value) in decoded_members(line) {
         match key.as_bytes() {
             b"type" | b"id" | b"parentId" | b"timestamp" => {}
             b"message" if kind == Kind::Message && value.is_object() => {
@@ -37,14 +37,14 @@ pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
 }
 
 /// Returns the members in file order, including duplicates.
-fn members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
+fn decoded_members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
     object
         .members()
         .map(|(key, value)| (string::decode(key.bytes), value))
 }
 
-fn push_message(message: Raw, parts: &mut Vec<Part>) {
-    for (key, value) in members(message) {
+fn push_message(message: Raw, parts: &mut Vec<EntryPart>) {
+    for (key, value) in decoded_members(message) {
         if !matches!(key.as_bytes(), b"role" | b"timestamp") {
             push_member(key, value, parts);
         }
@@ -52,9 +52,9 @@ fn push_message(message: Raw, parts: &mut Vec<Part>) {
 }
 
 /// Appends a member of an entry or message. What it says has no name; all else has.
-fn push_member(key: Text, value: Raw, parts: &mut Vec<Part>) {
+fn push_member(key: Text, value: Raw, parts: &mut Vec<EntryPart>) {
     match (key.as_bytes(), value.text()) {
-        (b"content" | b"summary", Some(text)) => parts.push(Part::Body(text.into_owned())),
+        (b"content" | b"summary", Some(text)) => parts.push(EntryPart::Body(text.into_owned())),
         (b"content", None) if value.is_array() => {
             for item in value.items() {
                 push_block(item, parts);
@@ -65,36 +65,36 @@ fn push_member(key: Text, value: Raw, parts: &mut Vec<Part>) {
 }
 
 /// Appends a value with its name: beside it if it is short, else below it.
-fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
+fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let Some(text) = value.text() else {
         push_json(name, value, parts);
         return;
     };
-    let is_short = text.as_bytes().len() <= SHORT && !text.as_bytes().contains(&b'\n');
+    let is_short = text.as_bytes().len() <= SHORT_STRING_LEN && !text.as_bytes().contains(&b'\n');
     if is_short {
-        parts.push(Part::Field(name, text.into_owned()));
+        parts.push(EntryPart::Field(name, text.into_owned()));
     } else {
-        parts.push(Part::Title(name));
-        parts.push(Part::Body(text.into_owned()));
+        parts.push(EntryPart::Title(name));
+        parts.push(EntryPart::Body(text.into_owned()));
     }
 }
 
 /// Appends a value as formatted JSON, with its name.
-fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
+fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let json = pretty(value);
     let json = Text::from(String::from_utf8_lossy(&json).into_owned());
     if json.as_bytes().contains(&b'\n') {
-        parts.push(Part::Title(name));
-        parts.push(Part::Body(json));
+        parts.push(EntryPart::Title(name));
+        parts.push(EntryPart::Body(json));
     } else {
-        parts.push(Part::Field(name, json));
+        parts.push(EntryPart::Field(name, json));
     }
 }
 
 /// Returns the members of an object with their names, except those named in `omitted`.
-pub(super) fn fields(object: Raw, omitted: &[&str]) -> Vec<Part> {
+pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
     let mut parts = Vec::new();
-    for (key, value) in members(object) {
+    for (key, value) in decoded_members(object) {
         let is_omitted = omitted.iter().any(|name| key == **name);
         if !is_omitted {
             push_named(key.into_owned(), value, &mut parts);
@@ -104,19 +104,19 @@ pub(super) fn fields(object: Raw, omitted: &[&str]) -> Vec<Part> {
 }
 
 /// Appends a block of a message's content.
-pub(super) fn push_block(block: Raw, parts: &mut Vec<Part>) {
+pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
     match kind.as_bytes() {
         b"text" => {
             if let Some(text) = block.get_text("text") {
-                parts.push(Part::Body(text.into_owned()));
+                parts.push(EntryPart::Body(text.into_owned()));
                 return;
             }
         }
         b"thinking" => {
             if let Some(thinking) = block.get_text("thinking") {
-                parts.push(Part::Title(kind));
-                parts.push(Part::Body(thinking.into_owned()));
+                parts.push(EntryPart::Title(kind));
+                parts.push(EntryPart::Body(thinking.into_owned()));
                 return;
             }
         }
@@ -125,7 +125,7 @@ pub(super) fn push_block(block: Raw, parts: &mut Vec<Part>) {
             return;
         }
         b"image" => {
-            parts.push(Part::Field(kind, describe_image(block)));
+            parts.push(EntryPart::Field(kind, describe_image(block)));
             return;
         }
         _ => {}
@@ -146,12 +146,12 @@ fn describe_image(block: Raw) -> Text<'static> {
     let length = data.map_or(0, <[u8]>::len);
     let mime_type = block.get_text("mimeType").unwrap_or_default();
     let mime_type = mime_type.to_string_lossy();
-    Text::from(format!("{mime_type}, {} of base64", size(length)))
+    Text::from(format!("{mime_type}, {} of base64", format_bytes(length)))
 }
 
 /// Appends the arguments of a call, with their names, as one text, so that the content of a file it
 /// writes is readable.
-fn push_tool_call(call: Raw, parts: &mut Vec<Part>) {
+fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     let mut title = Text::from("toolCall").into_owned();
     for key in ["name", "id"] {
         if let Some(text) = call.get_text(key) {
@@ -159,7 +159,7 @@ fn push_tool_call(call: Raw, parts: &mut Vec<Part>) {
             title.push(&text);
         }
     }
-    parts.push(Part::Title(title));
+    parts.push(EntryPart::Title(title));
 
     let Some(arguments) = call.get("arguments") else {
         return;
@@ -168,26 +168,26 @@ fn push_tool_call(call: Raw, parts: &mut Vec<Part>) {
         push_json(Text::from("arguments"), arguments, parts);
         return;
     }
-    let named = fields(arguments, &[]);
-    parts.push(Part::Body(outline(&named)));
+    let named = named_parts(arguments, &[]);
+    parts.push(EntryPart::Body(format_outline(&named)));
 }
 
 /// Formats parts as one text: names, with their texts indented below them.
-fn outline(parts: &[Part]) -> Text<'static> {
+fn format_outline(parts: &[EntryPart]) -> Text<'static> {
     let mut out = Text::default().into_owned();
     for part in parts {
         match part {
             // The text of a title begins on a new line.
-            Part::Title(name) => {
+            EntryPart::Title(name) => {
                 out.push(name);
                 continue;
             }
-            Part::Field(name, value) => {
+            EntryPart::Field(name, value) => {
                 out.push(name);
                 out.push_str(": ");
                 out.push(value);
             }
-            Part::Body(text) => {
+            EntryPart::Body(text) => {
                 let bytes = text.as_bytes();
                 let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
                 for line in lines.split(|&byte| byte == b'\n') {
@@ -211,18 +211,18 @@ mod tests {
     fn shown(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
         let kind = Kind::of(line.get("type"));
-        parts(line, kind)
+        entry_parts(line, kind)
             .iter()
             .map(|part| format!("{part}\n"))
             .collect()
     }
 
-    impl std::fmt::Display for Part {
+    impl std::fmt::Display for EntryPart {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             match self {
-                Part::Title(title) => write!(f, "<{title}>"),
-                Part::Field(name, value) => write!(f, "{name}={value}"),
-                Part::Body(text) => write!(f, "|{text}|"),
+                EntryPart::Title(title) => write!(f, "<{title}>"),
+                EntryPart::Field(name, value) => write!(f, "{name}={value}"),
+                EntryPart::Body(text) => write!(f, "|{text}|"),
             }
         }
     }

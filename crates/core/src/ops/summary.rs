@@ -10,9 +10,9 @@ use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use pisess_json::Raw;
-use pisess_json::edit::with;
+use pisess_json::edit::with_member;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, texts};
+use pisess_json::write::{Object, text_array};
 use std::io;
 
 /// A summary to be stored.
@@ -42,9 +42,13 @@ pub struct Compaction {
 }
 
 /// Appends a compaction under the leaf.
-pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSource) -> Change {
+pub fn append_compaction(
+    session: &Session,
+    compaction: &Compaction,
+    id_source: &mut IdSource,
+) -> Change {
     let summary = &compaction.summary;
-    let id = Text::from(fresh.entry_id(session));
+    let id = Text::from(id_source.issue_entry_id(session));
     let kept = match compaction.first_kept {
         Some(ix) => session.id(ix),
         // A compaction that keeps nothing refers to itself.
@@ -59,20 +63,24 @@ pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSour
         .json("details", &summary.details);
     let mut entry = add_origin(entry, session.agent(), summary);
     if let Some(message) = &compaction.system_message {
-        let now_ms = fresh.now_ms.to_string();
-        let message = with(Raw::checked(message), "timestamp", now_ms.as_bytes());
+        let now_ms = id_source.now_ms.to_string();
+        let message = with_member(Raw::from_checked(message), "timestamp", now_ms.as_bytes());
         entry = entry.json("systemMessage", &message);
     }
-    let mut chain = Chain::under(session, session.leaf, fresh);
-    chain.add(entry);
+    let mut chain = Chain::with_parent(session, session.leaf, id_source);
+    chain.add_entry(entry);
     chain.change
 }
 
-/// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
-pub fn brought_back(reader: &EntryReader, from: &Text, behind: Position) -> io::Result<Position> {
+/// Returns the branch summary with this `fromId` that is on the path to the leaf, after `ancestor`.
+pub fn find_branch_summary(
+    reader: &EntryReader,
+    from: &Text,
+    ancestor: Position,
+) -> io::Result<Position> {
     let session = reader.session();
-    for ix in session.upwards(session.leaf) {
-        if Some(ix) == behind {
+    for ix in session.ancestors(session.leaf) {
+        if Some(ix) == ancestor {
             break;
         }
         if session.entry(ix).kind != Kind::BranchSummary {
@@ -88,28 +96,29 @@ pub fn brought_back(reader: &EntryReader, from: &Text, behind: Position) -> io::
 }
 
 /// Appends, under `parent`, a summary of a branch, and a label on it if given. `fromId` is `from`,
-/// or `root`: the end of the branch, or where it begins (`AgentConstants::summarizes_from_start`).
-pub fn branch_summary(
+/// or `root`: the end of the branch, or where it begins
+/// (`AgentConstants::from_id_is_branch_start`).
+pub fn append_branch_summary(
     session: &Session,
     from: Position,
     parent: Position,
     summary: &Summary,
     name: Option<&Text>,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> Change {
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
-    let mut chain = Chain::under(session, parent, fresh);
+    let mut chain = Chain::with_parent(session, parent, id_source);
     let entry = Object::new()
         .str("type", "branch_summary")
         .text("fromId", &from)
         .text("summary", &summary.text)
         .json("details", &summary.details);
-    chain.add(add_origin(entry, session.agent(), summary));
+    chain.add_entry(add_origin(entry, session.agent(), summary));
     // The new entry is the parent of what follows in the chain.
     if let Some(name) = name
         && let Some(summary_id) = chain.parent.clone()
     {
-        chain.label(&summary_id, Some(name), None);
+        chain.add_label(&summary_id, Some(name), None);
     }
     chain.change
 }
@@ -117,13 +126,13 @@ pub fn branch_summary(
 /// Returns `details`: the lists of files, as both agents store them.
 pub fn details(files: &FileLists) -> Vec<u8> {
     Object::new()
-        .json("readFiles", &texts(&files.read_files))
-        .json("modifiedFiles", &texts(&files.modified_files))
+        .json("readFiles", &text_array(&files.read_files))
+        .json("modifiedFiles", &text_array(&files.modified_files))
         .finish()
 }
 
-/// Adds the usage, if the agent stores it, and whether a hook supplied the summary. Both agents store
-/// this also if it is false.
+/// Adds the usage, if the agent stores it, and whether a hook supplied the summary. Both agents
+/// store this also if it is false.
 fn add_origin(entry: Object, agent: &dyn Agent, summary: &Summary) -> Object {
     let mut entry = entry;
     if agent.constants().stores_usage

@@ -1,13 +1,13 @@
 //! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
 
-use crate::agents::row::search::matches;
+use crate::agents::row::search::matches_query;
 use crate::session::Session;
 use crate::session::collected::{EntryText, ToolCall};
-use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
+use crate::session::entry::{EntryIx, Flags, Kind, Role, TreeVisibility};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
-use crate::session::search::{Hit, Words};
-use crate::session::tree::{Tree, TreeRow, active, layout};
+use crate::session::search::{Hit, SearchWords};
+use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::borrow::Cow;
@@ -31,12 +31,12 @@ pub enum Filter {
 
 /// A tree ready to be drawn: rows in drawing order.
 #[derive(Debug)]
-pub struct Drawing<'a> {
+pub struct TreeView<'a> {
     /// The session.
     pub session: &'a Session,
     labels: Labels<'a>,
     /// The position of each row.
-    pub places: Vec<TreeRow>,
+    pub tree_rows: Vec<TreeRow>,
     /// By entry: whether it is on the path to the leaf.
     is_active: Vec<bool>,
     /// By entry: whether it has a row.
@@ -45,56 +45,62 @@ pub struct Drawing<'a> {
     pub leaf: Position,
     /// For each tool result, the number of the call that it answers, counted from 1; 0 if there is
     /// none.
-    calls: Vec<u32>,
+    call_numbers: Vec<u32>,
     /// The words to search for.
-    pub words: Words,
+    pub words: SearchWords,
     /// The renderers' texts for the rows of entries, each on one line.
     pub rendered: HashMap<EntryIx, Text<'static>>,
     /// The entries that `undo` took back.
     pub undone: HashSet<EntryIx>,
     /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved
     /// before it, to another branch.
-    turns: Option<HashMap<EntryIx, Position>>,
+    leaf_moves: Option<HashMap<EntryIx, Position>>,
 }
 
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with
-/// rows and, if `typed` contains words to search for, with searchable texts and matches.
-pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
+/// rows and, if `query` contains words to search for, with searchable texts and matches.
+pub fn build_view<'a>(
+    session: &'a Session,
+    leaf: Position,
+    filter: Filter,
+    query: &str,
+) -> TreeView<'a> {
     let labels = Labels::new(session);
-    let search = Search::new(session, typed);
-    let is_active = active(session, leaf);
+    let search = RowSearch::new(session, query);
+    let is_active = active_mask(session, leaf);
     let mut is_visible = Vec::with_capacity(session.entries.len());
-    for ix in session.all() {
-        let passes = passes(session, &labels, leaf, filter, ix);
-        is_visible.push(passes && search.finds(&labels, ix));
+    for ix in session.entry_indexes() {
+        let passes = filter_shows(session, &labels, leaf, filter, ix);
+        is_visible.push(passes && search.is_match(&labels, ix));
     }
-    let places = layout(session, Tree::new(session), &is_active, &is_visible);
-    let calls = calls_by_id(session, &is_active);
-    Drawing {
-        places,
+    let places = layout_rows(session, Tree::new(session), &is_active, &is_visible);
+    let calls = number_calls(session, &is_active);
+    TreeView {
+        tree_rows: places,
         is_active,
         is_visible,
-        calls,
+        call_numbers: calls,
         words: search.words,
-        ..bare(session, labels, leaf)
+        ..empty_view(session, labels, leaf)
     }
 }
 
 /// Draws new entries as they are written, without a layout. `entries` are the new ones, in file
 /// order. Labels, and entries that continue on another branch, are shown even if the filter hides
 /// them: labels unless only user messages are shown, branches only in `Default` and `NoTools`.
-pub fn live<'a>(
+pub fn build_live_view<'a>(
     session: &'a Session,
     entries: &[EntryIx],
     filter: Filter,
-    typed: &str,
-) -> Drawing<'a> {
+    query: &str,
+) -> TreeView<'a> {
     let labels = Labels::new(session);
-    let search = Search::new(session, typed);
+    let search = RowSearch::new(session, query);
     let is_shown = |ix: EntryIx| {
         // Each entry was the leaf when it was written.
-        let passes = passes(session, &labels, Some(ix), filter, ix) || is_news(session, ix, filter);
-        passes && search.finds(&labels, ix)
+        let passes = filter_shows(session, &labels, Some(ix), filter, ix)
+            || overrides_filter(session, ix, filter);
+        passes && search.is_match(&labels, ix)
     };
 
     let mut places = Vec::new();
@@ -107,17 +113,17 @@ pub fn live<'a>(
             entry,
             depth: 0,
             branch_points: 0,
-            connector: false,
-            last: false,
+            has_connector: false,
+            is_last: false,
         });
 
         // A hidden ancestor may have moved the leaf.
         let hidden = session
-            .upwards(session.entry(entry).parent)
+            .ancestors(session.entry(entry).parent)
             .take_while(|&above| !is_shown(above));
         let turn = std::iter::once(entry)
             .chain(hidden)
-            .find_map(|ix| turn(session, ix));
+            .find_map(|ix| non_adjacent_parent(session, ix));
         if let Some(turn) = turn {
             turns.insert(entry, turn);
         }
@@ -130,41 +136,42 @@ pub fn live<'a>(
         let number = if is_old {
             0
         } else {
-            latest_call(session, result)
+            last_call_number(session, result)
         };
         calls.push(number);
     }
 
-    Drawing {
-        places,
-        calls,
+    TreeView {
+        tree_rows: places,
+        call_numbers: calls,
         words: search.words,
-        turns: Some(turns),
-        ..bare(session, labels, None)
+        leaf_moves: Some(turns),
+        ..empty_view(session, labels, None)
     }
 }
 
 /// Whether a live drawing shows an entry although the filter hides it.
-fn is_news(session: &Session, ix: EntryIx, filter: Filter) -> bool {
+fn overrides_filter(session: &Session, ix: EntryIx, filter: Filter) -> bool {
     if session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly {
         return true;
     }
-    matches!(filter, Filter::Default | Filter::NoTools) && turn(session, ix).is_some()
+    matches!(filter, Filter::Default | Filter::NoTools)
+        && non_adjacent_parent(session, ix).is_some()
 }
 
 /// Returns the parent of an entry, if that is not the entry before it in the file: there the
 /// conversation went on elsewhere.
-fn turn(session: &Session, ix: EntryIx) -> Option<Position> {
+fn non_adjacent_parent(session: &Session, ix: EntryIx) -> Option<Position> {
     let parent = session.entry(ix).parent;
-    if parent == ix.before() {
+    if parent == ix.previous() {
         return None;
     }
     Some(parent)
 }
 
 /// Returns the number of the last call in the file with the id of a result, as
-/// [`Drawing::calls`] has it.
-fn latest_call(session: &Session, result: &EntryText) -> u32 {
+/// [`TreeView::calls`] has it.
+fn last_call_number(session: &Session, result: &EntryText) -> u32 {
     let id = session.bytes(result.text);
     let calls = &session.collected.tool_calls;
     match calls.iter().rposition(|call| session.bytes(call.id) == id) {
@@ -174,39 +181,39 @@ fn latest_call(session: &Session, result: &EntryText) -> u32 {
 }
 
 /// Returns the rows without a layout, for callers that list entries in another order.
-pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
-    let is_active = active(session, leaf);
-    let calls = calls_by_id(session, &is_active);
+pub fn view_without_layout<'a>(session: &'a Session, leaf: Position) -> TreeView<'a> {
+    let is_active = active_mask(session, leaf);
+    let calls = number_calls(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
-    Drawing {
+    TreeView {
         is_active,
         is_visible,
-        calls,
-        ..bare(session, Labels::new(session), leaf)
+        call_numbers: calls,
+        ..empty_view(session, Labels::new(session), leaf)
     }
 }
 
 /// Returns a drawing without rows.
-fn bare<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> Drawing<'a> {
-    Drawing {
+fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> TreeView<'a> {
+    TreeView {
         session,
         labels,
-        places: Vec::new(),
+        tree_rows: Vec::new(),
         is_active: Vec::new(),
         is_visible: Vec::new(),
         leaf,
-        calls: Vec::new(),
-        words: Words::default(),
+        call_numbers: Vec::new(),
+        words: SearchWords::default(),
         rendered: HashMap::default(),
         undone: HashSet::default(),
-        turns: None,
+        leaf_moves: None,
     }
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> TreeView<'a> {
     /// Returns the row of an entry, without marks and label.
-    pub fn text(&self, ix: EntryIx) -> Text<'a> {
-        match self.call(ix) {
+    pub fn row_text(&self, ix: EntryIx) -> Text<'a> {
+        match self.answered_call(ix) {
             Some(call) => self.session.text(call.row),
             None => self.session.row(ix),
         }
@@ -218,7 +225,7 @@ impl<'a> Drawing<'a> {
     }
 
     /// Returns the call that a tool result answers.
-    pub fn call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
+    pub fn answered_call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
         }
@@ -227,7 +234,7 @@ impl<'a> Drawing<'a> {
             .tool_results
             .binary_search_by_key(&ix, |result| result.entry)
             .ok()?;
-        let number = *self.calls.get(result)? as usize;
+        let number = *self.call_numbers.get(result)? as usize;
         // 0 is no call.
         let call = number.checked_sub(1)?;
         collected.tool_calls.get(call)
@@ -235,13 +242,13 @@ impl<'a> Drawing<'a> {
 
     /// Returns the entry's label.
     pub fn label(&self, ix: EntryIx) -> Option<Text<'a>> {
-        self.labels.name(ix)
+        self.labels.get(ix)
     }
 
     /// Returns where the entry or its label contains a searched word; `None` if only its row
     /// matches: oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
-    pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
-        if let Some(found) = self.session.found(ix) {
+    pub fn find_hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
+        if let Some(found) = self.session.search_matches(ix) {
             return Some(Cow::Borrowed(&found.hit));
         }
         let texts = [
@@ -251,7 +258,7 @@ impl<'a> Drawing<'a> {
         ];
         for (field, text) in texts {
             if let Some(text) = text
-                && let Some(hit) = self.words.hit(field, &text.to_string_lossy())
+                && let Some(hit) = self.words.find_hit(field, &text.to_string_lossy())
             {
                 return Some(Cow::Owned(hit));
             }
@@ -261,26 +268,26 @@ impl<'a> Drawing<'a> {
 
     /// Whether the entry is on the path to the leaf.
     pub fn is_active(&self, ix: EntryIx) -> bool {
-        self.is_live() || self.is_active[ix.at()]
+        self.is_live() || self.is_active[ix.index()]
     }
 
     /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is
     /// shown. The agents select the same entry.
-    pub fn marked(&self) -> Position {
+    pub fn marked_entry(&self) -> Position {
         self.session
-            .upwards(self.leaf)
-            .find(|ix| self.is_visible[ix.at()])
+            .ancestors(self.leaf)
+            .find(|ix| self.is_visible[ix.index()])
     }
 
     /// Returns the nearest ancestor that is shown.
-    pub fn above(&self, ix: EntryIx) -> Position {
+    pub fn shown_ancestor(&self, ix: EntryIx) -> Position {
         self.session
-            .upwards(self.session.entry(ix).parent)
-            .find(|ix| self.is_visible[ix.at()])
+            .ancestors(self.session.entry(ix).parent)
+            .find(|ix| self.is_visible[ix.index()])
     }
 
     /// Returns the entry that a label names, where labels are rows of their own.
-    pub fn labelled(&self, ix: EntryIx) -> Option<Text<'a>> {
+    pub fn label_target(&self, ix: EntryIx) -> Option<Text<'a>> {
         if !self.is_live() {
             return None;
         }
@@ -293,31 +300,31 @@ impl<'a> Drawing<'a> {
 
     /// Whether each entry is drawn as when it was written.
     pub fn is_live(&self) -> bool {
-        self.turns.is_some()
+        self.leaf_moves.is_some()
     }
 
     /// Returns where the leaf had moved before an entry was written, if that is on another branch
     /// than what was written before.
-    pub fn turn(&self, ix: EntryIx) -> Option<Position> {
-        self.turns.as_ref()?.get(&ix).copied()
+    pub fn leaf_moved_to(&self, ix: EntryIx) -> Option<Position> {
+        self.leaf_moves.as_ref()?.get(&ix).copied()
     }
 
     /// Returns the range of the rows that are at most `most` rows from the one marked as the leaf;
     /// all rows without `most`. Without a leaf, the first row is meant. `rows` are the entries of
     /// all rows.
-    pub fn around(
+    pub fn rows_around_leaf(
         &self,
         mut rows: impl ExactSizeIterator<Item = EntryIx>,
-        most: Option<usize>,
+        distance: Option<usize>,
     ) -> Range<usize> {
         let count = rows.len();
-        let Some(most) = most else {
+        let Some(most) = distance else {
             return 0..count;
         };
-        let marked = self.marked();
-        let at = rows.position(|ix| marked == Some(ix)).unwrap_or(0);
-        let start = at.saturating_sub(most);
-        let end = at.saturating_add(most).saturating_add(1);
+        let marked = self.marked_entry();
+        let leaf_row = rows.position(|ix| marked == Some(ix)).unwrap_or(0);
+        let start = leaf_row.saturating_sub(most);
+        let end = leaf_row.saturating_add(most).saturating_add(1);
         start..count.min(end)
     }
 
@@ -328,7 +335,7 @@ impl<'a> Drawing<'a> {
 }
 
 /// Whether a filter shows an entry of a session whose leaf is `leaf`.
-pub fn passes(
+pub fn filter_shows(
     session: &Session,
     labels: &Labels,
     leaf: Position,
@@ -340,44 +347,44 @@ pub fn passes(
         return true;
     }
     // Both agents hide these in every mode, even in `all`; pisess shows them in `all`.
-    let view = entry.kind.view(session.dialect);
-    if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || view == View::Never {
+    let view = entry.kind.tree_visibility(session.dialect);
+    if entry.flags.contains(Flags::SILENT) && leaf != Some(ix) || view == TreeVisibility::Never {
         return false;
     }
     match filter {
-        Filter::Default => view == View::Shown,
-        Filter::NoTools => view == View::Shown && entry.role != Role::ToolResult,
-        Filter::UserOnly => entry.flags.has(Flags::USER_REQUEST),
-        Filter::LabeledOnly => labels.change(ix).is_some(),
+        Filter::Default => view == TreeVisibility::Shown,
+        Filter::NoTools => view == TreeVisibility::Shown && entry.role != Role::ToolResult,
+        Filter::UserOnly => entry.flags.contains(Flags::USER_REQUEST),
+        Filter::LabeledOnly => labels.label_change(ix).is_some(),
         Filter::All => true,
     }
 }
 
 /// A search of rows.
-struct Search<'s> {
+struct RowSearch<'s> {
     session: &'s Session,
-    words: Words,
+    words: SearchWords,
     /// The query of oh-my-pi's fuzzy search: UTF-16 words, each of which must resemble one of the
     /// row. `None` for pi, which has no such search.
     fuzzy: Option<Vec<Vec<u16>>>,
 }
 
-impl<'s> Search<'s> {
-    fn new(session: &'s Session, typed: &str) -> Self {
-        Search {
+impl<'s> RowSearch<'s> {
+    fn new(session: &'s Session, query: &str) -> Self {
+        RowSearch {
             session,
-            words: Words::new(typed),
-            fuzzy: session.agent().parse_fuzzy_query(typed),
+            words: SearchWords::new(query),
+            fuzzy: session.agent().parse_fuzzy_query(query),
         }
     }
 
     /// Whether an entry or its label matches: all words in all its text, or the agent's own search
     /// in its row.
-    fn finds(&self, labels: &Labels, ix: EntryIx) -> bool {
+    fn is_match(&self, labels: &Labels, ix: EntryIx) -> bool {
         if self.words.is_empty() {
             return true;
         }
-        let mut found = match self.session.found(ix) {
+        let mut found = match self.session.search_matches(ix) {
             Some(found) => found.words.clone(),
             None => vec![false; self.words.len()],
         };
@@ -386,18 +393,18 @@ impl<'s> Search<'s> {
         }
 
         let mut text = String::new();
-        if let Some(label) = labels.name(ix) {
+        if let Some(label) = labels.get(ix) {
             text += &format!("{label} ");
         }
-        if let Some(&searchable) = self.session.collected.searchable.get(ix.at()) {
+        if let Some(&searchable) = self.session.collected.searchable.get(ix.index()) {
             text += &self.session.text(searchable).to_string();
         }
-        self.words.mark(&text, &mut found);
+        self.words.mark_found(&text, &mut found);
         if found.iter().all(|&found| found) {
             return true;
         }
         match &self.fuzzy {
-            Some(query) => matches(query, &text),
+            Some(query) => matches_query(query, &text),
             None => false,
         }
     }
@@ -405,18 +412,18 @@ impl<'s> Search<'s> {
 
 /// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of
 /// calls with the same id, the last one drawn counts, as in the agents.
-fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
+fn number_calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let results = &session.collected.tool_results;
     if results.is_empty() {
         return Vec::new();
     }
 
     let mut rank = vec![0_u32; session.entries.len()];
-    for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
-        rank[ix.at()] = at as u32;
+    for (drawing_index, ix) in Tree::new(session).walk(is_active).enumerate() {
+        rank[ix.index()] = drawing_index as u32;
     }
     let mut calls: Vec<(u32, &ToolCall)> = (1..).zip(&session.collected.tool_calls).collect();
-    calls.sort_by_key(|(_, call)| rank[call.entry.at()]);
+    calls.sort_by_key(|(_, call)| rank[call.entry.index()]);
 
     let mut number_by_id: HashMap<&[u8], u32> = HashMap::default();
     for (number, call) in calls {
@@ -434,7 +441,7 @@ fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::agents::row::RowOptions;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
 
     /// Returns a session with one entry for each word: `a:x,y` calls `x` and `y`, and `x` is the
     /// result of a call.
@@ -458,9 +465,9 @@ mod tests {
                 "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{message}}}\n"
             );
         }
-        let options = Options {
+        let options = LoadOptions {
             rows: Some(RowOptions::default()),
-            ..Options::default()
+            ..LoadOptions::default()
         };
         load(&text.into_bytes(), &options).unwrap()
     }
@@ -469,7 +476,7 @@ mod tests {
     fn a_result_answers_the_last_call_with_its_id() {
         let answered = |words: &str| {
             let session = session(words);
-            calls_by_id(&session, &[])
+            number_calls(&session, &[])
         };
         assert_eq!(answered(""), [0; 0]);
         assert_eq!(answered("a:x x a:y,z z y"), [1, 3, 2]);

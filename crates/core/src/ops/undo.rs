@@ -13,13 +13,13 @@
 //! ```
 
 use super::chain::Chain;
-use super::edit::{replaced, show, stored};
-use super::switch::{Moved, behind_marks, leaf_before, mark, moved};
+use super::edit::{add_edit, replacement_content, stored_content};
+use super::switch::{LeafMove, leaf_before, new_mark, read_move, skip_marks};
 use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
-use crate::session::read::entry_reader::{EntryReader, named};
+use crate::session::read::entry_reader::{EntryReader, resolve_member};
 use crate::session::reference::Position;
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -45,7 +45,7 @@ pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
         ));
     }
 
-    let written = (first.at()..=last.at()).map(EntryIx::new);
+    let written = (first.index()..=last.index()).map(EntryIx::new);
     let entries = written.filter(|&ix| !session.entry(ix).id.is_empty());
     Ok(entries.collect())
 }
@@ -64,64 +64,71 @@ fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
 
 /// Returns the leaf before an operation; `None` if it only annotated the session, so that the leaf
 /// stays where it is.
-pub fn back_to(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Option<Position>> {
+pub fn leaf_before_operation(
+    reader: &EntryReader,
+    entries: &[EntryIx],
+) -> io::Result<Option<Position>> {
     let session = reader.session();
     let only_annotates = entries
         .iter()
-        .all(|&ix| step(session, ix) == Step::Annotation);
+        .all(|&ix| undo_kind(session, ix) == UndoKind::Annotation);
     if only_annotates {
         return Ok(None);
     }
 
     let first = entries[0];
-    let recorded = moved(reader, first)?.and_then(|mark| mark.from);
+    let recorded = read_move(reader, first)?.and_then(|mark| mark.from);
     let leaf = match recorded {
         Some(leaf) => leaf,
         None => leaf_before(reader, first)?,
     };
-    behind_marks(reader, leaf).map(Some)
+    skip_marks(reader, leaf).map(Some)
 }
 
 /// Returns the entries that undo an operation, the last of which is the mark. `leaf_before` is the
-/// position that [`back_to`] returned: the new entries are below it. If it is `None`, the operation
-/// only annotated the session, and they are below the present leaf.
+/// position that [`leaf_before_operation`] returned: the new entries are below it. If it is `None`,
+/// the operation only annotated the session, and they are below the present leaf.
 ///
-/// Labels and the name are restored in both cases. Context edits are restored only if the leaf stays:
-/// a leaf that moves away from an edit no longer has it above.
+/// Labels and the name are restored in both cases. Context edits are restored only if the leaf
+/// stays: a leaf that moves away from an edit no longer has it above.
 pub fn undo(
     reader: &EntryReader,
     entries: &[EntryIx],
     leaf_before: Option<Position>,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> io::Result<Change> {
     let session = reader.session();
     let new_leaf = leaf_before.unwrap_or(session.leaf);
-    let mut chain = Chain::under(session, new_leaf, fresh);
+    let mut chain = Chain::with_parent(session, new_leaf, id_source);
     restore_labels(entries, &mut chain);
     restore_name(reader, entries, &mut chain)?;
     if leaf_before.is_none() {
         restore_edits(reader, entries, &mut chain)?;
     }
 
-    let undid: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
+    let undone_ids: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
     let from = parent_id(session, session.leaf);
     let to = parent_id(session, new_leaf);
-    chain.add(mark(from.as_ref(), to.as_ref(), &undid));
+    chain.add_entry(new_mark(from.as_ref(), to.as_ref(), &undone_ids));
     Ok(chain.change)
 }
 
 /// Returns the entries that were taken back by moving the leaf, except those from which the
 /// conversation went on: an entry that has a descendant outside the undone ones is in use again.
-pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
+pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         if !may_be_mark_of_move(session, ix) {
             continue;
         }
-        let Some(mark) = moved(reader, ix)? else {
+        let Some(mark) = read_move(reader, ix)? else {
             continue;
         };
-        undone.extend(mark.undid.iter().filter_map(|id| session.find(id)));
+        undone.extend(
+            mark.undone_ids
+                .iter()
+                .filter_map(|id| session.find_entry(id)),
+        );
     }
     if undone.is_empty() {
         return Ok(undone);
@@ -129,15 +136,15 @@ pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<Ent
 
     let is_bookkeeping = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
     let in_use: Vec<_> = session
-        .all()
+        .entry_indexes()
         .filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix))
         .collect();
 
-    // Each walk ends at an ancestor that is in use by itself, or from which an earlier walk went on.
-    // So all walks together visit each entry at most twice.
+    // Each walk ends at an ancestor that is in use by itself, or from which an earlier walk went
+    // on. So all walks together visit each entry at most twice.
     let mut seen_bookkeeping = HashSet::default();
     for ix in in_use {
-        for ancestor in session.upwards(session.entry(ix).parent) {
+        for ancestor in session.ancestors(session.entry(ix).parent) {
             if undone.remove(&ancestor) {
                 continue;
             }
@@ -153,16 +160,16 @@ pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<Ent
     Ok(undone)
 }
 
-/// Whether an entry may be the mark of an undo that moved the leaf, judged without reading its line.
-/// Such a mark is on another branch than the entry before it, perhaps below labels or a name that
-/// [`undo`] restored in the same write.
+/// Whether an entry may be the mark of an undo that moved the leaf, judged without reading its
+/// line. Such a mark is on another branch than the entry before it, perhaps below labels or a name
+/// that [`undo`] restored in the same write.
 fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     if entry.kind != Kind::Custom {
         return false;
     }
 
-    let before = ix.before();
+    let before = ix.previous();
     let is_below_restored = before.is_some_and(|ix| {
         let kind = session.entry(ix).kind;
         matches!(kind, Kind::Label | Kind::SessionInfo | Kind::TitleChange)
@@ -171,22 +178,22 @@ fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// The first and the last entry that one operation wrote.
-type Write = (EntryIx, EntryIx);
+type WriteRange = (EntryIx, EntryIx);
 
 /// Returns the last operation that was not taken back; `None` if there is none.
-fn last_write(reader: &EntryReader) -> io::Result<Option<Write>> {
+fn last_write(reader: &EntryReader) -> io::Result<Option<WriteRange>> {
     let session = reader.session();
     let mut undone: HashSet<Text<'static>> = HashSet::default();
-    let mut next = session.all().next_back();
+    let mut next = session.entry_indexes().next_back();
     while let Some(last) = next {
-        next = last.before();
+        next = last.previous();
         if is_record(reader, last)? || undone.contains(&session.id(last)) {
             continue;
         }
-        match moved(reader, last)? {
-            Some(mark) if !mark.undid.is_empty() => {
-                next = before_restored(session, last, &mark);
-                undone.extend(mark.undid);
+        match read_move(reader, last)? {
+            Some(mark) if !mark.undone_ids.is_empty() => {
+                next = entry_before_undo(session, last, &mark);
+                undone.extend(mark.undone_ids);
             }
             _ => return Ok(Some((start_of_write(reader, last)?, last))),
         }
@@ -195,10 +202,10 @@ fn last_write(reader: &EntryReader) -> io::Result<Option<Write>> {
 }
 
 /// Returns the entry before the write of an undo that ends with this mark. The labels, names and
-/// edits that it restored are directly before the mark, as a chain that begins under the position to
-/// which the undo went.
-fn before_restored(session: &Session, mark_ix: EntryIx, mark: &Moved) -> Option<EntryIx> {
-    let mut before = mark_ix.before();
+/// edits that it restored are directly before the mark, as a chain that begins under the position
+/// to which the undo went.
+fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Option<EntryIx> {
+    let mut before = mark_ix.previous();
     let Some(start) = mark.to else {
         return before;
     };
@@ -208,7 +215,7 @@ fn before_restored(session: &Session, mark_ix: EntryIx, mark: &Moved) -> Option<
         && parent == before
         && parent != start
     {
-        before = restored.before();
+        before = restored.previous();
         parent = session.entry(restored).parent;
     }
     before
@@ -219,7 +226,7 @@ const SESSION_EXIT: &str = "session_exit";
 
 /// What an entry is to `undo`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum UndoKind {
     /// A record that an agent writes on its own, and not an operation.
     Record,
     /// It only annotates the session, so that the state before it can be restored where the leaf
@@ -231,12 +238,14 @@ enum Step {
 
 /// Returns what an entry of a type is, except for the records of an agent that are `custom`
 /// entries.
-fn step(session: &Session, ix: EntryIx) -> Step {
+fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
     match session.entry(ix).kind {
-        Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Step::Record,
-        Kind::Label => Step::Annotation,
-        Kind::SessionInfo | Kind::TitleChange if is_name(session, ix) => Step::Annotation,
-        Kind::ContextEdit if session.agent().constants().follows_edits => Step::Annotation,
+        Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => UndoKind::Record,
+        Kind::Label => UndoKind::Annotation,
+        Kind::SessionInfo | Kind::TitleChange if is_name_entry(session, ix) => UndoKind::Annotation,
+        Kind::ContextEdit if session.agent().constants().applies_context_edits => {
+            UndoKind::Annotation
+        }
         Kind::SessionInfo
         | Kind::TitleChange
         | Kind::ContextEdit
@@ -258,7 +267,7 @@ fn step(session: &Session, ix: EntryIx) -> Step {
         | Kind::StackSummary
         | Kind::StackPop
         | Kind::Other
-        | Kind::Missing => Step::Move,
+        | Kind::Missing => UndoKind::Move,
     }
 }
 
@@ -275,7 +284,7 @@ fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
             custom_type.is_some_and(|name| name.is(SESSION_EXIT))
         });
     }
-    Ok(step(session, ix) == Step::Record)
+    Ok(undo_kind(session, ix) == UndoKind::Record)
 }
 
 /// Returns the first entry of the write that ends with `last`: the topmost of its ancestors that
@@ -289,15 +298,16 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     }
 
     let mut first = last;
-    while let Some(before) = first.before() {
+    while let Some(before) = first.previous() {
         let is_parent = session.entry(first).parent == Some(before);
         if !is_parent || session.entry(before).time_ms != written_at {
             break;
         }
-        if moved(reader, first)?.is_some() {
+        if read_move(reader, first)?.is_some() {
             break;
         }
-        let ends_an_undo = moved(reader, before)?.is_some_and(|mark| !mark.undid.is_empty());
+        let ends_an_undo =
+            read_move(reader, before)?.is_some_and(|mark| !mark.undone_ids.is_empty());
         if ends_an_undo {
             break;
         }
@@ -318,7 +328,7 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let role = session.entry(ix).role;
     let line_len = session.entry(ix).span.len;
 
-    for earlier in (0..ix.at()).rev().map(EntryIx::new) {
+    for earlier in (0..ix.index()).rev().map(EntryIx::new) {
         if !session.is_message(earlier, role)
             || session.entry(earlier).span.len.abs_diff(line_len) > ENVELOPE
         {
@@ -336,37 +346,37 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
 
-    let mut before = HashMap::default();
-    let mut now = HashMap::default();
+    let mut labels_before = HashMap::default();
+    let mut labels_now = HashMap::default();
     let mut targets = Vec::new();
     for change in &session.collected.labels {
         let target = session.bytes(change.target);
         if change.entry < entries[0] {
-            before.insert(target, change.name);
+            labels_before.insert(target, change.name);
         }
-        now.insert(target, change.name);
+        labels_now.insert(target, change.name);
         if entries.binary_search(&change.entry).is_ok() {
             targets.push(change.target);
         }
     }
 
-    targets.sort_by_key(|&target| label_in(session, &before, target).is_some());
+    targets.sort_by_key(|&target| label_of_target(session, &labels_before, target).is_some());
     let mut seen = HashSet::default();
     for target in targets {
         let is_new = seen.insert(session.bytes(target));
         if !is_new {
             continue;
         }
-        let old = label_in(session, &before, target);
-        if old != label_in(session, &now, target) {
-            chain.label(&session.text(target), old.as_ref(), None);
+        let old = label_of_target(session, &labels_before, target);
+        if old != label_of_target(session, &labels_now, target) {
+            chain.add_label(&session.text(target), old.as_ref(), None);
         }
     }
 }
 
 /// Returns the label of the entry with the id `target`, given the last label change of each id. An
 /// empty label is none.
-fn label_in<'s>(
+fn label_of_target<'s>(
     session: &'s Session,
     names: &HashMap<&[u8], Slice>,
     target: Slice,
@@ -379,7 +389,7 @@ fn label_in<'s>(
 }
 
 /// Whether an entry is where the agent records the name of the session.
-fn is_name(session: &Session, ix: EntryIx) -> bool {
+fn is_name_entry(session: &Session, ix: EntryIx) -> bool {
     let kind = if session.agent().constants().has_title_line {
         Kind::TitleChange
     } else {
@@ -391,26 +401,32 @@ fn is_name(session: &Session, ix: EntryIx) -> bool {
 /// Restores the name that the operation replaced.
 fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
-    let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else {
+    let Some(&renamed) = entries.iter().find(|&&ix| is_name_entry(session, ix)) else {
         return Ok(());
     };
 
-    let mut before = (0..entries[0].at()).rev().map(EntryIx::new);
-    let old = match before.find(|&ix| is_name(session, ix)) {
+    let mut before = (0..entries[0].index()).rev().map(EntryIx::new);
+    let old_name = match before.find(|&ix| is_name_entry(session, ix)) {
         Some(earlier) => first_text(reader, earlier, &["name", "title"])?,
         None => first_text(reader, renamed, &["previousTitle"])?,
     };
 
-    let now = session.name();
-    let is_unchanged = match &now {
-        Some(now) => *now == old,
-        None => old.is_empty(),
+    let current_name = session.name();
+    let is_unchanged = match &current_name {
+        Some(now) => *now == old_name,
+        None => old_name.is_empty(),
     };
     if is_unchanged {
         return Ok(());
     }
-    chain.add(session.agent().name_entry(&old, now.as_ref()));
-    chain.change.title_line = session.agent().title_line(&old, &chain.fresh.timestamp());
+    chain.add_entry(
+        session
+            .agent()
+            .new_name_entry(&old_name, current_name.as_ref()),
+    );
+    chain.change.title_line = session
+        .agent()
+        .title_line(&old_name, &chain.id_source.timestamp());
     Ok(())
 }
 
@@ -432,31 +448,33 @@ fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
 
     // For each target, the last edit before the operation.
-    let mut earlier = HashMap::default();
-    let above = session.upwards(session.entry(entries[0]).parent);
+    let mut edits_before = HashMap::default();
+    let above = session.ancestors(session.entry(entries[0]).parent);
     for edit in above.filter(is_edit) {
-        earlier.entry(edit_target(reader, edit)?).or_insert(edit);
+        edits_before
+            .entry(find_edit_target(reader, edit)?)
+            .or_insert(edit);
     }
 
     let mut restored = HashSet::default();
     for edit in entries.iter().copied().filter(is_edit) {
-        let Some(target) = edit_target(reader, edit)? else {
+        let Some(target) = find_edit_target(reader, edit)? else {
             continue;
         };
         let is_new = restored.insert(target);
         if !is_new {
             continue;
         }
-        let before = match earlier.get(&Some(target)) {
-            Some(&edit) => replaced(reader, edit)?,
-            None => stored(reader, target)?,
+        let content_before = match edits_before.get(&Some(target)) {
+            Some(&edit) => replacement_content(reader, edit)?,
+            None => stored_content(reader, target)?,
         };
-        show(chain, target, before);
+        add_edit(chain, target, content_before);
     }
     Ok(())
 }
 
 /// Returns the entry that a context edit changes; `None` if the session has no such entry.
-fn edit_target(reader: &EntryReader, edit: EntryIx) -> io::Result<Option<EntryIx>> {
-    named(reader, edit, "targetId")
+fn find_edit_target(reader: &EntryReader, edit: EntryIx) -> io::Result<Option<EntryIx>> {
+    resolve_member(reader, edit, "targetId")
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 /// Adds the e-mail addresses in a text, or in lines of JSON.
 ///
 /// `user@host:path`, as in the addresses of git over ssh, and `//user@host` are not e-mail.
-pub fn addresses(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
+pub fn collect_emails(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
     for at in memchr::memchr_iter(b'@', bytes) {
         let before = &bytes[..at];
         let after = &bytes[at + 1..];
-        let mut start = match before.iter().rposition(|&byte| !is_local(byte)) {
+        let mut start = match before.iter().rposition(|&byte| !is_local_part_byte(byte)) {
             Some(other) => other + 1,
             None => 0,
         };
@@ -18,7 +18,7 @@ pub fn addresses(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
             start += 1;
         }
 
-        let end = after.iter().position(|&byte| !is_host(byte));
+        let end = after.iter().position(|&byte| !is_host_byte(byte));
         let host = after[..end.unwrap_or(after.len())].trim_ascii_end();
         let host = host.strip_suffix(b".").unwrap_or(host);
         let previous = start.checked_sub(1).map(|at| before[at]);
@@ -31,11 +31,11 @@ pub fn addresses(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
     }
 }
 
-fn is_local(byte: u8) -> bool {
+fn is_local_part_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte)
 }
 
-fn is_host(byte: u8) -> bool {
+fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b".-".contains(&byte)
 }
 
@@ -60,7 +60,7 @@ mod tests {
         let text = br#"{"a":"Me@example.org, \nyou@a-b.example.com.","b":"<me@example.org>"}
             git@github.com:me/it https://me@example.org/x npm i it@1.2.3 icon@2x.png @scope/it a@b @.x me@..org"#;
         let mut found = BTreeSet::new();
-        addresses(text, &mut found);
+        collect_emails(text, &mut found);
         let found: Vec<_> = found
             .iter()
             .map(|address| String::from_utf8_lossy(address))

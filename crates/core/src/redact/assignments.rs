@@ -5,15 +5,17 @@
 //! (`names.rs`), the operator and the value (here), and the judgement of the value
 //! (`resemblance.rs`). Each part is lenient; only all of them together make a secret.
 
-use super::expressions::{is_chain, is_code, is_identifier, is_login, looks_like_path};
-use super::names::{self, Class, is_name_character};
-use super::resemblance::{assigned, passphrase, random};
+use super::expressions::{
+    is_code, is_encoded_login, is_identifier, is_member_chain, looks_like_path,
+};
+use super::names::{self, NameClass, is_name_character};
+use super::resemblance::{is_assigned_secret, is_passphrase, is_random};
 use aho_corasick::AhoCorasick;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 /// A secret that was assigned to a name.
-pub struct Assigned {
+pub struct AssignedSecret {
     pub kind: &'static str,
     /// The range of its name, without the dashes of an option.
     pub name: Range<usize>,
@@ -37,7 +39,7 @@ const STEMS: [&str; 9] = [
     "sessid",
 ];
 
-static STEM: LazyLock<AhoCorasick> = LazyLock::new(|| {
+static STEM_FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .build(STEMS)
@@ -46,20 +48,20 @@ static STEM: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// Calls `found` with each secret that is assigned to a name in a text. Only names that contain a
 /// stem are looked at, each once.
-pub fn each_assignment(text: &[u8], mut found: impl FnMut(Assigned)) {
+pub fn each_assignment(text: &[u8], mut found: impl FnMut(AssignedSecret)) {
     let mut last_name_end = 0;
-    for stem in STEM.find_iter(text) {
+    for stem in STEM_FINDER.find_iter(text) {
         // A name may contain several stems.
         if stem.start() < last_name_end {
             continue;
         }
-        let name = name_around(text, stem.range());
+        let name = name_range_around(text, stem.range());
         last_name_end = name.end;
 
         let Some(assignment) = Assignment::read(text, name) else {
             continue;
         };
-        let Some(kind_by_name) = assignment.kind(text) else {
+        let Some(kind_by_name) = assignment.secret_kind(text) else {
             continue;
         };
         let before = text[..assignment.name.start].last();
@@ -68,7 +70,7 @@ pub fn each_assignment(text: &[u8], mut found: impl FnMut(Assigned)) {
         } else {
             kind_by_name
         };
-        found(Assigned {
+        found(AssignedSecret {
             kind,
             name: assignment.name,
             value: assignment.value,
@@ -76,8 +78,8 @@ pub fn each_assignment(text: &[u8], mut found: impl FnMut(Assigned)) {
     }
 }
 
-/// Returns the kind of secret that the value of a member of a JSON object is, by its key; `None` if it
-/// is none. Both are as they are written, and a value with white space or an escape is none.
+/// Returns the kind of secret that the value of a member of a JSON object is, by its key; `None` if
+/// it is none. Both are as they are written, and a value with white space or an escape is none.
 pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
     let is_short = value.len() <= LONGEST_VALUE;
     let has_space = value.iter().any(u8::is_ascii_whitespace);
@@ -93,7 +95,7 @@ pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
         is_compact: false,
         is_option: false,
     };
-    member.kind(&text)
+    member.secret_kind(&text)
 }
 
 /// The maximum length of a name.
@@ -103,7 +105,7 @@ const LONGEST_NAME: usize = 80;
 const LONGEST_VALUE: usize = 4000;
 
 /// Returns the range of the name that contains a stem.
-fn name_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
+fn name_range_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
     let before = &text[stem.start.saturating_sub(LONGEST_NAME)..stem.start];
     let after = &text[stem.end..text.len().min(stem.end + LONGEST_NAME)];
     let in_name = |byte: &&u8| is_name_character(**byte);
@@ -154,13 +156,13 @@ impl Assignment {
         let is_option = dashes > 0;
 
         let operator = Operator::read(text, &name, is_option)?;
-        let mut value = value_at(text, operator.end)?;
+        let mut value = read_value(text, operator.end)?;
 
         // A declaration with a type: `password: str = "…"`.
         if !value.is_quoted
             && let Some(declared) = value_start_after_type(text, &value.range)
         {
-            value = value_at(text, declared)?;
+            value = read_value(text, declared)?;
         }
         if operator.needs_quote && !value.is_quoted {
             return None;
@@ -179,45 +181,47 @@ impl Assignment {
     /// The class of the name decides how random the value must be. The all-capital name of a
     /// variable of a shell (`TOKEN=…`) asks for less. Any other value without quotes may be source
     /// code, and so is none if it looks like an expression or an identifier.
-    fn kind(&self, text: &[u8]) -> Option<&'static str> {
+    fn secret_kind(&self, text: &[u8]) -> Option<&'static str> {
         let name = &text[self.name.clone()];
         let value = &text[self.value.clone()];
         if !names::may_be_secret(value) {
             return None;
         }
-        let class = names::class_of(name)?;
+        let class = names::classify_name(name)?;
         let is_variable = self.is_compact && !name.iter().any(u8::is_ascii_lowercase);
         let is_loose = !self.is_quoted && !is_variable;
-        if is_loose && (is_code(value) || is_chain(value)) {
+        if is_loose && (is_code(value) || is_member_chain(value)) {
             return None;
         }
         // An identifier may be a password, unless it begins as `__u32` and `0x746f6b6e` do.
         if is_loose
             && is_identifier(value)
-            && (class != Class::Password || value[0] == b'_' || value[0] == b'0')
+            && (class != NameClass::Password || value[0] == b'_' || value[0] == b'0')
         {
             return None;
         }
 
         let is_secret = match class {
-            Class::Password => {
+            NameClass::Password => {
                 let is_strong = is_variable || has_digit_or_sign(value);
-                value.len() >= 6 && is_strong && passphrase(value) && !looks_like_path(value)
+                value.len() >= 6 && is_strong && is_passphrase(value) && !looks_like_path(value)
             }
-            Class::Secret => {
+            NameClass::Secret => {
                 let shortest = if is_variable || self.is_option { 6 } else { 8 };
-                value.len() >= shortest && assigned(value) && !names::is_id_in(text, value)
+                value.len() >= shortest
+                    && is_assigned_secret(value)
+                    && !names::is_id_in(text, value)
             }
-            Class::Login => is_login(value),
-            Class::Session => {
+            NameClass::Login => is_encoded_login(value),
+            NameClass::Session => {
                 let is_id = !self.is_compact || value.contains(&b'-') && value.len() < 40;
-                !is_id && value.len() >= 20 && random(value)
+                !is_id && value.len() >= 20 && is_random(value)
             }
         };
         if !is_secret {
             return None;
         }
-        if class == Class::Password {
+        if class == NameClass::Password {
             Some("assigned-password")
         } else {
             Some("assigned-secret")
@@ -236,9 +240,9 @@ impl Operator {
     /// Reads the operator after a name. Before it may be what closes the name, such as a quote or a
     /// bracket, and then spaces. `None` if nothing is assigned to the name there.
     fn read(text: &[u8], name: &Range<usize>, is_option: bool) -> Option<Operator> {
-        let closed = skip(text, name.end, b"\"'`)]", 3);
-        let is_closed = closed > name.end;
-        let start = skip(text, closed, b" \t", 20);
+        let name_close = skip_characters(text, name.end, b"\"'`)]", 3);
+        let is_closed = name_close > name.end;
+        let start = skip_characters(text, name_close, b" \t", 20);
         let is_apart = start > name.end;
         let is_element = name.start > 0 && text[name.start - 1] == b'<';
         match &text[start..] {
@@ -246,11 +250,11 @@ impl Operator {
             [b'=' | b'!', b'=' | b'~', ..] => None,
             [b':', b':', ..] => None,
 
-            [b'=', b'>', ..] => Some(Operator::of_width(text, start, 2, is_apart)),
-            [b':' | b'?' | b'+', b'=', ..] => Some(Operator::of_width(text, start, 2, is_apart)),
+            [b'=', b'>', ..] => Some(Operator::with_width(text, start, 2, is_apart)),
+            [b':' | b'?' | b'+', b'=', ..] => Some(Operator::with_width(text, start, 2, is_apart)),
             // The default value of a variable: `${TOKEN:-…}`.
-            [b':', b'-', ..] => Some(Operator::of_width(text, start, 2, is_apart)),
-            [b'=', ..] => Some(Operator::of_width(text, start, 1, is_apart)),
+            [b':', b'-', ..] => Some(Operator::with_width(text, start, 2, is_apart)),
+            [b'=', ..] => Some(Operator::with_width(text, start, 1, is_apart)),
 
             // A value that follows on the next line is in quotes.
             [b':', ..] => {
@@ -264,32 +268,32 @@ impl Operator {
             }
 
             // The text of an XML element, whose name begins after `<`.
-            [b'>', ..] if is_element => Some(Operator::of_width(text, start, 1, is_apart)),
+            [b'>', ..] if is_element => Some(Operator::with_width(text, start, 1, is_apart)),
             // An argument in quotes.
             [b'(', ..] => Some(Operator::before_quote(skip_space(text, start + 1))),
             [b',', ..] if is_closed => {
                 let end = skip_space(text, start + 1);
-                let pair = value_of_pair(text, end);
+                let pair = read_pair_operator(text, end);
                 Some(pair.unwrap_or_else(|| Operator::before_quote(end)))
             }
 
             _ => {
-                if let Some(pair) = value_of_pair(text, skip_space(text, start)) {
+                if let Some(pair) = read_pair_operator(text, skip_space(text, start)) {
                     return Some(pair);
                 }
                 // Only spaces are between an option or the variable of a command and its value.
                 let is_spaced = is_apart && !is_closed;
                 if is_spaced && (is_option || follows_command(&text[..name.start])) {
-                    return Some(Operator::of_width(text, start, 0, is_apart));
+                    return Some(Operator::with_width(text, start, 0, is_apart));
                 }
                 None
             }
         }
     }
 
-    /// Returns the operator of `width` bytes at `start`, and the white space after it. `is_apart` is
-    /// whether anything is between it and the name.
-    fn of_width(text: &[u8], start: usize, width: usize, is_apart: bool) -> Operator {
+    /// Returns the operator of `width` bytes at `start`, and the white space after it. `is_apart`
+    /// is whether anything is between it and the name.
+    fn with_width(text: &[u8], start: usize, width: usize, is_apart: bool) -> Operator {
         let end = skip_space(text, start + width);
         Operator {
             end,
@@ -310,16 +314,16 @@ impl Operator {
 
 /// Returns the operator of a name that is itself a value, as in `name: TOKEN, value: …` and
 /// `<add key="token" value="…"/>`: what follows the word `value`.
-fn value_of_pair(text: &[u8], at: usize) -> Option<Operator> {
-    let word = skip(text, at, b"\"'", 1);
+fn read_pair_operator(text: &[u8], at: usize) -> Option<Operator> {
+    let word = skip_characters(text, at, b"\"'", 1);
     let after = text.get(word..)?.strip_prefix(b"value")?;
-    let closed = skip(text, text.len() - after.len(), b"\"'", 1);
-    let colon = skip(text, closed, b" \t", 4);
-    if !matches!(text.get(colon), Some(b':' | b'=')) {
+    let word_close = skip_characters(text, text.len() - after.len(), b"\"'", 1);
+    let operator_start = skip_characters(text, word_close, b" \t", 4);
+    if !matches!(text.get(operator_start), Some(b':' | b'=')) {
         return None;
     }
     Some(Operator {
-        end: skip_space(text, colon + 1),
+        end: skip_space(text, operator_start + 1),
         needs_quote: false,
         is_compact: false,
     })
@@ -349,7 +353,7 @@ fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
         && word
             .iter()
             .all(|byte| byte.is_ascii_alphabetic() || b"<>[]&?.".contains(byte));
-    let equals = skip(text, range.end, b" ", 2);
+    let equals = skip_characters(text, range.end, b" ", 2);
     if is_type && equals > range.end && text[equals..].starts_with(b"= ") {
         Some(equals + 2)
     } else {
@@ -357,9 +361,10 @@ fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
     }
 }
 
-/// Reads the value that begins at an offset. A value in quotes ends at the same quote; `None` if white
-/// space or an escape comes first, or the quote is missing. A value without quotes may be empty.
-fn value_at(text: &[u8], at: usize) -> Option<WrittenValue> {
+/// Reads the value that begins at an offset. A value in quotes ends at the same quote; `None` if
+/// white space or an escape comes first, or the quote is missing. A value without quotes may be
+/// empty.
+fn read_value(text: &[u8], at: usize) -> Option<WrittenValue> {
     // The prefix of a string in Python and in a shell.
     let is_prefixed = matches!(text.get(at), Some(b'b' | b'f' | b'r' | b'u' | b'$'))
         && matches!(text.get(at + 1), Some(b'"' | b'\''));
@@ -372,7 +377,9 @@ fn value_at(text: &[u8], at: usize) -> Option<WrittenValue> {
             // An escape is decoded on the next level, where the value is whole.
             let width = (0..content.len()).find(|&offset| {
                 let next = content[offset];
-                next == *quote || next.is_ascii_whitespace() || is_escape(&content[offset..])
+                next == *quote
+                    || next.is_ascii_whitespace()
+                    || begins_with_escape(&content[offset..])
             })?;
             if content[width] != *quote {
                 return None;
@@ -384,7 +391,7 @@ fn value_at(text: &[u8], at: usize) -> Option<WrittenValue> {
         }
         _ => {
             let width = (0..rest.len()).find(|&offset| ends_value(&rest[offset..]));
-            let value = without_what_follows(&rest[..width.unwrap_or(rest.len())]);
+            let value = trim_unquoted_value(&rest[..width.unwrap_or(rest.len())]);
             Some(WrittenValue {
                 range: start..start + value.len(),
                 is_quoted: false,
@@ -397,19 +404,21 @@ fn value_at(text: &[u8], at: usize) -> Option<WrittenValue> {
 /// escaped.
 fn ends_value(rest: &[u8]) -> bool {
     match rest.first() {
-        Some(byte) => is_escape(rest) || byte.is_ascii_whitespace() || b"\"'`".contains(byte),
+        Some(byte) => {
+            begins_with_escape(rest) || byte.is_ascii_whitespace() || b"\"'`".contains(byte)
+        }
         None => true,
     }
 }
 
 /// Whether an escape of JSON follows.
-fn is_escape(rest: &[u8]) -> bool {
+fn begins_with_escape(rest: &[u8]) -> bool {
     matches!(rest, [b'\\', next, ..] if b"nrtu\"'".contains(next))
 }
 
 /// Returns a value without quotes up to where something else begins: another assignment after `&`,
 /// `;` or `,`, the tag that closes an element, or punctuation at its end.
-fn without_what_follows(run: &[u8]) -> &[u8] {
+fn trim_unquoted_value(run: &[u8]) -> &[u8] {
     let mut value = run;
     for (at, byte) in run.iter().enumerate() {
         let is_end = match byte {
@@ -422,11 +431,11 @@ fn without_what_follows(run: &[u8]) -> &[u8] {
             break;
         }
     }
-    without_punctuation(value)
+    trim_punctuation(value)
 }
 
 /// Returns a value without the punctuation at its end, up to a bracket that the value itself opens.
-fn without_punctuation(value: &[u8]) -> &[u8] {
+fn trim_punctuation(value: &[u8]) -> &[u8] {
     let mut value = value;
     while let [
         rest @ ..,
@@ -459,7 +468,7 @@ fn begins_assignment(rest: &[u8]) -> bool {
 }
 
 /// Returns the offset after as many of these characters as follow, at most `most` of them.
-fn skip(text: &[u8], at: usize, characters: &[u8], most: usize) -> usize {
+fn skip_characters(text: &[u8], at: usize, characters: &[u8], most: usize) -> usize {
     let rest = &text[at..text.len().min(at + most)];
     let width = rest
         .iter()
@@ -470,7 +479,7 @@ fn skip(text: &[u8], at: usize, characters: &[u8], most: usize) -> usize {
 
 /// Returns the offset after white space, which may have line breaks.
 fn skip_space(text: &[u8], at: usize) -> usize {
-    skip(text, at, b" \t\r\n", 60)
+    skip_characters(text, at, b" \t\r\n", 60)
 }
 
 /// The words in the raw bytes of a line whose following bytes show whether a value may be assigned.
@@ -515,18 +524,18 @@ const SHORTEST_VALUE: usize = 6;
 /// The number of bytes after a keyword in which [`may_be_assigned`] looks for a value.
 const BYTES_LOOKED_AT: usize = 160;
 
-/// Whether a value may be assigned to a name, judged from the raw bytes after a keyword in the name.
-/// In them, quotes and line breaks may be escaped.
+/// Whether a value may be assigned to a name, judged from the raw bytes after a keyword in the
+/// name. In them, quotes and line breaks may be escaped.
 ///
-/// It must be true for a keyword of every secret that [`each_assignment`] finds: a line without such a
-/// keyword is not searched for assignments.
+/// It must be true for a keyword of every secret that [`each_assignment`] finds: a line without
+/// such a keyword is not searched for assignments.
 pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(BYTES_LOOKED_AT)];
-    let rest_of_name = near
+    let name_rest_len = near
         .iter()
         .take_while(|&&byte| is_name_character(byte))
         .count();
-    let mut rest = &near[rest_of_name..];
+    let mut rest = &near[name_rest_len..];
 
     // The first word may be the value, or a type or `value` before it.
     for _ in 0..2 {
@@ -540,7 +549,7 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
             .position(|byte| byte.is_ascii_whitespace() || b"\"'`\\".contains(byte))
             .unwrap_or(rest.len());
         let (run, after_run) = with_signs.split_at(separator.signs_at_end + width);
-        if is_plausible(run, after_run, separator.has_operator) {
+        if is_plausible_secret(run, after_run, separator.has_operator) {
             return true;
         }
         if let Some(after) = rest.strip_prefix(b"value") {
@@ -565,8 +574,8 @@ struct Separator {
 }
 
 impl Separator {
-    /// Reads the quotes, brackets, white space and operators with which the bytes begin, which may be
-    /// escaped. `None` if there are none, or nothing else follows.
+    /// Reads the quotes, brackets, white space and operators with which the bytes begin, which may
+    /// be escaped. `None` if there are none, or nothing else follows.
     fn read(rest: &[u8]) -> Option<Separator> {
         let mut has_operator = false;
         let mut signs_at_end = 0;
@@ -603,12 +612,13 @@ impl Separator {
     }
 }
 
-/// Whether a run of characters may be a secret: it is no word. Without an operator before it, only a
-/// digit makes it one. `after_run` begins with the white space, quote or backslash that ends the run.
+/// Whether a run of characters may be a secret: it is no word. Without an operator before it, only
+/// a digit makes it one. `after_run` begins with the white space, quote or backslash that ends the
+/// run.
 ///
 /// Any character other than a letter counts, as it does for the value of a variable in capitals
 /// (`PASSWORD=…`), and the escape of a character by its number, which may be such a one.
-fn is_plausible(run: &[u8], after_run: &[u8], has_operator: bool) -> bool {
+fn is_plausible_secret(run: &[u8], after_run: &[u8], has_operator: bool) -> bool {
     let has_digit = run.iter().any(u8::is_ascii_digit);
     if !has_operator {
         return has_digit && run.len() >= SHORTEST_VALUE;

@@ -1,6 +1,6 @@
 //! The values of cookies: of each pair of a `Cookie` or `Set-Cookie` header that looks generated.
 
-use super::resemblance::{is_placeholder, random};
+use super::resemblance::{is_placeholder, is_random};
 use std::ops::Range;
 
 /// The kind of what is found here.
@@ -10,7 +10,7 @@ pub const KIND: &str = "cookie";
 pub const KEYWORDS: [&str; 2] = ["ookie", "OOKIE"];
 
 /// The minimum length of a value: shorter ones are settings, such as a language.
-const SHORTEST: usize = 16;
+const SHORTEST_VALUE: usize = 16;
 
 /// Calls `found` with the ranges of the name and the value of each cookie that is a secret: of the
 /// pairs `NAME=VALUE` that follow the word `cookie` as the name of a header or an option, up to a
@@ -18,7 +18,7 @@ const SHORTEST: usize = 16;
 pub fn each_cookie(text: &[u8], mut found: impl FnMut(Range<usize>, Range<usize>)) {
     for at in memchr::memmem::find_iter(&text.to_ascii_lowercase(), b"cookie") {
         let is_option = text[..at].ends_with(b"--");
-        let Some(start) = header_value(text, at + b"cookie".len(), is_option) else {
+        let Some(start) = header_value_start(text, at + b"cookie".len(), is_option) else {
             continue;
         };
         let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\');
@@ -32,7 +32,7 @@ pub fn each_cookie(text: &[u8], mut found: impl FnMut(Range<usize>, Range<usize>
                 let indent = pair.len() - pair.trim_ascii_start().len();
                 let name = pair_start + indent..pair_start + equals;
                 let value = pair_start + equals + 1..pair_end;
-                if is_name(&text[name.clone()]) && is_secret(&text[value.clone()]) {
+                if is_cookie_name(&text[name.clone()]) && is_generated(&text[value.clone()]) {
                     found(name, value);
                 }
             }
@@ -42,7 +42,7 @@ pub fn each_cookie(text: &[u8], mut found: impl FnMut(Range<usize>, Range<usize>
 }
 
 /// Whether it may be the name of a cookie.
-fn is_name(name: &[u8]) -> bool {
+fn is_cookie_name(name: &[u8]) -> bool {
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     !name.is_empty() && name.len() <= 60 && name.iter().all(in_name)
 }
@@ -50,9 +50,9 @@ fn is_name(name: &[u8]) -> bool {
 /// The maximum number of bytes between the word `cookie` and a value, such as `s": "`.
 const LONGEST_SEPARATOR: usize = 8;
 
-/// Returns the offset of the value of a header or an option whose name ends at `name_end`. `None` for
-/// a header without `:` or `=`, which the value of an option need not have.
-fn header_value(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> {
+/// Returns the offset of the value of a header or an option whose name ends at `name_end`. `None`
+/// for a header without `:` or `=`, which the value of an option need not have.
+fn header_value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> {
     let width = text[name_end..]
         .iter()
         .take(LONGEST_SEPARATOR)
@@ -70,25 +70,25 @@ fn header_value(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> 
 }
 
 /// Whether the value of a cookie is generated.
-fn is_secret(value: &[u8]) -> bool {
+fn is_generated(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     let is_value = |byte: &u8| byte.is_ascii_graphic();
-    value.len() >= SHORTEST
+    value.len() >= SHORTEST_VALUE
         && value.iter().all(is_value)
         && !value.starts_with(b"$")
         && !is_placeholder(value)
-        && random(value)
+        && is_random(value)
 }
 
 /// The number of bytes after the word `cookie` in which the first pair is searched for.
 const BYTES_LOOKED_AT: usize = 200;
 
-/// Whether a cookie may follow the word, in the raw bytes of a line: a `=`, and at least as many bytes
-/// after it as the shortest value has.
+/// Whether a cookie may follow the word, in the raw bytes of a line: a `=`, and at least as many
+/// bytes after it as the shortest value has.
 pub fn may_follow(rest: &[u8]) -> bool {
     let near = &rest[..rest.len().min(BYTES_LOOKED_AT)];
     match memchr::memchr(b'=', near) {
-        Some(equals) => near[equals..].len() > SHORTEST,
+        Some(equals) => near[equals..].len() > SHORTEST_VALUE,
         None => false,
     }
 }

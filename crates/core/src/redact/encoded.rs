@@ -1,6 +1,6 @@
 //! Decodes what is encoded in base64 within a text, on one line or wrapped.
 
-use super::prefilter::{SHORTEST_ENCODED, is_digit};
+use super::prefilter::{SHORTEST_ENCODED, is_base64_digit};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -11,44 +11,46 @@ use std::ops::Range;
 const SHORTEST_LINE: usize = 40;
 
 /// What some digits of base64 encode.
-pub struct Decoded<'a> {
+pub struct DecodedBase64<'a> {
     /// What the digits encode.
     pub bytes: Vec<u8>,
     /// The number of digits that were skipped before the first byte.
-    skipped: usize,
+    skipped_digits: usize,
     /// The lines of the digits, in the order of the text.
-    lines: &'a [Line],
+    lines: &'a [DigitLine],
 }
 
 /// The digits of one line.
-struct Line {
+struct DigitLine {
     /// The number of digits on the lines before it.
-    digits: usize,
+    digits_before: usize,
     /// The offset of its first digit in the text.
     start: usize,
 }
 
-impl Decoded<'_> {
+impl DecodedBase64<'_> {
     /// Returns the digits that encode a range of bytes, as a range of the text.
-    pub fn source(&self, range: Range<usize>) -> Range<usize> {
+    pub fn source_range(&self, range: Range<usize>) -> Range<usize> {
         // Four digits encode three bytes. A digit that encodes bits of two bytes belongs to both.
-        let first = self.skipped + range.start * 4 / 3;
-        let end = self.skipped + (range.end * 4).div_ceil(3);
-        self.offset(first)..self.offset(end - 1) + 1
+        let first = self.skipped_digits + range.start * 4 / 3;
+        let end = self.skipped_digits + (range.end * 4).div_ceil(3);
+        self.digit_offset(first)..self.digit_offset(end - 1) + 1
     }
 
     /// Returns the offset of a digit in the text.
-    fn offset(&self, digit: usize) -> usize {
-        let next = self.lines.partition_point(|line| line.digits <= digit);
+    fn digit_offset(&self, digit: usize) -> usize {
+        let next = self
+            .lines
+            .partition_point(|line| line.digits_before <= digit);
         let line = &self.lines[next - 1];
-        line.start + digit - line.digits
+        line.start + digit - line.digits_before
     }
 }
 
 /// Calls `found` with what each run of base64 in the text encodes; runs of fewer than
-/// [`SHORTEST_ENCODED`] digits are skipped. The text before what is encoded may consist of digits as
-/// well, so each of the four alignments is tried.
-pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
+/// [`SHORTEST_ENCODED`] digits are skipped. The text before what is encoded may consist of digits
+/// as well, so each of the four alignments is tried.
+pub fn each_base64_run(text: &[u8], found: &mut dyn FnMut(&DecodedBase64)) {
     const BASE64: GeneralPurpose = GeneralPurpose::new(
         &STANDARD,
         GeneralPurposeConfig::new()
@@ -56,10 +58,10 @@ pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
             .with_decode_padding_mode(DecodePaddingMode::Indifferent),
     );
     let mut at = 0;
-    while let Some(start) = text[at..].iter().position(is_digit) {
+    while let Some(start) = text[at..].iter().position(is_base64_digit) {
         let mut lines = Vec::new();
         let mut digits = Vec::new();
-        at = add_wrapped(text, at + start, &mut lines, &mut digits);
+        at = collect_wrapped_digits(text, at + start, &mut lines, &mut digits);
         if digits.len() < SHORTEST_ENCODED {
             continue;
         }
@@ -70,9 +72,9 @@ pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
                 aligned = &aligned[..aligned.len() - 1];
             }
             if let Ok(bytes) = BASE64.decode(aligned) {
-                found(&Decoded {
+                found(&DecodedBase64 {
                     bytes,
-                    skipped,
+                    skipped_digits: skipped,
                     lines: &lines,
                 });
             }
@@ -85,18 +87,20 @@ pub fn each_decoded(text: &[u8], found: &mut dyn FnMut(&Decoded)) {
 ///
 /// Digits continue on the next line if there are at least [`SHORTEST_LINE`] up to the end of their
 /// own, and only white space is before those of the next.
-fn add_wrapped(
+fn collect_wrapped_digits(
     text: &[u8],
     first_start: usize,
-    lines: &mut Vec<Line>,
+    lines: &mut Vec<DigitLine>,
     digits: &mut Vec<u8>,
 ) -> usize {
     let mut start = first_start;
     loop {
-        let run = text[start..].iter().take_while(|byte| is_digit(byte));
+        let run = text[start..]
+            .iter()
+            .take_while(|byte| is_base64_digit(byte));
         let end = start + run.count();
-        lines.push(Line {
-            digits: digits.len(),
+        lines.push(DigitLine {
+            digits_before: digits.len(),
             start,
         });
         for byte in &text[start..end] {
@@ -109,22 +113,22 @@ fn add_wrapped(
         if end - start < SHORTEST_LINE {
             return end;
         }
-        let Some(next) = next_line(text, end) else {
+        let Some(next) = next_line_start(text, end) else {
             return end;
         };
         start = next;
     }
 }
 
-/// Returns the offset of the first digit of the next line; `None` if the line does not end at `end`, or
-/// if anything else than spaces and tabs is before the digit.
-fn next_line(text: &[u8], end: usize) -> Option<usize> {
+/// Returns the offset of the first digit of the next line; `None` if the line does not end at
+/// `end`, or if anything else than spaces and tabs is before the digit.
+fn next_line_start(text: &[u8], end: usize) -> Option<usize> {
     let rest = &text[end..];
     let rest = rest.strip_prefix(b"\r").unwrap_or(rest);
     let line = rest.strip_prefix(b"\n")?;
     let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
     let start = text.len() - line.len() + indent.count();
-    if text.get(start).is_some_and(is_digit) {
+    if text.get(start).is_some_and(is_base64_digit) {
         Some(start)
     } else {
         None
@@ -149,9 +153,9 @@ mod tests {
                 .collect();
             let wrapped = format!("data: {}", lines.join(between));
             let mut found = Vec::new();
-            each_decoded(wrapped.as_bytes(), &mut |decoded| {
+            each_base64_run(wrapped.as_bytes(), &mut |decoded| {
                 if let Some(at) = memchr::memmem::find(&decoded.bytes, PHRASE) {
-                    found.push(decoded.source(at..at + PHRASE.len()));
+                    found.push(decoded.source_range(at..at + PHRASE.len()));
                 }
             });
             let [place] = &found[..] else {

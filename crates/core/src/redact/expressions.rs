@@ -1,6 +1,6 @@
 //! Whether a value without quotes is a piece of code, a path, or a login in base64.
 
-use super::resemblance::{mixed, takes_turns};
+use super::resemblance::{is_mixed, takes_turns};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
@@ -26,21 +26,21 @@ pub fn is_code(value: &[u8]) -> bool {
 }
 
 /// Whether it is a chain of identifiers, such as `config.auth.token2`.
-pub fn is_chain(value: &[u8]) -> bool {
+pub fn is_member_chain(value: &[u8]) -> bool {
     value.contains(&b'.')
-        && value
-            .split(|&byte| byte == b'.')
-            .all(|part| begins_as_name(part) && part.split(|&byte| byte == b'_').all(is_word))
+        && value.split(|&byte| byte == b'.').all(|part| {
+            begins_with_name_character(part) && part.split(|&byte| byte == b'_').all(is_word)
+        })
 }
 
 /// Whether it is an identifier of several words, such as `__u32` and `user_12_order_7`.
 pub fn is_identifier(value: &[u8]) -> bool {
-    let has_words = value.contains(&b'_') && begins_as_name(value);
+    let has_words = value.contains(&b'_') && begins_with_name_character(value);
     let is_number = value.starts_with(b"0x") && value.len() <= 18;
     is_number || has_words && value.split(|&byte| byte == b'_').all(is_word)
 }
 
-fn begins_as_name(text: &[u8]) -> bool {
+fn begins_with_name_character(text: &[u8]) -> bool {
     text.first()
         .is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
@@ -65,7 +65,7 @@ pub fn looks_like_path(value: &[u8]) -> bool {
 }
 
 /// Whether it is `user:password` or a random secret, in base64.
-pub fn is_login(value: &[u8]) -> bool {
+pub fn is_encoded_login(value: &[u8]) -> bool {
     let padded = value.trim_ascii_end();
     let end = padded
         .iter()
@@ -80,7 +80,7 @@ pub fn is_login(value: &[u8]) -> bool {
     let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
     let colon = decoded.iter().position(|&byte| byte == b':');
     let is_pair = is_text && colon.is_some_and(|at| at > 0 && at + 3 < decoded.len());
-    is_pair || value.len() >= 20 && takes_turns(digits) && mixed(digits)
+    is_pair || value.len() >= 20 && takes_turns(digits) && is_mixed(digits)
 }
 
 #[cfg(test)]
@@ -103,11 +103,15 @@ mod tests {
         for secret in ["Xk29vQ!mmLw3", "p@ss;w0rd", "9f8e7d6c5b4a3921"] {
             assert!(!is_code(secret.as_bytes()), "{secret}");
         }
-        assert!(is_chain(b"config.auth.token2"));
+        assert!(is_member_chain(b"config.auth.token2"));
         assert!(is_identifier(b"_bindgen_ty_30") && is_identifier(b"0x746f6b6e"));
         assert!(!is_identifier(b"9f8e7d6c5b4a3921") && !is_identifier(b"ab_Xk29vQmmLw3a"));
-        assert!(!is_chain(b"eyJhbGciOi2.eyJzdWIiOi5x.Xk29vQmmLw3"));
+        assert!(!is_member_chain(b"eyJhbGciOi2.eyJzdWIiOi5x.Xk29vQmmLw3"));
         assert!(looks_like_path(b"/run/secrets/db2") && !looks_like_path(b"/Xk29vQ"));
-        assert!(is_login(b"YWRtaW46czNjcjN0") && !is_login(b"basic") && !is_login(b"required"));
+        assert!(
+            is_encoded_login(b"YWRtaW46czNjcjN0")
+                && !is_encoded_login(b"basic")
+                && !is_encoded_login(b"required")
+        );
     }
 }

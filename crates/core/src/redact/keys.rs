@@ -23,16 +23,16 @@ struct Delimiter {
 
 /// Returns the range of the key in PEM with a line that begins or ends it. If the other one is
 /// missing, the range contains the lines that are certainly of the key.
-pub fn whole_pem(text: &[u8], line: Range<usize>) -> Range<usize> {
+pub fn pem_key_range(text: &[u8], line: Range<usize>) -> Range<usize> {
     static LINES: LazyLock<Regex> = LazyLock::new(|| Regex::new(PEM_LINE).expect("a constant"));
     if is_end_of_pem(&text[line.clone()]) {
-        return start_before(text, line.start)..line.end;
+        return find_key_start(text, line.start)..line.end;
     }
     let next = LINES.find_at(text, line.end).map(|next| Delimiter {
         range: next.range(),
         is_end: is_end_of_pem(next.as_bytes()),
     });
-    line.start..end_after(text, line.end, next)
+    line.start..find_key_end(text, line.end, next)
 }
 
 fn is_end_of_pem(delimiter: &[u8]) -> bool {
@@ -45,7 +45,7 @@ pub const PEM_LINE: &str =
 
 /// Returns the range of the key of PuTTY with this beginning of its first line. Its last line has a
 /// checksum, `Private-MAC`.
-pub fn whole_putty(text: &[u8], line: Range<usize>) -> Range<usize> {
+pub fn putty_key_range(text: &[u8], line: Range<usize>) -> Range<usize> {
     static LINES: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?-u)PuTTY-User-Key-File-[23]:|Private-MAC: *[0-9a-f]{40,64}")
             .expect("a constant")
@@ -54,16 +54,16 @@ pub fn whole_putty(text: &[u8], line: Range<usize>) -> Range<usize> {
         range: next.range(),
         is_end: next.as_bytes().starts_with(b"Private"),
     });
-    line.start..end_after(text, line.end, next)
+    line.start..find_key_end(text, line.end, next)
 }
 
-/// Returns the end of the key whose first line ends at `start`. `next` is the next delimiter of this
-/// or another key.
+/// Returns the end of the key whose first line ends at `start`. `next` is the next delimiter of
+/// this or another key.
 ///
 /// A key with its last line ends there. Otherwise the lines are followed as long as they are
 /// certainly of the key, at most to the next delimiter: some headers, lines of digits, and a
 /// shorter last one that ends with `=`.
-fn end_after(text: &[u8], start: usize, next: Option<Delimiter>) -> usize {
+fn find_key_end(text: &[u8], start: usize, next: Option<Delimiter>) -> usize {
     let mut limit = text.len();
     if let Some(next) = next {
         if next.is_end && is_mostly_base64(&text[start..next.range.start]) {
@@ -83,7 +83,7 @@ fn end_after(text: &[u8], start: usize, next: Option<Delimiter>) -> usize {
             .count();
         let digits = text[at + spaces..limit]
             .iter()
-            .take_while(|byte| is_base64(byte))
+            .take_while(|byte| is_base64_digit(byte))
             .count();
         if digits < SHORTEST_LINE {
             break;
@@ -101,8 +101,8 @@ fn end_after(text: &[u8], start: usize, next: Option<Delimiter>) -> usize {
             // Between the escapes of a line break of Windows.
             continue;
         }
-        let line = trimmed(&text[at..line_end]);
-        let digits = digits_at_end(line);
+        let line = trim_line_end(&text[at..line_end]);
+        let digits = count_trailing_digits(line);
         if digits >= SHORTEST_LINE {
             end = at + line.len();
             is_after_digits = true;
@@ -120,9 +120,9 @@ fn end_after(text: &[u8], start: usize, next: Option<Delimiter>) -> usize {
     end
 }
 
-/// Returns the start of the digits of a key before its last line, which begins at an offset. The lines
-/// are followed backwards up to the first that is not of the key.
-fn start_before(text: &[u8], last_line: usize) -> usize {
+/// Returns the start of the digits of a key before its last line, which begins at an offset. The
+/// lines are followed backwards up to the first that is not of the key.
+fn find_key_start(text: &[u8], last_line: usize) -> usize {
     let mut start = last_line;
     let mut line_end = last_line;
     // Once a long line was seen, this is 2: then no other short line may precede it.
@@ -133,8 +133,8 @@ fn start_before(text: &[u8], last_line: usize) -> usize {
     loop {
         let line_break = line_break_before(text, line_end);
         let line_start = line_break.as_ref().map_or(0, |line_break| line_break.end);
-        let line = trimmed(&text[line_start..line_end]);
-        let digits = digits_at_end(line);
+        let line = trim_line_end(&text[line_start..line_end]);
+        let digits = count_trailing_digits(line);
         if digits >= SHORTEST_LINE {
             start = line_start + line.len() - digits;
             short_lines = 2;
@@ -192,7 +192,7 @@ fn line_break_before(text: &[u8], end: usize) -> Option<Range<usize>> {
 }
 
 /// Returns a line without the white space and the punctuation of a program at its end.
-fn trimmed(line: &[u8]) -> &[u8] {
+fn trim_line_end(line: &[u8]) -> &[u8] {
     let is_punctuation = |byte: &u8| {
         byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b'\\')
     };
@@ -200,11 +200,14 @@ fn trimmed(line: &[u8]) -> &[u8] {
     &line[..end.map_or(0, |last| last + 1)]
 }
 
-fn digits_at_end(line: &[u8]) -> usize {
-    line.iter().rev().take_while(|byte| is_base64(byte)).count()
+fn count_trailing_digits(line: &[u8]) -> usize {
+    line.iter()
+        .rev()
+        .take_while(|byte| is_base64_digit(byte))
+        .count()
 }
 
-fn is_base64(byte: &u8) -> bool {
+fn is_base64_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
@@ -212,7 +215,7 @@ fn is_base64(byte: &u8) -> bool {
 /// be prefixes of its lines. Two fifths are enough, in runs of at least [`SHORTEST_LINE`] digits.
 fn is_mostly_base64(text: &[u8]) -> bool {
     let mut digits = 0;
-    for run in text.chunk_by(|a, b| is_base64(a) && is_base64(b)) {
+    for run in text.chunk_by(|a, b| is_base64_digit(a) && is_base64_digit(b)) {
         if run.len() >= SHORTEST_LINE {
             digits += run.len();
         }
@@ -240,7 +243,7 @@ mod tests {
         let lines = Regex::new(PEM_LINE).unwrap();
         let found = lines.find_iter(text.as_bytes());
         found
-            .map(|line| &text[whole_pem(text.as_bytes(), line.range())])
+            .map(|line| &text[pem_key_range(text.as_bytes(), line.range())])
             .collect()
     }
 

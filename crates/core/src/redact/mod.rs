@@ -16,8 +16,8 @@
 //!
 //! A secret that was found is also searched for everywhere else, as a value, in every spelling.
 //!
-//! Up to the finds, lines are independent of each other: `Search` is shared by threads. Reading
-//! files and writing the copy is in [`crate::ops::redact`].
+//! Up to the finds, lines are independent of each other: `SecretSearch` is shared by threads.
+//! Reading files and writing the copy is in [`crate::ops::redact`].
 
 pub mod addresses;
 mod assignments;
@@ -42,15 +42,15 @@ use foldhash::{HashMap, HashSet};
 pub use people::People;
 use pisess_json::text::Text;
 use pisess_json::{Raw, string};
-use places::Hit;
-pub use search::{Finds, Search};
+use places::SecretHit;
+pub use search::{Finds, SecretSearch};
 pub use shapes::SHAPES_TABLE;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use values::Value;
+use values::SecretValue;
 
 /// The beginning of a placeholder.
-pub const START: &str = "[REDACTED:";
+pub const PLACEHOLDER_START: &str = "[REDACTED:";
 
 /// A secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct Secret {
     pub placeholder: String,
     /// Its length in bytes, as written in the line.
     pub length: usize,
-    /// Whether it may be ordinary text elsewhere: see [`Value::is_ordinary`].
+    /// Whether it may be ordinary text elsewhere: see [`SecretValue::is_ordinary`].
     pub is_ordinary: bool,
 }
 
@@ -86,23 +86,23 @@ struct Splice {
 #[derive(Default)]
 pub struct Redactor {
     /// What finds them.
-    pub search: Search,
+    pub search: SecretSearch,
     /// The kind and number of each secret seen, for its placeholder.
     numbers: HashMap<Vec<u8>, (&'static str, usize)>,
     /// The name to which each secret is assigned, if there is one.
     names: HashMap<Vec<u8>, String>,
     /// The last number used for each kind.
-    last: BTreeMap<&'static str, usize>,
+    last_numbers: BTreeMap<&'static str, usize>,
     /// The placeholders of secrets that were removed before, whose numbers are not used again.
-    taken: HashSet<(String, usize)>,
+    reserved_placeholders: HashSet<(String, usize)>,
 }
 
 impl Redactor {
     /// Returns a redactor for these values, in addition to the rules, and for the home directories
     /// and names of `people`.
-    pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Redactor {
+    pub fn new(values: Vec<SecretValue>, people: Option<People>, keeps_images: bool) -> Redactor {
         Redactor {
-            search: Search::new(values, people, keeps_images),
+            search: SecretSearch::new(values, people, keeps_images),
             ..Redactor::default()
         }
     }
@@ -114,7 +114,7 @@ impl Redactor {
     /// change them: a placeholder that a summary contains before any other line, and whose number a
     /// secret above it has, is that secret's. All other placeholders in the lines are of secrets
     /// that were removed before, and keep their numbers.
-    pub fn number<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)> + Clone) {
+    pub fn number_secrets<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)> + Clone) {
         // All placeholders of lines are known before the first secret is numbered.
         let mut first_in_summary = HashSet::default();
         for (finds, is_summary) in lines.clone() {
@@ -125,7 +125,7 @@ impl Redactor {
                 if is_summary {
                     first_in_summary.insert(placeholder.clone());
                 } else {
-                    self.taken.insert(placeholder.clone());
+                    self.reserved_placeholders.insert(placeholder.clone());
                 }
             }
         }
@@ -142,11 +142,11 @@ impl Redactor {
             }
             for (kind, number) in &finds.placeholders {
                 let is_of_secret_above = self
-                    .last
+                    .last_numbers
                     .get(kind.as_str())
                     .is_some_and(|last| number <= last);
                 if !is_of_secret_above {
-                    self.taken.insert((kind.clone(), *number));
+                    self.reserved_placeholders.insert((kind.clone(), *number));
                 }
             }
         }
@@ -154,7 +154,7 @@ impl Redactor {
 
     /// Numbers the secrets that were found in the next line, in their order, and moves them from
     /// `finds.hits` to the replacements. Returns them in their order.
-    pub fn redact(&mut self, finds: &mut Finds) -> Vec<Secret> {
+    pub fn plan_replacements(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.hits) {
             let range = hit.range.clone();
@@ -169,7 +169,7 @@ impl Redactor {
     }
 
     /// Numbers the secrets in the next line that cannot be replaced, and takes them from `finds`.
-    pub fn stuck(&mut self, finds: &mut Finds) -> Vec<Secret> {
+    pub fn take_stuck(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.stuck) {
             secrets.push(self.number_hit(hit));
@@ -177,13 +177,13 @@ impl Redactor {
         secrets
     }
 
-    /// Removes the secrets from a text that is not a line: it is searched as a line that consists of
-    /// one string.
-    pub fn clean(&mut self, text: &mut String) {
+    /// Removes the secrets from a text that is not a line: it is searched as a line that consists
+    /// of one string.
+    pub fn redact_text(&mut self, text: &mut String) {
         if !self.search.may_find(text.as_bytes()) {
             return;
         }
-        let line = string::encoded(&Text::from(&**text));
+        let line = string::encode_to_vec(&Text::from(&**text));
         let mut line_finds = Finds::default();
         self.search
             .each_line(&line, &mut |_, finds| line_finds = finds);
@@ -191,19 +191,19 @@ impl Redactor {
             return;
         }
 
-        self.redact(&mut line_finds);
-        let redacted = line_finds.without(&line);
-        *text = Raw::checked(&redacted)
+        self.plan_replacements(&mut line_finds);
+        let redacted = line_finds.apply_to(&line);
+        *text = Raw::from_checked(&redacted)
             .text()
             .unwrap_or_default()
             .into_string_lossy();
     }
 
-    /// Numbers a secret that was found, and gives it its placeholder. Its kind is the one under which
-    /// it was found first.
-    fn number_hit(&mut self, hit: Hit) -> Secret {
+    /// Numbers a secret that was found, and gives it its placeholder. Its kind is the one under
+    /// which it was found first.
+    fn number_hit(&mut self, hit: SecretHit) -> Secret {
         let (kind, _) = self.assign_number(hit.kind, &hit.secret);
-        let value = Value {
+        let value = SecretValue {
             kind,
             bytes: hit.secret,
         };
@@ -217,7 +217,7 @@ impl Redactor {
             field: hit.field,
             kind,
             name,
-            placeholder: self.placeholder(&value),
+            placeholder: self.placeholder_for(&value),
             length: hit.range.len(),
             is_ordinary: value.is_ordinary(),
         }
@@ -225,11 +225,11 @@ impl Redactor {
 
     /// Returns the secrets of at least `SHORTEST_VALUE` bytes numbered so far, as values to search
     /// for: to prove that none is left.
-    pub fn found(&self) -> Vec<Value> {
+    pub fn found_values(&self) -> Vec<SecretValue> {
         let mut values = Vec::new();
         for (secret, (kind, _)) in &self.numbers {
             if secret.len() >= SHORTEST_VALUE {
-                values.push(Value {
+                values.push(SecretValue {
                     kind,
                     bytes: secret.clone(),
                 });
@@ -240,12 +240,12 @@ impl Redactor {
 
     /// Returns the secrets of at least `SHORTEST_VALUE` bytes in a line, each with the kind that it
     /// has everywhere.
-    pub fn values(&self, finds: &Finds) -> impl Iterator<Item = Value> {
-        let long = finds
+    pub fn values_in(&self, finds: &Finds) -> impl Iterator<Item = SecretValue> {
+        let long_hits = finds
             .hits
             .iter()
             .filter(|hit| hit.secret.len() >= SHORTEST_VALUE);
-        long.map(|hit| Value {
+        long_hits.map(|hit| SecretValue {
             kind: self
                 .numbers
                 .get(&hit.secret)
@@ -255,19 +255,19 @@ impl Redactor {
     }
 
     /// Removes the secrets found so far from a text, wherever they are in it, as
-    /// [`Redactor::clean`] does. Secrets that may be ordinary text remain. The search stays narrow
-    /// afterwards: see [`Search::extend`].
-    pub fn clean_found(&mut self, text: &mut String) {
-        let mut values = self.found();
+    /// [`Redactor::redact_text`] does. Secrets that may be ordinary text remain. The search stays
+    /// narrow afterwards: see [`SecretSearch::narrow_with`].
+    pub fn redact_known_values(&mut self, text: &mut String) {
+        let mut values = self.found_values();
         values.retain(|value| !value.is_ordinary());
-        self.search.extend(values);
-        self.clean(text);
+        self.search.narrow_with(values);
+        self.redact_text(text);
     }
 
     /// Returns the placeholder of a secret; a new one gets the next number of its kind.
-    pub fn placeholder(&mut self, value: &Value) -> String {
+    pub fn placeholder_for(&mut self, value: &SecretValue) -> String {
         let (kind, number) = self.assign_number(value.kind, &value.bytes);
-        format!("{START}{kind}#{number}]")
+        format!("{PLACEHOLDER_START}{kind}#{number}]")
     }
 
     /// Returns the kind and number of a secret. A new one has `kind`, and the next number of that
@@ -277,9 +277,12 @@ impl Redactor {
         if let Some(known) = self.numbers.get(secret) {
             return *known;
         }
-        let last = self.last.entry(kind).or_default();
+        let last = self.last_numbers.entry(kind).or_default();
         *last += 1;
-        while self.taken.contains(&(kind.to_owned(), *last)) {
+        while self
+            .reserved_placeholders
+            .contains(&(kind.to_owned(), *last))
+        {
             *last += 1;
         }
         self.numbers.insert(secret.to_vec(), (kind, *last));

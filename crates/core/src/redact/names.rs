@@ -4,7 +4,7 @@ use super::resemblance::{is_placeholder, is_reference};
 
 /// What a name promises of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum NameClass {
     /// A password, which a person may have made up.
     Password,
     /// A generated key or token.
@@ -62,13 +62,13 @@ const KEYS: [&str; 6] = [
     "masterkey",
 ];
 
-/// Returns what the name of a variable, a field, an option or a header promises of its value; `None`
-/// if it is no name of a secret.
+/// Returns what the name of a variable, a field, an option or a header promises of its value;
+/// `None` if it is no name of a secret.
 ///
-/// The last word decides, after numbers and words such as `production` are left out, and for `token`
-/// and `key` also the word before it.
-pub fn class_of(name: &[u8]) -> Option<Class> {
-    let words = words_of(name);
+/// The last word decides, after numbers and words such as `production` are left out, and for
+/// `token` and `key` also the word before it.
+pub fn classify_name(name: &[u8]) -> Option<NameClass> {
+    let words = split_words(name);
     let suffixes = words
         .iter()
         .rev()
@@ -79,14 +79,14 @@ pub fn class_of(name: &[u8]) -> Option<Class> {
     let is_variable = !name.iter().any(u8::is_ascii_lowercase);
 
     if ends_with_any(last, &PASSWORDS) {
-        return Some(Class::Password);
+        return Some(NameClass::Password);
     }
     // `pass` alone is no name of a password.
     if last == "pass" && !before.is_empty() {
-        return Some(Class::Password);
+        return Some(NameClass::Password);
     }
     if ends_with_any(last, &["secret", "credential", "credentials"]) {
-        return Some(Class::Secret);
+        return Some(NameClass::Secret);
     }
     if last.ends_with("token") {
         // The token of an app is a secret in the environment, and a document in a request.
@@ -95,27 +95,31 @@ pub fn class_of(name: &[u8]) -> Option<Class> {
         return if is_document {
             None
         } else {
-            Some(Class::Secret)
+            Some(NameClass::Secret)
         };
     }
     if ends_with_any(last, &KEYS) {
-        return Some(Class::Secret);
+        return Some(NameClass::Secret);
     }
     if last == "key" {
-        // `API_KEY` and `x-api-key` are secrets unless a word makes them none; `apiKey` and `api_key`
-        // are secrets only because of a word.
+        // `API_KEY` and `x-api-key` are secrets unless a word makes them none; `apiKey` and
+        // `api_key` are secrets only because of a word.
         let is_secret = if is_variable || name.contains(&b'-') && !before.is_empty() {
             !is_among(before_last, NO_SECRET_KEYS) || is_among(before_last, "storage")
         } else {
             is_among(before_last, SECRET_KEYS)
         };
-        return if is_secret { Some(Class::Secret) } else { None };
+        return if is_secret {
+            Some(NameClass::Secret)
+        } else {
+            None
+        };
     }
     if last == "auth" {
-        return Some(Class::Login);
+        return Some(NameClass::Login);
     }
     if ends_with_any(last, &["session", "sessid", "sessionid"]) {
-        return Some(Class::Session);
+        return Some(NameClass::Session);
     }
     None
 }
@@ -130,7 +134,7 @@ fn ends_with_any(word: &str, ends: &[&str]) -> bool {
 }
 
 /// Returns the words of a name in small letters: `apiKey`, `API_KEY` and `api-key` have the same.
-pub fn words_of(name: &[u8]) -> Vec<String> {
+pub fn split_words(name: &[u8]) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for (at, &byte) in name.iter().enumerate() {
@@ -163,7 +167,7 @@ fn is_among(word: &str, words: &str) -> bool {
 
 /// Whether a value may be a secret: it is not where one is stored, its hash, or its encrypted form.
 pub fn may_be_secret(value: &[u8]) -> bool {
-    const OTHERS: [&[u8]; 8] = [
+    const REFERENCE_PREFIXES: [&[u8]; 8] = [
         b"arn:",
         b"ENC[",
         b"ENC(",
@@ -173,7 +177,9 @@ pub fn may_be_secret(value: &[u8]) -> bool {
         b"AQICAH",
         b"projects/",
     ];
-    let is_other = OTHERS.iter().any(|start| value.starts_with(start));
+    let is_other = REFERENCE_PREFIXES
+        .iter()
+        .any(|start| value.starts_with(start));
     let is_tag = value.starts_with(b"<") && value.contains(&b'>');
     let is_address = memchr::memmem::find(value, b"://").is_some();
     let is_pattern = value.starts_with(b"[") && value.contains(&b']');
@@ -185,8 +191,8 @@ pub fn may_be_secret(value: &[u8]) -> bool {
         && !is_reference(value)
 }
 
-/// Whether a text uses a value as the id of something: as a part of the path of an address, which is
-/// a URL or begins with `/open-apis/`.
+/// Whether a text uses a value as the id of something: as a part of the path of an address, which
+/// is a URL or begins with `/open-apis/`.
 pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
     for offset in memchr::memmem::find_iter(text, value) {
         let before = &text[..offset];
@@ -230,7 +236,11 @@ mod tests {
             "aws_session_token",
             "STRIPE_SECRET_PROD",
         ] {
-            assert_eq!(class_of(name.as_bytes()), Some(Class::Secret), "{name}");
+            assert_eq!(
+                classify_name(name.as_bytes()),
+                Some(NameClass::Secret),
+                "{name}"
+            );
         }
         for name in [
             "password",
@@ -240,7 +250,11 @@ mod tests {
             "PGPASSWORD",
             "DB_PWD",
         ] {
-            assert_eq!(class_of(name.as_bytes()), Some(Class::Password), "{name}");
+            assert_eq!(
+                classify_name(name.as_bytes()),
+                Some(NameClass::Password),
+                "{name}"
+            );
         }
         for name in [
             "doc_token",
@@ -264,7 +278,7 @@ mod tests {
             "author",
             "tokenizer",
         ] {
-            assert_eq!(class_of(name.as_bytes()), None, "{name}");
+            assert_eq!(classify_name(name.as_bytes()), None, "{name}");
         }
     }
 }

@@ -14,9 +14,9 @@ use std::sync::LazyLock;
 /// Returns replacements for the content blocks and payloads of a line of JSON that are opaque as a
 /// whole. They are members of the entry itself, of its `message` or of its `replacement`; a payload
 /// is opaque if it contains encrypted content.
-pub(super) fn blocks(line: &[u8], keep_images: bool) -> Vec<Splice> {
+pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
-    let entry = Raw::checked(line.trim_ascii());
+    let entry = Raw::from_checked(line.trim_ascii());
     let holders = [Some(entry), entry.get("message"), entry.get("replacement")];
     for holder in holders.into_iter().flatten() {
         for key in ["content", "images"] {
@@ -24,7 +24,7 @@ pub(super) fn blocks(line: &[u8], keep_images: bool) -> Vec<Splice> {
                 continue;
             };
             for block in blocks.items() {
-                if let Some(replacement) = readable_block(block, keep_images) {
+                if let Some(replacement) = block_replacement(block, keep_images) {
                     splices.push(Splice {
                         range: range_in(line, block),
                         replacement,
@@ -50,7 +50,7 @@ pub(super) fn blocks(line: &[u8], keep_images: bool) -> Vec<Splice> {
 }
 
 /// Whether the strings under this key are signatures or encrypted, and so removed.
-pub(super) fn is_key(key: &[u8]) -> bool {
+pub(super) fn is_signature_key(key: &[u8]) -> bool {
     key.ends_with(b"Signature")
         || matches!(
             key,
@@ -63,15 +63,15 @@ pub(super) struct WithoutSignatures<'a> {
     /// What remains of the lines.
     pub bytes: Cow<'a, [u8]>,
     /// The places where text was left out, in order.
-    gaps: Vec<Gap>,
+    gaps: Vec<TextGap>,
 }
 
 /// A place where text was left out.
-struct Gap {
+struct TextGap {
     /// Its offset in what remains.
     at: usize,
     /// The number of bytes left out here and before.
-    left_out: usize,
+    omitted_bytes: usize,
 }
 
 impl<'a> WithoutSignatures<'a> {
@@ -80,25 +80,25 @@ impl<'a> WithoutSignatures<'a> {
     ///
     /// Text counts as a signature only if neither the quote before it nor those of its key are
     /// escaped: then it is the value of a member with this key, unless the line is malformed.
-    pub fn of(lines: &'a [u8]) -> WithoutSignatures<'a> {
+    pub fn new(lines: &'a [u8]) -> WithoutSignatures<'a> {
         const END_OF_KEY: &[u8] = b"ignature\":\"";
         static KEYS: LazyLock<Finder> = LazyLock::new(|| Finder::new(END_OF_KEY));
         let mut bytes = Vec::new();
         let mut gaps = Vec::new();
         // The end of the last text that was left out.
-        let mut end = 0;
+        let mut omitted_end = 0;
         for key in KEYS.find_iter(lines) {
-            if !ends_as_key(&lines[..key]) {
+            if !ends_with_signature_key(&lines[..key]) {
                 continue;
             }
             let start = key + END_OF_KEY.len();
             // An escape or a line break ends what is left out, too.
             let width = memchr::memchr3(b'"', b'\\', b'\n', &lines[start..]);
-            bytes.extend_from_slice(&lines[end..start]);
-            end = width.map_or(lines.len(), |width| start + width);
-            gaps.push(Gap {
+            bytes.extend_from_slice(&lines[omitted_end..start]);
+            omitted_end = width.map_or(lines.len(), |width| start + width);
+            gaps.push(TextGap {
                 at: bytes.len(),
-                left_out: end - bytes.len(),
+                omitted_bytes: omitted_end - bytes.len(),
             });
         }
 
@@ -108,7 +108,7 @@ impl<'a> WithoutSignatures<'a> {
                 gaps,
             };
         }
-        bytes.extend_from_slice(&lines[end..]);
+        bytes.extend_from_slice(&lines[omitted_end..]);
         WithoutSignatures {
             bytes: Cow::Owned(bytes),
             gaps,
@@ -116,21 +116,21 @@ impl<'a> WithoutSignatures<'a> {
     }
 
     /// Changes offsets in `bytes` to offsets in the lines. The offsets must be in ascending order.
-    pub fn restore<'o>(&self, offsets: impl Iterator<Item = &'o mut usize>) {
+    pub fn restore_offsets<'o>(&self, offsets: impl Iterator<Item = &'o mut usize>) {
         let mut gaps = self.gaps.iter().peekable();
-        let mut left_out = 0;
+        let mut omitted_bytes = 0;
         for offset in offsets {
             while let Some(gap) = gaps.next_if(|gap| gap.at <= *offset) {
-                left_out = gap.left_out;
+                omitted_bytes = gap.omitted_bytes;
             }
-            *offset += left_out;
+            *offset += omitted_bytes;
         }
     }
 }
 
-/// Whether these bytes, followed by `ignature"`, end with the key of a signature: one that ends with
-/// `Signature`, or `"signature"` whose opening quote is not escaped.
-fn ends_as_key(bytes: &[u8]) -> bool {
+/// Whether these bytes, followed by `ignature"`, end with the key of a signature: one that ends
+/// with `Signature`, or `"signature"` whose opening quote is not escaped.
+fn ends_with_signature_key(bytes: &[u8]) -> bool {
     match bytes {
         [.., b'S'] => true,
         [.., before, b'"', b's'] => *before != b'\\',
@@ -144,7 +144,7 @@ fn ends_as_key(bytes: &[u8]) -> bool {
 /// - An image becomes a text that names its type and size, unless images are kept.
 /// - `redactedThinking` becomes thinking without text.
 /// - `thinking` that is `redacted` loses that mark and its signature.
-fn readable_block(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
+fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     let kind = block.get("type")?;
     if kind.is("image") && !keep_images {
         return Some(image_note(block));

@@ -1,7 +1,7 @@
 //! Replaces home directories and user names with `~` and `user`.
 
 use super::Splice;
-use super::places::Places;
+use super::places::RangeSet;
 use super::unescape::escape_levels;
 use super::values::raw_needles;
 use pisess_json::strings::{LineString, Strings};
@@ -20,7 +20,7 @@ pub struct People {
 }
 
 /// Names of users that exist on many machines: they identify no person.
-const COMMON: [&str; 12] = [
+const COMMON_NAMES: [&str; 12] = [
     "root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work",
     "shared",
 ];
@@ -34,18 +34,18 @@ impl People {
             .into_iter()
             .map(|home| home.trim_end_matches(['/', '\\']))
             .collect();
-        let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_of(home)).collect();
+        let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_name_in(home)).collect();
 
         // Home directories in other places, such as `/root`.
         let mut alternatives = String::new();
         for home in &homes {
             let is_path = home.len() > 1 && home.contains(['/', '\\']);
-            if is_path && user_of(home).is_none() {
+            if is_path && user_name_in(home).is_none() {
                 alternatives.push('|');
                 alternatives.push_str(&regex::escape(home));
             }
         }
-        let home = build(&format!(
+        let home = compile_expression(&format!(
             r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{alternatives})\b"
         ));
 
@@ -53,7 +53,10 @@ impl People {
         let names_expression = if words.is_empty() {
             None
         } else {
-            Some(build(&format!(r"(?-u)\b(?:{})\b", words.join("|"))))
+            Some(compile_expression(&format!(
+                r"(?-u)\b(?:{})\b",
+                words.join("|")
+            )))
         };
 
         // The parents of home directories, also of unknown users.
@@ -74,7 +77,7 @@ impl People {
     /// Returns replacements for the home directories and names in the strings of a line of JSON, on
     /// every level of escapes. No two of them overlap. In a malformed line, only the strings before
     /// the error are searched.
-    pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
+    pub(super) fn find_splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut replacements = Replacements::default();
         let mut strings = Strings::new(line);
         while let Ok(Some(string)) = strings.advance() {
@@ -94,7 +97,7 @@ impl People {
 struct Replacements {
     splices: Vec<Splice>,
     /// The ranges of `splices`, none of which overlap.
-    places: Places,
+    ranges: RangeSet,
 }
 
 impl Replacements {
@@ -104,12 +107,12 @@ impl Replacements {
         let string_start = string.range.start;
         for level in escape_levels(string.raw.bytes) {
             for found in expression.find_iter(&level.text) {
-                let in_string = level.source(found.range());
+                let in_string = level.source_range(found.range());
                 let in_line = string_start + in_string.start..string_start + in_string.end;
-                if self.places.overlap(&in_line) {
+                if self.ranges.overlaps(&in_line) {
                     continue;
                 }
-                self.places.add(&in_line);
+                self.ranges.insert(&in_line);
                 self.splices.push(Splice {
                     range: in_line,
                     replacement: replacement.as_bytes().to_vec(),
@@ -120,21 +123,21 @@ impl Replacements {
 }
 
 /// Compiles an expression whose names and directories are escaped.
-fn build(expression: &str) -> Regex {
+fn compile_expression(expression: &str) -> Regex {
     Regex::new(expression).expect("names are escaped, so it is an expression")
 }
 
 /// Returns the name of the user of a home directory, which is directly below `home` or `Users`.
-/// `None` for a name that does not identify a person: one of [`COMMON`], or one of fewer than three
-/// bytes.
-fn user_of(home: &str) -> Option<&str> {
+/// `None` for a name that does not identify a person: one of [`COMMON_NAMES`], or one of fewer than
+/// three bytes.
+fn user_name_in(home: &str) -> Option<&str> {
     let mut parts_from_end = home.rsplit(['/', '\\']);
     let name = parts_from_end.next()?;
     let parent = parts_from_end.next()?;
     if !matches!(parent, "home" | "Users") || name.len() < 3 {
         return None;
     }
-    let is_common = COMMON
+    let is_common = COMMON_NAMES
         .iter()
         .any(|common| name.eq_ignore_ascii_case(common));
     if is_common { None } else { Some(name) }
@@ -142,7 +145,7 @@ fn user_of(home: &str) -> Option<&str> {
 
 /// Returns the home directory that contains a session's directory, as far as its path shows: up to
 /// the name below `/home`, `/Users` or `C:\Users`. The directory need not exist.
-pub fn home_of(cwd: &str) -> Option<&str> {
+pub fn find_home(cwd: &str) -> Option<&str> {
     let mut separators = cwd.match_indices(['/', '\\']).map(|(offset, _)| offset);
     let first = separators.next()?;
     let second = separators.next()?;

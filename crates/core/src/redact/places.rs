@@ -8,34 +8,34 @@ use std::ops::Range;
 
 /// Some ranges, none of which overlap.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct RangeSet {
     /// The end of each range, by its start.
     ends: BTreeMap<usize, usize>,
 }
 
-impl Places {
+impl RangeSet {
     /// Returns these ranges.
-    pub fn of<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> Places {
-        let mut places = Places::default();
+    pub fn from_ranges<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> RangeSet {
+        let mut places = RangeSet::default();
         for range in ranges {
-            places.add(range);
+            places.insert(range);
         }
         places
     }
 
     /// Adds a range that does not overlap another one.
-    pub fn add(&mut self, range: &Range<usize>) {
+    pub fn insert(&mut self, range: &Range<usize>) {
         self.ends.insert(range.start, range.end);
     }
 
     /// Whether any of them overlaps this one.
-    pub fn overlap(&self, range: &Range<usize>) -> bool {
+    pub fn overlaps(&self, range: &Range<usize>) -> bool {
         let before = self.ends.range(..range.end).next_back();
         before.is_some_and(|(start, end)| range.start < *end && *start < range.end)
     }
 
     /// Whether any of them contains this one.
-    pub fn contain(&self, range: &Range<usize>) -> bool {
+    pub fn covers(&self, range: &Range<usize>) -> bool {
         let before = self.ends.range(..=range.start).next_back();
         before.is_some_and(|(_, end)| range.end <= *end)
     }
@@ -43,7 +43,7 @@ impl Places {
 
 /// A secret, before it is numbered.
 #[derive(Clone, Debug, Default)]
-pub struct Hit {
+pub struct SecretHit {
     /// The path of the string that contains it; empty for a malformed line.
     pub field: String,
     /// Its range in the line.
@@ -57,31 +57,31 @@ pub struct Hit {
 
 /// The secrets found in a string so far, none of which overlap.
 #[derive(Debug)]
-pub struct Hits<'a> {
+pub struct SecretHits<'a> {
     /// The string, as it is written.
     raw: &'a [u8],
     /// The secrets, by the starts of their ranges.
-    all: BTreeMap<usize, Numbered>,
+    hits_by_start: BTreeMap<usize, NumberedHit>,
     /// The number of secrets that were added so far.
-    count: usize,
+    added_count: usize,
     /// The keys that documentation uses as examples, which are kept.
     pub examples: BTreeSet<Vec<u8>>,
 }
 
 #[derive(Debug)]
-struct Numbered {
+struct NumberedHit {
     /// Its number in the order in which they were found.
     number: usize,
-    hit: Hit,
+    hit: SecretHit,
 }
 
-impl<'a> Hits<'a> {
+impl<'a> SecretHits<'a> {
     /// Returns no secrets of this string.
-    pub fn new(raw: &'a [u8]) -> Hits<'a> {
-        Hits {
+    pub fn new(raw: &'a [u8]) -> SecretHits<'a> {
+        SecretHits {
             raw,
-            all: BTreeMap::new(),
-            count: 0,
+            hits_by_start: BTreeMap::new(),
+            added_count: 0,
             examples: BTreeSet::new(),
         }
     }
@@ -91,26 +91,29 @@ impl<'a> Hits<'a> {
     ///
     /// What is recognized by its surroundings may have been found in part. Then the whole is the
     /// secret.
-    pub fn add(&mut self, new: Hit) {
-        let range = with_whole_escapes(self.raw, &new.range);
+    pub fn add(&mut self, new_hit: SecretHit) {
+        let range = extend_to_whole_escapes(self.raw, &new_hit.range);
         if range.is_empty() {
             return;
         }
 
         // Remove the secrets that overlap the new one, from the last to the first.
-        let mut merged = range.clone();
-        let mut earliest: Option<Numbered> = None;
-        while let Some((&start, last_before_end)) = self.all.range(..merged.end).next_back() {
-            let known = &last_before_end.hit.range;
-            if known.end <= merged.start {
+        let mut merged_range = range.clone();
+        let mut earliest: Option<NumberedHit> = None;
+        while let Some((&start, last_before_end)) =
+            self.hits_by_start.range(..merged_range.end).next_back()
+        {
+            let known_range = &last_before_end.hit.range;
+            if known_range.end <= merged_range.start {
                 break;
             }
             // No other secret overlaps the new one then, so none was removed.
-            if known.start <= range.start && range.end <= known.end {
+            if known_range.start <= range.start && range.end <= known_range.end {
                 return;
             }
-            merged = merged.start.min(known.start)..merged.end.max(known.end);
-            let Some(removed) = self.all.remove(&start) else {
+            merged_range =
+                merged_range.start.min(known_range.start)..merged_range.end.max(known_range.end);
+            let Some(removed) = self.hits_by_start.remove(&start) else {
                 break;
             };
             let is_earliest = earliest
@@ -123,19 +126,20 @@ impl<'a> Hits<'a> {
 
         let (number, mut hit) = match earliest {
             Some(earliest) => (earliest.number, earliest.hit),
-            None => (self.count, new.clone()),
+            None => (self.added_count, new_hit.clone()),
         };
-        if merged == range && is_contextual(hit.kind) {
-            hit.secret = new.secret;
+        if merged_range == range && is_contextual(hit.kind) {
+            hit.secret = new_hit.secret;
         }
-        self.count += 1;
-        hit.range = merged.clone();
-        self.all.insert(merged.start, Numbered { number, hit });
+        self.added_count += 1;
+        hit.range = merged_range.clone();
+        self.hits_by_start
+            .insert(merged_range.start, NumberedHit { number, hit });
     }
 
     /// Returns the secrets in the order of their ranges.
-    pub fn finish(self) -> Vec<Hit> {
-        self.all
+    pub fn finish(self) -> Vec<SecretHit> {
+        self.hits_by_start
             .into_values()
             .map(|numbered| numbered.hit)
             .collect()
@@ -143,7 +147,7 @@ impl<'a> Hits<'a> {
 }
 
 /// Returns a range that is extended to both ends of the escapes of JSON that it cuts.
-fn with_whole_escapes(raw: &[u8], range: &Range<usize>) -> Range<usize> {
+fn extend_to_whole_escapes(raw: &[u8], range: &Range<usize>) -> Range<usize> {
     let start = escape_around(raw, range.start).map_or(range.start, |escape| escape.start);
     let end = escape_around(raw, range.end).map_or(range.end, |escape| escape.end);
     start..end

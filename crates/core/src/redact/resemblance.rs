@@ -3,28 +3,28 @@
 //! False positives cost trust: people stop reading the reports. Code that refers to secrets (`token
 //! === expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
-use super::START;
+use super::PLACEHOLDER_START;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
 /// Whether it has the randomness of a key: digits and letters, or letters as in no word, many
 /// different ones.
-pub fn random(secret: &[u8]) -> bool {
+pub fn is_random(secret: &[u8]) -> bool {
     let has_digit = secret.iter().any(u8::is_ascii_digit);
     let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
     (has_digit && has_letter || is_scrambled(secret) || is_unspeakable(secret))
-        && mixed(secret)
+        && is_mixed(secret)
         && !is_filler(secret)
 }
 
 /// Whether what follows the prefix of a key is random, not an identifier
 /// (`updateHandlerForDevice2` after `fw_`), which consists mostly of small letters.
-pub fn drawn(rest: &[u8]) -> bool {
+pub fn is_randomly_drawn(rest: &[u8]) -> bool {
     let digits = rest.iter().filter(|byte| byte.is_ascii_digit()).count();
     let small_letters = rest.iter().filter(|byte| byte.is_ascii_lowercase()).count();
     // Fewer than three quarters are small letters.
     let is_drawn = digits > 3 || small_letters * 4 < rest.len() * 3;
-    is_drawn && mixed(rest)
+    is_drawn && is_mixed(rest)
 }
 
 /// Whether capitals are where no identifier has them: several in a row more than once, and single
@@ -46,8 +46,8 @@ fn is_scrambled(secret: &[u8]) -> bool {
     rows_of_capitals > 1 && has_single_letter
 }
 
-/// Whether it consists of letters with more consonants in a row than any word or compound has: six, or
-/// five if it is shorter than 40 letters. At least 16 letters, and nothing else.
+/// Whether it consists of letters with more consonants in a row than any word or compound has: six,
+/// or five if it is shorter than 40 letters. At least 16 letters, and nothing else.
 fn is_unspeakable(secret: &[u8]) -> bool {
     let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
     let longest = secret.split(is_vowel).map(<[u8]>::len).max();
@@ -58,27 +58,27 @@ fn is_unspeakable(secret: &[u8]) -> bool {
 
 /// Whether its characters vary: not a repeated letter, a row of `x`, or an alphabet.
 ///
-/// There must be as many different characters as a quarter of the length, but at least 6 and at most
-/// 12, and no eight in a row that are equal or count up.
-pub fn mixed(secret: &[u8]) -> bool {
+/// There must be as many different characters as a quarter of the length, but at least 6 and at
+/// most 12, and no eight in a row that are equal or count up.
+pub fn is_mixed(secret: &[u8]) -> bool {
     let mut seen = [false; 256];
     for &byte in secret {
         seen[usize::from(byte)] = true;
     }
-    let kinds = seen.iter().filter(|&&is_seen| is_seen).count();
+    let distinct_count = seen.iter().filter(|&&is_seen| is_seen).count();
     // A row may both repeat a character and count up.
     let longest_row = secret
         .chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1)
         .map(<[u8]>::len)
         .max();
-    kinds >= (secret.len() / 4).clamp(6, 12)
+    distinct_count >= (secret.len() / 4).clamp(6, 12)
         && longest_row.is_none_or(|row| row < 8)
         && !is_placeholder(secret)
 }
 
 /// Whether there is a digit, and at least eight different characters: for keys that begin with a
 /// number.
-pub fn varied(rest: &[u8]) -> bool {
+pub fn is_varied(rest: &[u8]) -> bool {
     let mut kinds = rest.to_vec();
     kinds.sort_unstable();
     kinds.dedup();
@@ -87,10 +87,10 @@ pub fn varied(rest: &[u8]) -> bool {
 
 /// Whether there is a key between the delimiter lines: examples in documents have dots there. A key
 /// has 24 digits of base64 in a row.
-pub fn pem(secret: &[u8]) -> bool {
+pub fn contains_pem_key(secret: &[u8]) -> bool {
     secret
         .chunk_by(|a, b| is_base64_digit(a) && is_base64_digit(b))
-        .any(|run| run.len() >= 24 && mixed(run))
+        .any(|run| run.len() >= 24 && is_mixed(run))
 }
 
 /// Whether it is a digit of the standard alphabet of base64, or its padding.
@@ -100,7 +100,7 @@ fn is_base64_digit(byte: &u8) -> bool {
 
 /// Whether what is between `user:` and `@host` in a URL is a password, not a port and the text up
 /// to an address of e-mail.
-pub fn url_password(secret: &[u8]) -> bool {
+pub fn is_url_password(secret: &[u8]) -> bool {
     let digits = secret
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
@@ -110,11 +110,11 @@ pub fn url_password(secret: &[u8]) -> bool {
         && secret
             .get(digits)
             .is_some_and(|byte| b"`<>,;|&(){}?#".contains(byte));
-    !is_port && password(secret)
+    !is_port && is_password(secret)
 }
 
 /// Whether it is a password, not a placeholder or a reference.
-pub fn password(secret: &[u8]) -> bool {
+pub fn is_password(secret: &[u8]) -> bool {
     !is_placeholder(secret)
         && !is_reference(secret)
         && secret.iter().any(|byte| byte.is_ascii_alphanumeric())
@@ -122,11 +122,15 @@ pub fn password(secret: &[u8]) -> bool {
 
 /// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a
 /// placeholder, or an ordinary word or identifier.
-pub fn assigned(secret: &[u8]) -> bool {
-    if is_placeholder(secret) || is_filler(secret) || is_reference(secret) || is_time(secret) {
+pub fn is_assigned_secret(secret: &[u8]) -> bool {
+    if is_placeholder(secret)
+        || is_filler(secret)
+        || is_reference(secret)
+        || begins_with_time(secret)
+    {
         return false;
     }
-    if is_uuid(secret) || is_random_base64(secret) || is_scrambled(secret) && mixed(secret) {
+    if is_uuid(secret) || is_random_base64(secret) || is_scrambled(secret) && is_mixed(secret) {
         return true;
     }
     let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -139,22 +143,22 @@ pub fn assigned(secret: &[u8]) -> bool {
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|word| word.len() > 2)
         .count();
-    digits >= 2 && letters >= 2 && words <= 3 && !secret.starts_with(b"/") && mixed(secret)
+    digits >= 2 && letters >= 2 && words <= 3 && !secret.starts_with(b"/") && is_mixed(secret)
 }
 
 /// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder,
 /// or only a word.
-pub fn passphrase(secret: &[u8]) -> bool {
+pub fn is_passphrase(secret: &[u8]) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphabetic();
-    password(secret) && secret.iter().any(is_word) && !secret.iter().all(is_word)
+    is_password(secret) && secret.iter().any(is_word) && !secret.iter().all(is_word)
 }
 
 fn is_uuid(secret: &[u8]) -> bool {
-    secret.len() == Hyphenated::LENGTH && Uuid::try_parse_ascii(secret).is_ok() && mixed(secret)
+    secret.len() == Hyphenated::LENGTH && Uuid::try_parse_ascii(secret).is_ok() && is_mixed(secret)
 }
 
 /// Whether it begins as a time does in JSON.
-fn is_time(secret: &[u8]) -> bool {
+fn begins_with_time(secret: &[u8]) -> bool {
     // `0` stands for any digit.
     let form = b"0000-00-00T00:";
     if secret.len() <= form.len() {
@@ -192,7 +196,7 @@ fn is_random_base64(secret: &[u8]) -> bool {
 
     let mut digits = secret.to_vec();
     digits.retain(|byte| !is_separator(byte));
-    digits.iter().all(is_base64_digit) && takes_turns(&digits) && mixed(secret)
+    digits.iter().all(is_base64_digit) && takes_turns(&digits) && is_mixed(secret)
 }
 
 /// Whether a character separates words, or is one of those that need no encoding in a URL.
@@ -298,7 +302,9 @@ fn is_filler(secret: &[u8]) -> bool {
 /// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as
 /// `your-api-key`. Also whether it is one of ours, is empty, or has three dots in it.
 pub fn is_placeholder(secret: &[u8]) -> bool {
-    if secret.starts_with(START.as_bytes()) || memchr::memmem::find(secret, b"...").is_some() {
+    if secret.starts_with(PLACEHOLDER_START.as_bytes())
+        || memchr::memmem::find(secret, b"...").is_some()
+    {
         return true;
     }
     let first = secret.first().copied().unwrap_or(0);
@@ -339,8 +345,8 @@ mod tests {
             "%(token)s",
             "%s",
         ] {
-            assert!(!password(text.as_bytes()), "{text}");
-            assert!(!assigned(text.as_bytes()), "{text}");
+            assert!(!is_password(text.as_bytes()), "{text}");
+            assert!(!is_assigned_secret(text.as_bytes()), "{text}");
         }
         for text in [
             "userToken",
@@ -351,14 +357,14 @@ mod tests {
             "GetUserByIdOrByKey",
             ".*/PASSWORD=xxx/",
         ] {
-            assert!(!assigned(text.as_bytes()), "{text}");
+            assert!(!is_assigned_secret(text.as_bytes()), "{text}");
         }
-        assert!(assigned(b"rBtlxy9MEMUdsmIPTmhHtsss"));
-        assert!(assigned(b"IcXmIMMGKBqZyISosUxgToqhEAzNxIwK"));
-        assert!(password(b"prod-foobar-secret"));
-        assert!(password(b"hunter2"));
-        assert!(password(b"%4uZnwl8vFq") && password(b"%41Znwl8vFq"));
-        assert!(assigned(b"prod-foobar-secret-42"));
-        assert!(assigned(b"9f8e7d6c5b4a3921"));
+        assert!(is_assigned_secret(b"rBtlxy9MEMUdsmIPTmhHtsss"));
+        assert!(is_assigned_secret(b"IcXmIMMGKBqZyISosUxgToqhEAzNxIwK"));
+        assert!(is_password(b"prod-foobar-secret"));
+        assert!(is_password(b"hunter2"));
+        assert!(is_password(b"%4uZnwl8vFq") && is_password(b"%41Znwl8vFq"));
+        assert!(is_assigned_secret(b"prod-foobar-secret-42"));
+        assert!(is_assigned_secret(b"9f8e7d6c5b4a3921"));
     }
 }

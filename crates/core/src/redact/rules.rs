@@ -1,11 +1,13 @@
 //! The kinds of secrets that are recognized by what is around or within them: one row for each.
 //!
-//! Secrets that begin with a known prefix are in `shapes.tsv`, values that are assigned to a name in
-//! `assignments.rs`. Strings that only look random are not covered: entropy alone would report every
-//! long identifier.
+//! Secrets that begin with a known prefix are in `shapes.tsv`, values that are assigned to a name
+//! in `assignments.rs`. Strings that only look random are not covered: entropy alone would report
+//! every long identifier.
 
-use super::keys::{PEM_LINE, whole_pem, whole_putty};
-use super::resemblance::{mixed, passphrase, password, pem, random, url_password};
+use super::keys::{PEM_LINE, pem_key_range, putty_key_range};
+use super::resemblance::{
+    contains_pem_key, is_mixed, is_passphrase, is_password, is_random, is_url_password,
+};
 use super::{assignments, cookies};
 use regex::bytes::{Captures, Regex};
 use std::ops::Range;
@@ -20,17 +22,17 @@ pub struct Rule {
     /// letters.
     pub keywords: &'static [&'static str],
     /// The expression. The secret is the first group that matched, or the whole match if none did.
-    /// A `^` at its beginning is replaced by [`START`].
+    /// A `^` at its beginning is replaced by [`SECRET_START`].
     pattern: &'static str,
     /// Returns the range of the secret with a match in a text, if that is only a part of it.
-    whole: fn(&[u8], Range<usize>) -> Range<usize>,
+    extend_range: fn(&[u8], Range<usize>) -> Range<usize>,
     /// Whether a match is a secret.
     is_secret: fn(&[u8]) -> bool,
     /// For keywords that are ordinary words: whether a secret may follow one, from the bytes after
     /// it, in which quotes may be escaped.
     pub may_follow: fn(&[u8]) -> bool,
     /// Whether a match is no secret because of the bytes before it.
-    is_known: fn(&[u8], &[u8]) -> bool,
+    is_exempt: fn(&[u8], &[u8]) -> bool,
     /// Whether the secret is recognized by what is around it, not by itself.
     pub is_contextual: bool,
     compiled: OnceLock<Regex>,
@@ -38,7 +40,7 @@ pub struct Rule {
 
 /// Where a secret may begin whose own beginning may be the end of a word: not after a letter, but
 /// after `_`, the code of a colour, or a character that is encoded for a URL.
-const START: &str = r"(?:\b|_|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})";
+const SECRET_START: &str = r"(?:\b|_|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})";
 
 impl Rule {
     const fn new(
@@ -46,10 +48,10 @@ impl Rule {
         keywords: &'static [&'static str],
         pattern: &'static str,
     ) -> Rule {
-        Rule::checked(kind, keywords, pattern, |_| true)
+        Rule::with_check(kind, keywords, pattern, |_| true)
     }
 
-    const fn checked(
+    const fn with_check(
         kind: &'static str,
         keywords: &'static [&'static str],
         pattern: &'static str,
@@ -60,49 +62,52 @@ impl Rule {
             kind,
             keywords,
             pattern,
-            whole: |_, range| range,
+            extend_range: |_, range| range,
             is_secret,
             may_follow: |_| true,
-            is_known: |_, _| false,
+            is_exempt: |_, _| false,
             is_contextual: false,
             compiled,
         }
     }
 
-    const fn contextual(mut self) -> Rule {
+    const fn recognized_in_context(mut self) -> Rule {
         self.is_contextual = true;
         self
     }
 
-    const fn part_of(mut self, whole: fn(&[u8], Range<usize>) -> Range<usize>) -> Rule {
-        self.whole = whole;
+    const fn extended_by(mut self, whole: fn(&[u8], Range<usize>) -> Range<usize>) -> Rule {
+        self.extend_range = whole;
         self
     }
 
-    const fn followed(mut self, may_follow: fn(&[u8]) -> bool) -> Rule {
+    const fn followed_by(mut self, may_follow: fn(&[u8]) -> bool) -> Rule {
         self.may_follow = may_follow;
         self
     }
 
     const fn unless(mut self, is_known: fn(&[u8], &[u8]) -> bool) -> Rule {
-        self.is_known = is_known;
+        self.is_exempt = is_known;
         self
     }
 
     /// Returns the expression, compiled when it is first needed.
     pub fn expression(&self) -> &Regex {
-        let pattern = || self.pattern.replacen("(?-u)^", &format!("(?-u){START}"), 1);
+        let pattern = || {
+            self.pattern
+                .replacen("(?-u)^", &format!("(?-u){SECRET_START}"), 1)
+        };
         self.compiled
             .get_or_init(|| Regex::new(&pattern()).expect("each row of the table is tested"))
     }
 
     /// Returns the range of the secret in a match of the expression, if it is one.
-    pub fn secret(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
+    pub fn secret_range(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
         let group = (1..captures.len()).find_map(|group| captures.get(group));
         let matched = group.or(captures.get(0))?;
-        let range = (self.whole)(text, matched.range());
+        let range = (self.extend_range)(text, matched.range());
         let secret = &text[range.clone()];
-        if (self.is_known)(&text[..range.start], secret) || !(self.is_secret)(secret) {
+        if (self.is_exempt)(&text[..range.start], secret) || !(self.is_secret)(secret) {
             return None;
         }
         Some(range)
@@ -129,9 +134,9 @@ pub fn is_contextual(kind: &str) -> bool {
     is_rule || assignments::KINDS.contains(&kind) || kind == cookies::KIND
 }
 
-/// Whether `user:password@` follows within 320 bytes, after slashes that may be escaped, and before a
-/// space, a slash, a quote or a backslash.
-fn names_user(rest: &[u8]) -> bool {
+/// Whether `user:password@` follows within 320 bytes, after slashes that may be escaped, and before
+/// a space, a slash, a quote or a backslash.
+fn has_user_info(rest: &[u8]) -> bool {
     let start = rest.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
     let limit = rest.len().min(320);
     // Nothing is left after a row of more than 320 slashes, which no address has.
@@ -163,20 +168,20 @@ fn is_default_login(before: &[u8], password: &[u8]) -> bool {
 
 /// Whether the third part of a Discord token follows the first letter of the second: five more, and
 /// a dot.
-fn is_second_of_three(rest: &[u8]) -> bool {
+fn continues_discord_token(rest: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     rest.get(..6)
         .is_some_and(|rest| rest[5] == b'.' && rest[..5].iter().all(is_digit))
 }
 
 /// Whether a password follows `machine` or `login` in a netrc file.
-fn names_password(rest: &[u8]) -> bool {
+fn has_password_word(rest: &[u8]) -> bool {
     let rest = &rest[..rest.len().min(300)];
     memchr::memmem::find(rest, b"password").is_some()
 }
 
 /// Whether an option with a user and a password may follow the name of a program.
-fn names_login(rest: &[u8]) -> bool {
+fn has_login_option(rest: &[u8]) -> bool {
     let rest = &rest[..rest.len().min(700)];
     let has = |option: &[u8]| memchr::memmem::find(rest, option).is_some();
     has(b" -u") || has(b"-user") || has(b" -U") || has(b" -a") || has(b"--auth")
@@ -186,35 +191,35 @@ fn names_login(rest: &[u8]) -> bool {
 /// kind.
 #[rustfmt::skip]
 pub static RULES: [Rule; 31] = [
-    Rule::checked("private-key", &["PRIVATE KEY"], PEM_LINE, pem).part_of(whole_pem),
-    Rule::checked("putty-key", &["PuTTY-User-Key-File"], r"(?-u)PuTTY-User-Key-File-[23]:", pem).part_of(whole_putty),
+    Rule::with_check("private-key", &["PRIVATE KEY"], PEM_LINE, contains_pem_key).extended_by(pem_key_range),
+    Rule::with_check("putty-key", &["PuTTY-User-Key-File"], r"(?-u)PuTTY-User-Key-File-[23]:", contains_pem_key).extended_by(putty_key_range),
     Rule::new("openai-key", &["T3BlbkFJ"], r"(?-u)sk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,80}T3BlbkFJ[A-Za-z0-9_-]{20,80}"),
-    Rule::checked("aws-secret-key", &["ws_secret_access_key", "WS_SECRET_ACCESS_KEY", "ecretAccessKey", "SecretKey"], r#"(?i-u)(?:aws_secret_access_key|secretaccesskey|aws_?secretkey)["'\\]*\s*[:=]\s*["'\\]*([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#, mixed),
+    Rule::with_check("aws-secret-key", &["ws_secret_access_key", "WS_SECRET_ACCESS_KEY", "ecretAccessKey", "SecretKey"], r#"(?i-u)(?:aws_secret_access_key|secretaccesskey|aws_?secretkey)["'\\]*\s*[:=]\s*["'\\]*([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#, is_mixed),
     Rule::new("azure-storage-key", &["AccountKey=", "SharedAccessKey="], r"(?-u)(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{42,88}={1,2})"),
-    Rule::checked("azure-client-secret", &["0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~"], r"(?-u)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", mixed),
-    Rule::checked("azure-key", &["JQQJ99", "AZDO", "+ASt", "AzCa", "AzSe", "AzFu", "+ABa", "+ACR", "+ARm", "+AMC", "+AEh", "+ACDb"], r"(?-u)^((?:[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{76}\+(?:ASt|ABa|AMC)[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9+/]{42}\+(?:ACR|ARm|AEh|ACDb)[A-Za-z0-9+/=]{6,8}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_=-]{5,8}|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}))", mixed),
+    Rule::with_check("azure-client-secret", &["0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~"], r"(?-u)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", is_mixed),
+    Rule::with_check("azure-key", &["JQQJ99", "AZDO", "+ASt", "AzCa", "AzSe", "AzFu", "+ABa", "+ACR", "+ARm", "+AMC", "+AEh", "+ACDb"], r"(?-u)^((?:[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{76}\+(?:ASt|ABa|AMC)[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9+/]{42}\+(?:ACR|ARm|AEh|ACDb)[A-Za-z0-9+/=]{6,8}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_=-]{5,8}|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}))", is_mixed),
     Rule::new("terraform-token", &[".atlasv1."], r"(?-u)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
-    Rule::checked("telegram-token", &[":AA"], r"(?-u)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)", mixed),
-    Rule::checked("mailchimp-key", &["-us"], r"(?-u)^([0-9a-f]{32}-us[0-9]{1,2}\b)", mixed),
-    Rule::checked("discord-token", &[".G", ".X", ".Y", ".Z"], r"(?-u)[MNO][A-Za-z0-9_-]{22,26}\.[GXYZ][A-Za-z0-9_-]{5}\.[A-Za-z0-9_-]{27,40}", random).followed(is_second_of_three),
-    Rule::checked("teams-webhook", &["webhook.office.com"], r"(?-u)webhook\.office\.com/webhookb2/([0-9a-z@-]{60,80}/IncomingWebhook/[0-9a-z]{32}/[0-9a-z-]{36}(?:/[A-Za-z0-9_-]+)?)", mixed),
-    Rule::checked("facebook-token", &["|"], r"(?-u)^([0-9]{15,16}\|[A-Za-z0-9_-]{27,40})", mixed).followed(|rest| rest.iter().take(27).filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')).count() == 27),
-    Rule::checked("dropbox-token", &["AAAAAAAAAA"], r"(?-u)^([A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_=-]{43})", |_| true),
-    Rule::checked("maxmind-key", &["_mmk"], r"(?-u)^([A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)", mixed),
-    Rule::checked("jwt", &["ZXlK"], r"(?-u)ZXlK[A-Za-z0-9+/_-]{60,2000}={0,2}", mixed),
+    Rule::with_check("telegram-token", &[":AA"], r"(?-u)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)", is_mixed),
+    Rule::with_check("mailchimp-key", &["-us"], r"(?-u)^([0-9a-f]{32}-us[0-9]{1,2}\b)", is_mixed),
+    Rule::with_check("discord-token", &[".G", ".X", ".Y", ".Z"], r"(?-u)[MNO][A-Za-z0-9_-]{22,26}\.[GXYZ][A-Za-z0-9_-]{5}\.[A-Za-z0-9_-]{27,40}", is_random).followed_by(continues_discord_token),
+    Rule::with_check("teams-webhook", &["webhook.office.com"], r"(?-u)webhook\.office\.com/webhookb2/([0-9a-z@-]{60,80}/IncomingWebhook/[0-9a-z]{32}/[0-9a-z-]{36}(?:/[A-Za-z0-9_-]+)?)", is_mixed),
+    Rule::with_check("facebook-token", &["|"], r"(?-u)^([0-9]{15,16}\|[A-Za-z0-9_-]{27,40})", is_mixed).followed_by(|rest| rest.iter().take(27).filter(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')).count() == 27),
+    Rule::with_check("dropbox-token", &["AAAAAAAAAA"], r"(?-u)^([A-Za-z0-9]{11}AAAAAAAAAA[A-Za-z0-9_=-]{43})", |_| true),
+    Rule::with_check("maxmind-key", &["_mmk"], r"(?-u)^([A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)", is_mixed),
+    Rule::with_check("jwt", &["ZXlK"], r"(?-u)ZXlK[A-Za-z0-9+/_-]{60,2000}={0,2}", is_mixed),
     Rule::new("jwt", &["eyJ"], r"(?-u)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
-    Rule::checked("authorization", &["uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY", "rivate-token", "RIVATE-TOKEN", "-auth-token", "-Auth-Token"], r#"(?i-u)\b(?:authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|basic|token|apikey)\s+|bearer\s+|(?:x-api-key|api-key|x-auth-token|x-access-token|private-token)["'\\]*\s*[:=]\s*["'\\]*)([A-Za-z0-9._~+/-]{12,}=*)"#, random).contextual(),
-    Rule::checked("url-password", &["://", ":\\/", ":\\\\"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\\[]{0,100}:([^\s/"'\\]{3,200})@[A-Za-z0-9\[]"#, url_password).contextual().followed(names_user).unless(is_default_login),
-    Rule::checked("url-parameter", &["ignature=", "sig="], r"(?i-u)[?&;](?:[a-z0-9-]{0,20}signature|sig)=([A-Za-z0-9%+/=_-]{20,500})", mixed).contextual(),
-    Rule::checked("connection-password", &["assword=", "ASSWORD=", "Pwd=", "pwd=", "PWD="], r#"(?i-u);\s*(?:password|pwd)\s*=\s*([^;"'\s\\]{4,200})"#, password).contextual(),
-    Rule::checked("netrc-password", &["machine", "login"], r#"(?-u)\b(?:machine\s+\S+|default)\s+(?:login\s+\S+\s+)?password\s+([^\s"'`]{3,200})"#, password).contextual().followed(names_password),
-    Rule::checked("pgpass-password", &[":5432:", ":5433:", ":6432:", ":*:"], r#"(?m-u)^[A-Za-z0-9_.*/-]+:(?:[0-9]{2,5}|\*):[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:([^\s"'`]{3,200})$"#, password).contextual(),
-    Rule::checked("sql-password", &["IDENTIFIED", "identified", "PASSWORD ", "password "], r#"(?i-u)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)(?:\s+password)?|(?:role|user|encrypted|with|set)\b[^'";]{0,100}?\bpassword(?:\s+for\b[^'";=]{0,60}=)?)\s+["']([^"'\s]{4,200})["']"#, password).contextual(),
-    Rule::checked("command-password", &["sshpass"], r#"(?-u)\bsshpass\s+-p\s*["']?([^\s"'`|;]{3,200})"#, password).contextual(),
-    Rule::checked("command-password", &["mysql", "mariadb", "mycli"], r#"(?-u)\b(?:mysql[a-z]*|mariadb[a-z-]*|mycli)\b[^\n|;]{0,200}?\s-p["']?([^\s"'`|;]{4,200})"#, passphrase).contextual(),
-    Rule::checked("command-password", &["login"], r#"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s="']+([^\s"'`|;]{4,200})"#, passphrase).contextual(),
-    Rule::checked("command-password", &["redis-cli", "redis"], r#"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s-a[\s="']+([^\s"'`|;]{4,200})"#, password).contextual(),
-    Rule::checked("command-password", &["curl", "http", "wget"], r#"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[\s="']{1,3}[^\s:"'`/]{1,100}:([^\s"'`]{3,200})"#, password).contextual().followed(names_login),
-    Rule::checked("command-password", &["pass:"], r#"(?-u)\s-(?:pass|passin|passout)[\s="']+pass:([^\s"'`]{3,200})"#, password).contextual(),
-    Rule::checked("command-password", &["stdin", "chpasswd", "sudo"], r#"(?-u)\b(?:echo|printf)\s+(?:-n\s+)?["']?(?:[a-z_][a-z0-9_-]*:)?([^\s"'`|]{4,200})["']?\s*\|\s*(?:[^\n|;]{0,200}--password-stdin|sudo\s+(?:-S|chpasswd)|chpasswd)"#, passphrase).contextual(),
+    Rule::with_check("authorization", &["uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY", "rivate-token", "RIVATE-TOKEN", "-auth-token", "-Auth-Token"], r#"(?i-u)\b(?:authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|basic|token|apikey)\s+|bearer\s+|(?:x-api-key|api-key|x-auth-token|x-access-token|private-token)["'\\]*\s*[:=]\s*["'\\]*)([A-Za-z0-9._~+/-]{12,}=*)"#, is_random).recognized_in_context(),
+    Rule::with_check("url-password", &["://", ":\\/", ":\\\\"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\\[]{0,100}:([^\s/"'\\]{3,200})@[A-Za-z0-9\[]"#, is_url_password).recognized_in_context().followed_by(has_user_info).unless(is_default_login),
+    Rule::with_check("url-parameter", &["ignature=", "sig="], r"(?i-u)[?&;](?:[a-z0-9-]{0,20}signature|sig)=([A-Za-z0-9%+/=_-]{20,500})", is_mixed).recognized_in_context(),
+    Rule::with_check("connection-password", &["assword=", "ASSWORD=", "Pwd=", "pwd=", "PWD="], r#"(?i-u);\s*(?:password|pwd)\s*=\s*([^;"'\s\\]{4,200})"#, is_password).recognized_in_context(),
+    Rule::with_check("netrc-password", &["machine", "login"], r#"(?-u)\b(?:machine\s+\S+|default)\s+(?:login\s+\S+\s+)?password\s+([^\s"'`]{3,200})"#, is_password).recognized_in_context().followed_by(has_password_word),
+    Rule::with_check("pgpass-password", &[":5432:", ":5433:", ":6432:", ":*:"], r#"(?m-u)^[A-Za-z0-9_.*/-]+:(?:[0-9]{2,5}|\*):[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:([^\s"'`]{3,200})$"#, is_password).recognized_in_context(),
+    Rule::with_check("sql-password", &["IDENTIFIED", "identified", "PASSWORD ", "password "], r#"(?i-u)\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)(?:\s+password)?|(?:role|user|encrypted|with|set)\b[^'";]{0,100}?\bpassword(?:\s+for\b[^'";=]{0,60}=)?)\s+["']([^"'\s]{4,200})["']"#, is_password).recognized_in_context(),
+    Rule::with_check("command-password", &["sshpass"], r#"(?-u)\bsshpass\s+-p\s*["']?([^\s"'`|;]{3,200})"#, is_password).recognized_in_context(),
+    Rule::with_check("command-password", &["mysql", "mariadb", "mycli"], r#"(?-u)\b(?:mysql[a-z]*|mariadb[a-z-]*|mycli)\b[^\n|;]{0,200}?\s-p["']?([^\s"'`|;]{4,200})"#, is_passphrase).recognized_in_context(),
+    Rule::with_check("command-password", &["login"], r#"(?-u)\blogin\b[^\n|;]{0,200}?\s-p[\s="']+([^\s"'`|;]{4,200})"#, is_passphrase).recognized_in_context(),
+    Rule::with_check("command-password", &["redis-cli", "redis"], r#"(?-u)\bredis-cli\b[^\n|;]{0,100}?\s-a[\s="']+([^\s"'`|;]{4,200})"#, is_password).recognized_in_context(),
+    Rule::with_check("command-password", &["curl", "http", "wget"], r#"(?-u)\b(?:curl|https?|xh|wget)\b[^\n|]{0,600}?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[\s="']{1,3}[^\s:"'`/]{1,100}:([^\s"'`]{3,200})"#, is_password).recognized_in_context().followed_by(has_login_option),
+    Rule::with_check("command-password", &["pass:"], r#"(?-u)\s-(?:pass|passin|passout)[\s="']+pass:([^\s"'`]{3,200})"#, is_password).recognized_in_context(),
+    Rule::with_check("command-password", &["stdin", "chpasswd", "sudo"], r#"(?-u)\b(?:echo|printf)\s+(?:-n\s+)?["']?(?:[a-z_][a-z0-9_-]*:)?([^\s"'`|]{4,200})["']?\s*\|\s*(?:[^\n|;]{0,200}--password-stdin|sudo\s+(?:-S|chpasswd)|chpasswd)"#, is_passphrase).recognized_in_context(),
 ];

@@ -3,15 +3,15 @@
 
 use super::assignments::{each_assignment, kind_of_member};
 use super::cookies::{self, each_cookie};
-use super::encoded::each_decoded;
+use super::encoded::each_base64_run;
 use super::opaque::{self, WithoutSignatures};
-use super::places::{Hit, Hits, Places};
-use super::prefilter::{Calls, Found, Prefilter, is_digit};
+use super::places::{RangeSet, SecretHit, SecretHits};
+use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet, is_base64_digit};
 use super::rules::{RULES, is_example};
 use super::shapes::each_shape;
 use super::unescape::{MappedText, escape_levels};
-use super::values::{Exact, Value};
-use super::{People, START, Splice};
+use super::values::{SecretValue, ValueSearch};
+use super::{PLACEHOLDER_START, People, Splice};
 use foldhash::HashSet;
 use pisess_json::strings::{LineString, Strings};
 use std::collections::BTreeSet;
@@ -21,14 +21,14 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub struct Finds {
     /// The secrets, in the order of the line.
-    pub(super) hits: Vec<Hit>,
+    pub(super) hits: Vec<SecretHit>,
     /// The replacements of everything else that is removed. They overlap neither each other nor a
     /// secret.
     pub(super) splices: Vec<Splice>,
     /// The number of signatures, encrypted texts and images to remove.
-    pub opaque: usize,
+    pub opaque_count: usize,
     /// Values outside of strings, such as a number, which a placeholder cannot replace.
-    pub(super) stuck: Vec<Hit>,
+    pub(super) stuck: Vec<SecretHit>,
     /// The placeholders that the line has already: kind and number.
     pub(super) placeholders: Vec<(String, usize)>,
     /// The keys in it that documentation uses as examples, which are kept.
@@ -43,16 +43,16 @@ impl Finds {
 
     /// Returns a line with its replacements. Secrets are among them only after
     /// [`super::Redactor::redact`] has planned theirs.
-    pub fn without(mut self, line: &[u8]) -> Vec<u8> {
+    pub fn apply_to(mut self, line: &[u8]) -> Vec<u8> {
         self.splices.sort_by_key(|splice| splice.range.start);
         let mut redacted = Vec::with_capacity(line.len());
-        let mut copied = 0;
+        let mut copied_end = 0;
         for splice in self.splices {
-            redacted.extend_from_slice(&line[copied..splice.range.start]);
+            redacted.extend_from_slice(&line[copied_end..splice.range.start]);
             redacted.extend_from_slice(&splice.replacement);
-            copied = splice.range.end;
+            copied_end = splice.range.end;
         }
-        redacted.extend_from_slice(&line[copied..]);
+        redacted.extend_from_slice(&line[copied_end..]);
         redacted
     }
 
@@ -63,7 +63,7 @@ impl Finds {
 }
 
 /// What a rule finds in a text.
-pub(super) struct Match<'t> {
+pub(super) struct RuleMatch<'t> {
     /// The range of the secret in the text.
     range: Range<usize>,
     kind: &'static str,
@@ -78,42 +78,46 @@ const ID_KEYS: &str =
 
 /// The rules, the values given by the user, and what else to remove.
 #[derive(Default)]
-pub struct Search {
+pub struct SecretSearch {
     /// Home directories and user names to replace, if requested.
     people: Option<People>,
     keeps_images: bool,
     /// The values given by the user or found elsewhere.
-    exact: Exact,
+    value_search: ValueSearch,
     /// The needles of people, and of the values without a window; `None` if there are neither
     /// people nor values.
-    needles: Option<Prefilter>,
+    needles: Option<NeedlePrefilter>,
     /// Whether only the lines that may contain people or values are searched, with the rules as
     /// well.
     is_narrow: bool,
 }
 
-impl Search {
+impl SecretSearch {
     /// Returns a search for these values, in addition to the rules, and for `people`.
-    pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Search {
-        let exact = Exact::new(values);
+    pub fn new(
+        values: Vec<SecretValue>,
+        people: Option<People>,
+        keeps_images: bool,
+    ) -> SecretSearch {
+        let exact = ValueSearch::new(values);
 
         let mut literals = Vec::new();
         for needle in &exact.needles {
-            literals.push((needle.as_slice(), Calls::VALUES));
+            literals.push((needle.as_slice(), SearchSet::VALUES));
         }
         for needle in people.iter().flat_map(|people| &people.needles) {
-            literals.push((needle.as_slice(), Calls::PEOPLE));
+            literals.push((needle.as_slice(), SearchSet::PEOPLE));
         }
         let needles = if exact.values.is_empty() && people.is_none() {
             None
         } else {
-            Some(Prefilter::new(literals.into_iter()))
+            Some(NeedlePrefilter::new(literals.into_iter()))
         };
 
-        Search {
+        SecretSearch {
             people,
             keeps_images,
-            exact,
+            value_search: exact,
             needles,
             is_narrow: false,
         }
@@ -121,18 +125,18 @@ impl Search {
 
     /// Searches for these values as well, from now on only in the lines that may contain one of
     /// them.
-    pub fn extend(&mut self, more: Vec<Value>) {
+    pub fn narrow_with(&mut self, more: Vec<SecretValue>) {
         let old = std::mem::take(self);
-        let mut values = old.exact.values;
+        let mut values = old.value_search.values;
         let known: HashSet<Vec<u8>> = values.iter().map(|value| value.bytes.clone()).collect();
         for value in more {
             if !known.contains(&value.bytes) {
                 values.push(value);
             }
         }
-        *self = Search {
+        *self = SecretSearch {
             is_narrow: true,
-            ..Search::new(values, old.people, old.keeps_images)
+            ..SecretSearch::new(values, old.people, old.keeps_images)
         };
     }
 
@@ -141,72 +145,72 @@ impl Search {
     ///
     /// A line without a needle is skipped. A narrow search skips lines with needles of rules only,
     /// so the needles of rules are searched for in each remaining line by itself.
-    pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
+    pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut needles = self.own_needles(bytes);
         if !self.is_narrow {
-            needles.append(&mut needles_of_rules(bytes));
-            needles.sort_by_key(|needle| needle.at);
+            needles.append(&mut find_rule_needles(bytes));
+            needles.sort_by_key(|needle| needle.last_byte);
         }
 
         let mut remaining = &needles[..];
         while let Some(first) = remaining.first() {
-            let range = line_around(bytes, first.at);
-            let count = remaining.partition_point(|needle| needle.at < range.end);
+            let range = line_around(bytes, first.last_byte);
+            let count = remaining.partition_point(|needle| needle.last_byte < range.end);
             let (in_this_line, after) = remaining.split_at(count);
 
             let mut line_needles: Vec<_> = in_this_line
                 .iter()
-                .map(|needle| Found {
-                    at: needle.at - range.start,
+                .map(|needle| NeedleHit {
+                    last_byte: needle.last_byte - range.start,
                     ..*needle
                 })
                 .collect();
             if self.is_narrow {
-                line_needles.append(&mut needles_of_rules(&bytes[range.clone()]));
-                line_needles.sort_by_key(|needle| needle.at);
+                line_needles.append(&mut find_rule_needles(&bytes[range.clone()]));
+                line_needles.sort_by_key(|needle| needle.last_byte);
             }
 
-            let finds = self.line(&bytes[range.clone()], &line_needles);
-            line(range, finds);
+            let finds = self.search_line(&bytes[range.clone()], &line_needles);
+            visit_line(range, finds);
             remaining = after;
         }
     }
 
     /// Returns the needles of people and of values in some lines, in order.
-    fn own_needles(&self, bytes: &[u8]) -> Vec<Found> {
+    fn own_needles(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let Some(needles) = &self.needles else {
             return Vec::new();
         };
-        let mut found = needles.in_lines(bytes);
-        self.exact.each_window(bytes, &mut |at| {
-            found.push(Found {
-                at,
-                calls: Calls::VALUES,
+        let mut found = needles.find_in_lines(bytes);
+        self.value_search.each_window(bytes, &mut |at| {
+            found.push(NeedleHit {
+                last_byte: at,
+                searches: SearchSet::VALUES,
             })
         });
-        found.sort_by_key(|found| found.at);
+        found.sort_by_key(|found| found.last_byte);
         found
     }
 
     /// Whether it searches for values, which have kinds of their own, besides what the rules find.
     pub fn has_values(&self) -> bool {
-        !self.exact.values.is_empty()
+        !self.value_search.values.is_empty()
     }
 
     /// Whether a text may contain something to remove.
     pub fn may_find(&self, text: &[u8]) -> bool {
-        self.calls_in(text) != Calls::default()
+        self.needed_searches(text) != SearchSet::default()
     }
 
     /// Returns what the needles in a text call for.
-    fn calls_in(&self, text: &[u8]) -> Calls {
-        let mut calls = Prefilter::of_rules().calls_in(text);
+    fn needed_searches(&self, text: &[u8]) -> SearchSet {
+        let mut searches = NeedlePrefilter::for_rules().needed_searches(text);
         if let Some(needles) = &self.needles {
-            calls |= needles.calls_in(text);
-            self.exact
-                .each_window(text, &mut |_| calls |= Calls::VALUES);
+            searches |= needles.needed_searches(text);
+            self.value_search
+                .each_window(text, &mut |_| searches |= SearchSet::VALUES);
         }
-        calls
+        searches
     }
 
     /// Returns what is found in a line, newline excluded, that has these needles.
@@ -218,112 +222,116 @@ impl Search {
     /// 4. any other secret, rather than what it overlaps.
     ///
     /// From a malformed line, only secrets are removed.
-    pub fn line(&self, line: &[u8], needles: &[Found]) -> Finds {
-        let mut calls = Calls::default();
+    pub fn search_line(&self, line: &[u8], needles: &[NeedleHit]) -> Finds {
+        let mut searches = SearchSet::default();
         for needle in needles {
-            calls |= needle.calls;
+            searches |= needle.searches;
         }
         let mut finds = Finds::default();
-        if calls.any(Calls::PLACEHOLDERS) {
-            finds.placeholders = placeholders(line);
+        if searches.intersects(SearchSet::PLACEHOLDERS) {
+            finds.placeholders = read_placeholders(line);
         }
 
-        let is_json = self.search_strings(line, needles, calls, &mut finds);
+        let is_json = self.search_strings(line, needles, searches, &mut finds);
         if !is_json {
-            self.search_malformed(line, calls, &mut finds);
+            self.search_malformed(line, searches, &mut finds);
             return finds;
         }
 
         // Escaped letters can hide the needles of any search.
-        if calls.any(Calls::BLOCKS) || calls.any(Calls::ESCAPES) {
-            let blocks = opaque::blocks(line, self.keeps_images);
-            let block_places = Places::of(blocks.iter().map(|block| &block.range));
+        if searches.intersects(SearchSet::BLOCKS) || searches.intersects(SearchSet::ESCAPES) {
+            let blocks = opaque::opaque_block_splices(line, self.keeps_images);
+            let block_ranges = RangeSet::from_ranges(blocks.iter().map(|block| &block.range));
             finds
                 .splices
-                .retain(|splice| !block_places.overlap(&splice.range));
+                .retain(|splice| !block_ranges.overlaps(&splice.range));
             finds.splices.extend(blocks);
         }
-        finds.opaque = finds.splices.len();
+        finds.opaque_count = finds.splices.len();
 
         if let Some(people) = &self.people
-            && (calls.any(Calls::PEOPLE) || calls.any(Calls::ESCAPES))
+            && (searches.intersects(SearchSet::PEOPLE) || searches.intersects(SearchSet::ESCAPES))
         {
-            let opaque_places = Places::of(finds.splices.iter().map(|splice| &splice.range));
-            let mut named = people.splices(line);
-            named.retain(|splice| !opaque_places.overlap(&splice.range));
-            finds.splices.append(&mut named);
+            let opaque_ranges =
+                RangeSet::from_ranges(finds.splices.iter().map(|splice| &splice.range));
+            let mut people_splices = people.find_splices(line);
+            people_splices.retain(|splice| !opaque_ranges.overlaps(&splice.range));
+            finds.splices.append(&mut people_splices);
         }
 
         // Before the secrets in what is opaque are dropped: these are not stuck.
         self.add_stuck(line, &mut finds);
 
-        let removed = Places::of(finds.splices.iter().map(|splice| &splice.range));
-        finds.hits.retain(|hit| !removed.contain(&hit.range));
-        let secrets = Places::of(finds.hits.iter().map(|hit| &hit.range));
+        let removed_ranges =
+            RangeSet::from_ranges(finds.splices.iter().map(|splice| &splice.range));
+        finds.hits.retain(|hit| !removed_ranges.covers(&hit.range));
+        let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
         finds
             .splices
-            .retain(|splice| !secrets.overlap(&splice.range));
+            .retain(|splice| !secret_ranges.overlaps(&splice.range));
         finds
     }
 
-    /// Replaces what was found in the strings of a torn or malformed line by the secrets in the whole
-    /// line, which is searched as one text, including its signatures.
-    fn search_malformed(&self, line: &[u8], needle_calls: Calls, finds: &mut Finds) {
-        let mut calls = needle_calls;
+    /// Replaces what was found in the strings of a torn or malformed line by the secrets in the
+    /// whole line, which is searched as one text, including its signatures.
+    fn search_malformed(&self, line: &[u8], needle_searches: SearchSet, finds: &mut Finds) {
+        let mut searches = needle_searches;
         // The needles of rules were not searched for in signatures.
-        if calls.any(Calls::SIGNATURES) {
-            calls |= Calls::TEXT;
+        if searches.intersects(SearchSet::SIGNATURES) {
+            searches |= SearchSet::TEXT;
         }
-        if calls.any(Calls::TEXT) {
-            finds.hits = self.hits_in(line, 0, calls, true, &mut finds.examples);
+        if searches.intersects(SearchSet::TEXT) {
+            finds.hits = self.find_hits(line, 0, searches, true, &mut finds.examples);
         } else {
             finds.hits.clear();
         }
         finds.splices.clear();
     }
 
-    /// Adds the values of the user that are in no secret found in a string, such as a number. A value
-    /// next to a digit is a part of another number.
+    /// Adds the values of the user that are in no secret found in a string, such as a number. A
+    /// value next to a digit is a part of another number.
     fn add_stuck(&self, line: &[u8], finds: &mut Finds) {
-        let places = Places::of(finds.hits.iter().map(|hit| &hit.range));
+        let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
         let mut stuck = Vec::new();
-        self.exact.each(line, &mut |range, value_index| {
-            let is_part =
-                is_digit_at(line, range.start.checked_sub(1)) || is_digit_at(line, Some(range.end));
-            if !is_part && !places.overlap(&range) {
-                stuck.push((range, value_index));
-            }
-        });
+        self.value_search
+            .each_occurrence(line, &mut |range, value_index| {
+                let is_part = is_digit_at(line, range.start.checked_sub(1))
+                    || is_digit_at(line, Some(range.end));
+                if !is_part && !secret_ranges.overlaps(&range) {
+                    stuck.push((range, value_index));
+                }
+            });
 
-        // `path_at` needs ascending offsets, and `each` finds values in the order of the line.
+        // `path_at` needs ascending offsets, and `each_occurrence` finds values in the order of the
+        // line.
         let mut paths = Strings::new(line);
         for (range, value_index) in stuck {
-            let Value { kind, bytes } = &self.exact.values[value_index];
-            finds.stuck.push(Hit {
+            let SecretValue { kind, bytes } = &self.value_search.values[value_index];
+            finds.stuck.push(SecretHit {
                 field: paths.path_at(range.start),
                 range,
                 kind,
                 secret: bytes.clone(),
-                ..Hit::default()
+                ..SecretHit::default()
             });
         }
     }
 
     /// Adds the signatures and the secrets in the strings of a line, including strings that are
-    /// secrets because of their key. `line_calls` is what all needles of the line call for. Returns
-    /// whether the line is JSON; if it is not, only what precedes the error was added.
+    /// secrets because of their key. `line_searches` is what all needles of the line call for.
+    /// Returns whether the line is JSON; if it is not, only what precedes the error was added.
     fn search_strings(
         &self,
         line: &[u8],
-        needles: &[Found],
-        line_calls: Calls,
+        needles: &[NeedleHit],
+        line_searches: SearchSet,
         finds: &mut Finds,
     ) -> bool {
-        let may_be_signed = line_calls.any(Calls::SIGNATURES);
+        let may_be_signed = line_searches.intersects(SearchSet::SIGNATURES);
         // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
         let mut text_needles = needles
             .iter()
-            .filter(|needle| needle.calls.any(Calls::TEXT))
+            .filter(|needle| needle.searches.intersects(SearchSet::TEXT))
             .peekable();
         let mut strings = Strings::new(line);
         // Whether the needles in the last key call for a look at the values under it.
@@ -337,7 +345,7 @@ impl Search {
             if may_be_signed
                 && !string.is_key
                 && !string.range.is_empty()
-                && opaque::is_key(strings.nearest_key())
+                && opaque::is_signature_key(strings.nearest_key())
             {
                 finds.splices.push(Splice {
                     range: string.range.clone(),
@@ -348,37 +356,41 @@ impl Search {
 
             // Needles in signatures and between strings are skipped.
             while text_needles
-                .next_if(|needle| needle.at < string.range.start)
+                .next_if(|needle| needle.last_byte < string.range.start)
                 .is_some()
             {}
-            let mut calls = Calls::default();
-            while let Some(needle) = text_needles.next_if(|needle| needle.at < string.range.end) {
-                calls |= needle.calls;
+            let mut searches = SearchSet::default();
+            while let Some(needle) =
+                text_needles.next_if(|needle| needle.last_byte < string.range.end)
+            {
+                searches |= needle.searches;
             }
-            if calls != Calls::default() {
-                self.add_hits_in_string(&strings, &string, calls, finds);
+            if searches != SearchSet::default() {
+                self.add_hits_in_string(&strings, &string, searches, finds);
             }
 
             if string.is_key {
-                is_assigned = calls.any(Calls::ASSIGNMENTS) || calls.any(Calls::HIDING);
+                is_assigned = searches.intersects(SearchSet::ASSIGNMENTS)
+                    || searches.intersects(SearchSet::HIDING);
             } else if is_assigned {
-                add_hit_of_member(&strings, &string, finds);
+                add_member_hit(&strings, &string, finds);
             }
         }
     }
 
-    /// Adds the secrets in the string last returned by `strings`, whose needles call for `calls`.
+    /// Adds the secrets in the string last returned by `strings`, whose needles call for
+    /// `searches`.
     fn add_hits_in_string(
         &self,
         strings: &Strings,
         string: &LineString,
-        calls: Calls,
+        searches: SearchSet,
         finds: &mut Finds,
     ) {
         let raw = string.raw.bytes;
-        let rules = string.is_key || !is_name(strings.nearest_key(), raw);
+        let with_rules = string.is_key || !is_id_member(strings.nearest_key(), raw);
         let start = string.range.start;
-        let mut hits = self.hits_in(raw, start, calls, rules, &mut finds.examples);
+        let mut hits = self.find_hits(raw, start, searches, with_rules, &mut finds.examples);
         if hits.is_empty() {
             return;
         }
@@ -390,23 +402,23 @@ impl Search {
     }
 
     /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and
-    /// whose needles call for `calls`. Without `rules`, only values of the user are found. The
+    /// whose needles call for `searches`. Without `rules`, only values of the user are found. The
     /// ranges are those in the line; each `field` is empty. Adds the example keys in the string.
-    fn hits_in(
+    fn find_hits(
         &self,
         raw: &[u8],
         start: usize,
-        calls: Calls,
-        rules: bool,
+        searches: SearchSet,
+        with_rules: bool,
         examples: &mut BTreeSet<Vec<u8>>,
-    ) -> Vec<Hit> {
+    ) -> Vec<SecretHit> {
         if raw.len() < SHORTEST_SEARCHED {
             return Vec::new();
         }
 
-        let mut hits = Hits::new(raw);
+        let mut hits = SecretHits::new(raw);
         for level in escape_levels(raw) {
-            self.hits_at_level(&level, calls, rules, &mut hits);
+            self.add_hits_at_level(&level, searches, with_rules, &mut hits);
         }
         examples.append(&mut hits.examples);
 
@@ -421,73 +433,87 @@ impl Search {
     ///
     /// Without the codes of a terminal, and as HTML is displayed, a secret is what it is elsewhere,
     /// so these forms come first. A percent sign may also be a part of a secret.
-    fn hits_at_level(&self, level: &MappedText, calls: Calls, rules: bool, hits: &mut Hits) {
+    fn add_hits_at_level(
+        &self,
+        level: &MappedText,
+        searches: SearchSet,
+        with_rules: bool,
+        hits: &mut SecretHits,
+    ) {
         // Escaped letters can hide the needles of any form.
-        let is_called = |form: Calls| calls.any(form) || calls.any(Calls::ESCAPES);
+        let is_called =
+            |form: SearchSet| searches.intersects(form) || searches.intersects(SearchSet::ESCAPES);
 
-        let without_codes = if is_called(Calls::CODES) {
-            level.without_codes()
+        let without_codes = if is_called(SearchSet::CODES) {
+            level.strip_terminal_codes()
         } else {
             None
         };
-        let shown = without_codes.as_ref().unwrap_or(level);
+        let visible_text = without_codes.as_ref().unwrap_or(level);
 
-        if is_called(Calls::ENTITIES)
-            && let Some(decoded) = shown.entities_decoded()
+        if is_called(SearchSet::ENTITIES)
+            && let Some(decoded) = visible_text.decode_entities()
         {
-            self.hits_in_decoded(&decoded, rules, hits);
+            self.add_hits_in_decoded(&decoded, with_rules, hits);
         }
         if let Some(without_codes) = &without_codes {
-            self.hits_in_decoded(without_codes, rules, hits);
+            self.add_hits_in_decoded(without_codes, with_rules, hits);
         }
         // Unless letters are escaped, the raw bytes have the same needles as the level.
-        if calls.any(Calls::ESCAPES) {
-            self.hits_in_decoded(level, rules, hits);
+        if searches.intersects(SearchSet::ESCAPES) {
+            self.add_hits_in_decoded(level, with_rules, hits);
         } else {
-            self.hits_in_form(level, calls, rules, hits);
+            self.add_hits_in_form(level, searches, with_rules, hits);
         }
-        if is_called(Calls::PERCENT)
-            && let Some(decoded) = shown.percent_decoded()
+        if is_called(SearchSet::PERCENT)
+            && let Some(decoded) = visible_text.decode_percent()
         {
-            self.hits_in_decoded(&decoded, rules, hits);
+            self.add_hits_in_decoded(&decoded, with_rules, hits);
         }
     }
 
     /// Adds the secrets in a form of a text that may show needles which the raw bytes hide.
-    fn hits_in_decoded(&self, decoded: &MappedText, rules: bool, hits: &mut Hits) {
-        let calls = self.calls_in(&decoded.text);
-        self.hits_in_form(decoded, calls, rules, hits);
+    fn add_hits_in_decoded(&self, decoded: &MappedText, with_rules: bool, hits: &mut SecretHits) {
+        let searches = self.needed_searches(&decoded.text);
+        self.add_hits_in_form(decoded, searches, with_rules, hits);
     }
 
-    /// Adds the secrets in one form of a text, whose needles call for `calls`.
+    /// Adds the secrets in one form of a text, whose needles call for `searches`.
     ///
-    /// The values of the user come first, because the first find decides the kind of a secret. Bytes
-    /// that base64 encodes are searched with the rules as well, and their secrets have the range
-    /// of the digits.
-    fn hits_in_form(&self, form: &MappedText, calls: Calls, rules: bool, hits: &mut Hits) {
+    /// The values of the user come first, because the first find decides the kind of a secret.
+    /// Bytes that base64 encodes are searched with the rules as well, and their secrets have the
+    /// range of the digits.
+    fn add_hits_in_form(
+        &self,
+        form: &MappedText,
+        searches: SearchSet,
+        with_rules: bool,
+        hits: &mut SecretHits,
+    ) {
         let text = &*form.text;
-        self.exact.each(text, &mut |range, value_index| {
-            let value = &self.exact.values[value_index];
-            hits.add(Hit {
-                range: form.source(range),
-                kind: value.kind,
-                secret: value.bytes.clone(),
-                ..Hit::default()
+        self.value_search
+            .each_occurrence(text, &mut |range, value_index| {
+                let value = &self.value_search.values[value_index];
+                hits.add(SecretHit {
+                    range: form.source_range(range),
+                    kind: value.kind,
+                    secret: value.bytes.clone(),
+                    ..SecretHit::default()
+                });
             });
-        });
-        if !rules || is_base64(text) {
+        if !with_rules || is_base64_file(text) {
             return;
         }
 
-        each_match(calls, text, |found| {
-            let source = form.source(found.range.clone());
+        each_match(searches, text, |found| {
+            let source = form.source_range(found.range.clone());
             add_hit(found, text, source, hits);
         });
-        if calls.any(Calls::BASE64) {
-            each_decoded(text, &mut |decoded| {
-                let decoded_calls = self.calls_in(&decoded.bytes);
-                each_match(decoded_calls, &decoded.bytes, |found| {
-                    let source = form.source(decoded.source(found.range.clone()));
+        if searches.intersects(SearchSet::BASE64) {
+            each_base64_run(text, &mut |decoded| {
+                let decoded_searches = self.needed_searches(&decoded.bytes);
+                each_match(decoded_searches, &decoded.bytes, |found| {
+                    let source = form.source_range(decoded.source_range(found.range.clone()));
                     add_hit(found, &decoded.bytes, source, hits);
                 });
             });
@@ -500,7 +526,7 @@ const SHORTEST_SEARCHED: usize = 6;
 
 /// Adds the string last returned by `strings` if its key and its text make it a secret, unless a
 /// secret was found in it already.
-fn add_hit_of_member(strings: &Strings, string: &LineString, finds: &mut Finds) {
+fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
     // Secrets are added in the order of the line, so only the last can be in this string.
     let has_hit = finds
         .hits
@@ -514,7 +540,7 @@ fn add_hit_of_member(strings: &Strings, string: &LineString, finds: &mut Finds) 
     let Some(kind) = kind_of_member(key, value) else {
         return;
     };
-    finds.hits.push(Hit {
+    finds.hits.push(SecretHit {
         field: strings.path(),
         range: string.range.clone(),
         kind,
@@ -528,24 +554,24 @@ const LONGEST_SHOWN_NAME: usize = 40;
 
 /// Adds what a rule found in a text, whose range in the string as it is written is `source`. A key
 /// that documentation uses as an example is only counted.
-fn add_hit(found: Match, text: &[u8], source: Range<usize>, hits: &mut Hits) {
-    let secret = &text[found.range];
+fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut SecretHits) {
+    let secret = &text[rule_match.range];
     if is_example(secret) {
         hits.examples.insert(secret.to_vec());
         return;
     }
     // A longer name may hold more than a name.
-    let name = if found.name.len() <= LONGEST_SHOWN_NAME {
-        String::from_utf8_lossy(found.name).into_owned()
+    let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
+        String::from_utf8_lossy(rule_match.name).into_owned()
     } else {
         String::new()
     };
-    hits.add(Hit {
+    hits.add(SecretHit {
         range: source,
-        kind: found.kind,
+        kind: rule_match.kind,
         name,
         secret: secret.to_vec(),
-        ..Hit::default()
+        ..SecretHit::default()
     });
 }
 
@@ -556,10 +582,10 @@ fn is_digit_at(line: &[u8], at: Option<usize>) -> bool {
 }
 
 /// Returns the needles of all rules in some lines, in order, except those in signatures.
-fn needles_of_rules(lines: &[u8]) -> Vec<Found> {
-    let searched = WithoutSignatures::of(lines);
-    let mut found = Prefilter::of_rules().in_lines(&searched.bytes);
-    searched.restore(found.iter_mut().map(|found| &mut found.at));
+fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
+    let searched = WithoutSignatures::new(lines);
+    let mut found = NeedlePrefilter::for_rules().find_in_lines(&searched.bytes);
+    searched.restore_offsets(found.iter_mut().map(|found| &mut found.last_byte));
     found
 }
 
@@ -572,36 +598,40 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
 /// Calls `found` with what the called rules find in a text, rule by rule: known shapes first, then
 /// the rows of [`RULES`], assignments and cookies. What was replaced by a placeholder is no secret,
 /// even if the placeholder looks like one: `https://[REDACTED:…]@host`.
-pub(super) fn each_match<'t>(calls: Calls, text: &'t [u8], mut found: impl FnMut(Match<'t>)) {
-    if !calls.any(Calls::SECRETS) {
+pub(super) fn each_match<'t>(
+    searches: SearchSet,
+    text: &'t [u8],
+    mut found: impl FnMut(RuleMatch<'t>),
+) {
+    if !searches.intersects(SearchSet::SECRETS) {
         return;
     }
-    let removed = Places::of(placeholder_ranges(text).iter());
+    let replaced_ranges = RangeSet::from_ranges(placeholder_ranges(text).iter());
     let mut report = |range: Range<usize>, kind, name| {
-        if !removed.overlap(&range) {
-            found(Match { range, kind, name });
+        if !replaced_ranges.overlaps(&range) {
+            found(RuleMatch { range, kind, name });
         }
     };
 
-    if calls.any(Calls::SHAPES) {
+    if searches.intersects(SearchSet::SHAPES) {
         each_shape(text, |range, kind| report(range, kind, b""));
     }
     for (row, rule) in RULES.iter().enumerate() {
-        if !calls.any(Calls::rule(row)) {
+        if !searches.intersects(SearchSet::for_rule(row)) {
             continue;
         }
         for captures in rule.expression().captures_iter(text) {
-            if let Some(range) = rule.secret(text, &captures) {
+            if let Some(range) = rule.secret_range(text, &captures) {
                 report(range, rule.kind, b"");
             }
         }
     }
-    if calls.any(Calls::ASSIGNMENTS) {
+    if searches.intersects(SearchSet::ASSIGNMENTS) {
         each_assignment(text, |assigned| {
             report(assigned.value, assigned.kind, &text[assigned.name]);
         });
     }
-    if calls.any(Calls::COOKIES) {
+    if searches.intersects(SearchSet::COOKIES) {
         each_cookie(text, |name, value| {
             report(value, cookies::KIND, &text[name]);
         });
@@ -615,7 +645,7 @@ const LONGEST_PLACEHOLDER: usize = 80;
 /// that is cut, has the maximum length.
 fn placeholder_ranges(text: &[u8]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
-    for start in memchr::memmem::find_iter(text, START.as_bytes()) {
+    for start in memchr::memmem::find_iter(text, PLACEHOLDER_START.as_bytes()) {
         let rest = &text[start..text.len().min(start + LONGEST_PLACEHOLDER)];
         let width = memchr::memchr(b']', rest).map_or(rest.len(), |at| at + 1);
         ranges.push(start..start + width);
@@ -624,10 +654,10 @@ fn placeholder_ranges(text: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// Returns the kind and the number of each placeholder in a line.
-fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
+fn read_placeholders(line: &[u8]) -> Vec<(String, usize)> {
     let mut placeholders = Vec::new();
-    for start in memchr::memmem::find_iter(line, START.as_bytes()) {
-        if let Some(placeholder) = read_placeholder(&line[start + START.len()..]) {
+    for start in memchr::memmem::find_iter(line, PLACEHOLDER_START.as_bytes()) {
+        if let Some(placeholder) = read_placeholder(&line[start + PLACEHOLDER_START.len()..]) {
             placeholders.push(placeholder);
         }
     }
@@ -649,14 +679,17 @@ const LONGEST_ID: usize = 80;
 
 /// Whether a string is an identifier, a type or a time according to its key, and short enough to be
 /// one.
-pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
+pub(super) fn is_id_member(key: &[u8], value: &[u8]) -> bool {
     value.len() <= LONGEST_ID && ID_KEYS.split(' ').any(|name| key == name.as_bytes())
 }
 
 /// The minimum length of a text in base64 that is not searched with the rules.
-const SHORTEST_FILE: usize = 512;
+const SHORTEST_BASE64_FILE: usize = 512;
 
 /// Whether the text looks like a picture or another file in base64, which cannot be searched.
-pub(super) fn is_base64(text: &[u8]) -> bool {
-    text.len() >= SHORTEST_FILE && text.iter().all(|byte| is_digit(byte) || *byte == b'=')
+pub(super) fn is_base64_file(text: &[u8]) -> bool {
+    text.len() >= SHORTEST_BASE64_FILE
+        && text
+            .iter()
+            .all(|byte| is_base64_digit(byte) || *byte == b'=')
 }

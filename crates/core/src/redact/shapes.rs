@@ -3,7 +3,7 @@
 //! One automaton finds the prefixes of all rows, and the expression of a row is applied only where
 //! its prefix was found. So a row costs nothing in text without its prefix.
 
-use super::resemblance::{drawn, mixed, random, takes_turns, varied};
+use super::resemblance::{is_mixed, is_random, is_randomly_drawn, is_varied, takes_turns};
 use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub struct Shape {
     /// The expression for the characters after the prefix.
     rest: &'static str,
     /// What may precede the prefix.
-    start: Start,
+    boundary: PrefixBoundary,
     /// Whether the characters after the prefix are a secret, not a placeholder or a name.
     is_secret: fn(&[u8]) -> bool,
     /// Characters after the prefix, for the test of the row.
@@ -33,7 +33,7 @@ pub struct Shape {
 /// What may precede a prefix. A character that is not alphanumeric, the code of a colour and an
 /// escape of a URL may precede any.
 #[derive(Clone, Copy, Debug)]
-enum Start {
+enum PrefixBoundary {
     /// Anything: the prefix is in no word.
     Any,
     /// No letter or digit.
@@ -47,11 +47,11 @@ enum Start {
 /// The characters with which the rest of a secret begins.
 #[derive(Debug)]
 struct FirstCharacters {
-    /// For each byte, whether it may be one of them. A slash may be escaped in JSON, so a set with a
-    /// slash has a backslash.
+    /// For each byte, whether it may be one of them. A slash may be escaped in JSON, so a set with
+    /// a slash has a backslash.
     set: [bool; 256],
     /// The least number of them.
-    least: usize,
+    min_count: usize,
 }
 
 /// The table of shapes.
@@ -74,17 +74,17 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// order of the table.
 pub fn each_shape(text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)) {
     // The row and the offset of each prefix.
-    let mut prefixes = Vec::new();
+    let mut prefix_hits = Vec::new();
     for hit in PREFIXES.find_overlapping_iter(text) {
-        if SHAPES[hit.pattern()].may_follow(&text[hit.end()..]) {
-            prefixes.push((hit.pattern(), hit.start()));
+        if SHAPES[hit.pattern()].may_continue_with(&text[hit.end()..]) {
+            prefix_hits.push((hit.pattern(), hit.start()));
         }
     }
-    prefixes.sort();
+    prefix_hits.sort();
 
-    for (row, start) in prefixes {
+    for (row, start) in prefix_hits {
         let shape = &SHAPES[row];
-        if let Some(range) = shape.secret_at(text, start) {
+        if let Some(range) = shape.secret_range_at(text, start) {
             found(range, shape.kind);
         }
     }
@@ -97,18 +97,18 @@ impl Shape {
         let &[kind, prefix, rest, start, check, _example] = &columns[..] else {
             return None;
         };
-        let start = match start {
-            "any" => Start::Any,
-            "word" => Start::Word,
-            "not-after-vowel" => Start::NotAfterVowel,
-            "not-after-capital" => Start::NotAfterCapital,
+        let boundary = match start {
+            "any" => PrefixBoundary::Any,
+            "word" => PrefixBoundary::Word,
+            "not-after-vowel" => PrefixBoundary::NotAfterVowel,
+            "not-after-capital" => PrefixBoundary::NotAfterCapital,
             _ => return None,
         };
         let is_secret: fn(&[u8]) -> bool = match check {
-            "mixed" => mixed,
-            "varied" => varied,
-            "random" => random,
-            "drawn" => drawn,
+            "mixed" => is_mixed,
+            "varied" => is_varied,
+            "random" => is_random,
+            "drawn" => is_randomly_drawn,
             "takes-turns" => takes_turns,
             _ => return None,
         };
@@ -116,20 +116,20 @@ impl Shape {
             kind,
             prefix,
             rest,
-            start,
+            boundary,
             is_secret,
             #[cfg(test)]
             example: _example,
-            first: FirstCharacters::of(rest),
+            first: FirstCharacters::from_expression(rest),
             compiled: OnceLock::new(),
         })
     }
 
     /// Whether a secret of this shape may continue with these bytes, in which slashes may be
     /// escaped.
-    pub fn may_follow(&self, rest: &[u8]) -> bool {
-        rest.get(..self.first.least)
-            .is_some_and(|first| self.first.contain(first))
+    pub fn may_continue_with(&self, rest: &[u8]) -> bool {
+        rest.get(..self.first.min_count)
+            .is_some_and(|first| self.first.contains_all(first))
     }
 
     /// Whether the prefix may follow these raw bytes of a line, in which a character may be written
@@ -139,18 +139,18 @@ impl Shape {
             before,
             [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] | [.., b'\\', b'u', _, _, _, _]
         );
-        is_escape || self.start.may_follow(before)
+        is_escape || self.boundary.allows_before(before)
     }
 
     /// Whether a secret of this shape may continue with these bytes, and others that are not known.
-    pub fn may_begin_with(&self, first: &[u8]) -> bool {
-        let known = first.len().min(self.first.least);
-        self.first.contain(&first[..known])
+    pub fn may_continue_with_prefix(&self, first: &[u8]) -> bool {
+        let known = first.len().min(self.first.min_count);
+        self.first.contains_all(&first[..known])
     }
 
     /// Returns the range of the secret whose prefix begins at an offset.
-    fn secret_at(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
-        if !self.start.may_follow(&text[..start]) {
+    fn secret_range_at(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
+        if !self.boundary.allows_before(&text[..start]) {
             return None;
         }
         let after_prefix = start + self.prefix.len();
@@ -169,20 +169,23 @@ impl Shape {
     }
 }
 
-impl Start {
+impl PrefixBoundary {
     /// Whether a prefix may follow these bytes.
-    fn may_follow(self, before: &[u8]) -> bool {
+    fn allows_before(self, before: &[u8]) -> bool {
         let Some(last) = before.last() else {
             return true;
         };
-        if !last.is_ascii_alphanumeric() || ends_with_colour(before) || ends_with_escape(before) {
+        if !last.is_ascii_alphanumeric()
+            || ends_with_colour(before)
+            || ends_with_percent_escape(before)
+        {
             return true;
         }
         match self {
-            Start::Any => true,
-            Start::Word => false,
-            Start::NotAfterVowel => !matches!(last, b'a' | b'e' | b'i' | b'o' | b'u'),
-            Start::NotAfterCapital => !last.is_ascii_uppercase(),
+            PrefixBoundary::Any => true,
+            PrefixBoundary::Word => false,
+            PrefixBoundary::NotAfterVowel => !matches!(last, b'a' | b'e' | b'i' | b'o' | b'u'),
+            PrefixBoundary::NotAfterCapital => !last.is_ascii_uppercase(),
         }
     }
 }
@@ -198,22 +201,22 @@ fn ends_with_colour(bytes: &[u8]) -> bool {
 }
 
 /// Whether these bytes end with a character that is encoded for a URL, as in `%3D`.
-fn ends_with_escape(bytes: &[u8]) -> bool {
+fn ends_with_percent_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
 impl FirstCharacters {
     /// Reads the class of characters with which an expression begins, as `[A-Za-z0-9]{20}`, and its
     /// least number. An expression that begins in another way asks for no characters.
-    fn of(expression: &str) -> FirstCharacters {
+    fn from_expression(expression: &str) -> FirstCharacters {
         let mut set = [false; 256];
         let class = expression
             .strip_prefix('[')
             .and_then(|rest| rest.split_once(']'));
         let Some((members, after)) = class else {
-            return FirstCharacters { set, least: 0 };
+            return FirstCharacters { set, min_count: 0 };
         };
-        let least = after
+        let min_count = after
             .strip_prefix('{')
             .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
             .unwrap_or(1);
@@ -230,11 +233,11 @@ impl FirstCharacters {
             at += if is_range { 3 } else { 1 };
         }
         set[usize::from(b'\\')] = set[usize::from(b'/')];
-        FirstCharacters { set, least }
+        FirstCharacters { set, min_count }
     }
 
     /// Whether all of these bytes are in the set.
-    fn contain(&self, bytes: &[u8]) -> bool {
+    fn contains_all(&self, bytes: &[u8]) -> bool {
         bytes.iter().all(|&byte| self.set[usize::from(byte)])
     }
 }
@@ -259,7 +262,10 @@ mod tests {
                 let own = (start..start + secret.len(), shape.kind);
                 assert!(found.contains(&own), "{text}: {found:?}");
             }
-            assert!(shape.may_follow(shape.example.as_bytes()), "{secret}");
+            assert!(
+                shape.may_continue_with(shape.example.as_bytes()),
+                "{secret}"
+            );
         }
     }
 

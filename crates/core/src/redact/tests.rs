@@ -1,4 +1,4 @@
-use super::prefilter::{Calls, Found};
+use super::prefilter::{NeedleHit, SearchSet};
 use super::unescape::escape_levels;
 use super::*;
 use crate::session::dice::Dice;
@@ -6,7 +6,7 @@ use pisess_json::Raw;
 use pisess_json::strings::Strings;
 
 fn redactor(values: &[&str]) -> Redactor {
-    let values = values.iter().map(|value| Value {
+    let values = values.iter().map(|value| SecretValue {
         kind: "secret",
         bytes: value.as_bytes().to_vec(),
     });
@@ -19,11 +19,11 @@ fn line(redactor: &mut Redactor, line: &str) -> (String, Vec<Secret>) {
     redactor
         .search
         .each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
-    redactor.number(all.iter().map(|finds| (finds, false)));
+    redactor.number_secrets(all.iter().map(|finds| (finds, false)));
     let mut finds = all.pop().unwrap_or_default();
-    let secrets = redactor.redact(&mut finds);
+    let secrets = redactor.plan_replacements(&mut finds);
     (
-        String::from_utf8(finds.without(line.as_bytes())).unwrap(),
+        String::from_utf8(finds.apply_to(line.as_bytes())).unwrap(),
         secrets,
     )
 }
@@ -178,7 +178,7 @@ fn samples() -> Vec<(&'static str, String)> {
 }
 
 fn json(text: &str) -> String {
-    String::from_utf8(string::encoded(&Text::from(text))).unwrap()
+    String::from_utf8(string::encode_to_vec(&Text::from(text))).unwrap()
 }
 
 #[test]
@@ -284,8 +284,12 @@ fn every_name_of_a_secret_has_a_keyword() {
                     let mut is_found = false;
                     let plain = text.replace('\\', "");
                     assignments::each_assignment(plain.as_bytes(), |_| is_found = true);
-                    let calls = prefilter::Prefilter::of_rules().calls_in(text.as_bytes());
-                    assert!(!is_found || calls.any(Calls::ASSIGNMENTS), "{text}");
+                    let calls =
+                        prefilter::NeedlePrefilter::for_rules().needed_searches(text.as_bytes());
+                    assert!(
+                        !is_found || calls.intersects(SearchSet::ASSIGNMENTS),
+                        "{text}"
+                    );
                     names += usize::from(is_found);
                 }
             }
@@ -352,7 +356,7 @@ fn exact_values_are_found_in_any_spelling_and_in_names() {
     ] {
         assert_eq!(line(&mut redactor, text).1.len(), 1, "{text}");
     }
-    assert_eq!(redactor.found().len(), 3);
+    assert_eq!(redactor.found_values().len(), 3);
 }
 
 #[test]
@@ -420,11 +424,14 @@ fn home_folders_and_names_become_neutral() {
         r#"{"cwd":"~/proj","a":"see ~/x and ~\\y, user wrote; /home/ alone","b":"{\"p\":\"~\\/z\"}"}"#
     );
     assert_eq!(
-        people::home_of("/home/margarethe/proj"),
+        people::find_home("/home/margarethe/proj"),
         Some("/home/margarethe")
     );
-    assert_eq!(people::home_of("C:\\Users\\otto"), Some("C:\\Users\\otto"));
-    assert_eq!(people::home_of("/srv/x"), None);
+    assert_eq!(
+        people::find_home("C:\\Users\\otto"),
+        Some("C:\\Users\\otto")
+    );
+    assert_eq!(people::find_home("/srv/x"), None);
 }
 
 /// Whether a line contains something to remove, found without needles: every rule is applied to
@@ -436,10 +443,11 @@ fn holds_something(line: &str) -> bool {
         match strings.advance() {
             Ok(Some(found)) => {
                 let key = strings.nearest_key();
-                is_signed |= !found.is_key && !found.range.is_empty() && opaque::is_key(key);
+                is_signed |=
+                    !found.is_key && !found.range.is_empty() && opaque::is_signature_key(key);
                 let kind = assignments::kind_of_member(key, found.raw.bytes);
                 is_member |= !found.is_key && kind.is_some();
-                if found.is_key || !search::is_name(key, found.raw.bytes) {
+                if found.is_key || !search::is_id_member(key, found.raw.bytes) {
                     texts.push(found.raw.bytes);
                 }
             }
@@ -447,7 +455,11 @@ fn holds_something(line: &str) -> bool {
             Err(_) => break false,
         }
     };
-    if is_json && (is_signed || is_member || !opaque::blocks(line.as_bytes(), false).is_empty()) {
+    if is_json
+        && (is_signed
+            || is_member
+            || !opaque::opaque_block_splices(line.as_bytes(), false).is_empty())
+    {
         return true;
     }
     let texts = if is_json {
@@ -460,13 +472,13 @@ fn holds_something(line: &str) -> bool {
         .filter(|text| text.len() >= 6)
         .any(|text| {
             escape_levels(text)
-                .any(|level| !search::is_base64(&level.text) && holds_secret(&level.text))
+                .any(|level| !search::is_base64_file(&level.text) && holds_secret(&level.text))
         })
 }
 
 fn holds_secret(text: &[u8]) -> bool {
     let mut holds = false;
-    search::each_match(Calls::EVERY, text, |_| holds = true);
+    search::each_match(SearchSet::EVERY, text, |_| holds = true);
     holds
 }
 
@@ -582,12 +594,12 @@ fn the_look_at_needles_misses_nothing() {
         assert_eq!(!finds.is_clean(), holds_something(line), "{line}");
         // A needle at each byte that calls for everything.
         let needles: Vec<_> = (0..line.len())
-            .map(|at| Found {
-                at,
-                calls: Calls::EVERY,
+            .map(|at| NeedleHit {
+                last_byte: at,
+                searches: SearchSet::EVERY,
             })
             .collect();
-        let every = redactor.search.line(line.as_bytes(), &needles);
+        let every = redactor.search.search_line(line.as_bytes(), &needles);
         assert_eq!(format!("{finds:?}"), format!("{every:?}"), "{line}");
         hits += finds.hits.len();
         start += line.len() + 1;

@@ -6,7 +6,7 @@
 //! decoded text is matched, and the original bytes are replaced. A placeholder contains no quote
 //! and no backslash, so it is valid at any depth.
 
-use pisess_json::string::escape;
+use pisess_json::string::decode_escape;
 use pisess_json::text::push_code_point;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,8 +18,8 @@ const MOST_LEVELS: usize = 6;
 /// Returns a string of a line on each level of its escapes: as it is written, decoded once, decoded
 /// twice and so on, until no escape is left or [`MOST_LEVELS`] is reached.
 pub(super) fn escape_levels(raw: &[u8]) -> impl Iterator<Item = MappedText<'_>> {
-    let as_written = MappedText::plain(raw);
-    std::iter::successors(Some(as_written), |level| level.unescaped()).take(MOST_LEVELS)
+    let as_written = MappedText::new(raw);
+    std::iter::successors(Some(as_written), |level| level.decode_json_escapes()).take(MOST_LEVELS)
 }
 
 /// A decoded text, with a map from its bytes to the bytes of the source, which is not decoded.
@@ -37,9 +37,9 @@ pub struct MappedText<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// The offset of its first byte in the decoded text.
-    text: usize,
+    text_start: usize,
     /// The offset of the bytes that it stands for, in the text before the decoding.
-    source: usize,
+    source_start: usize,
     /// Whether all its bytes stand for one escape, which ends where the source of the next run
     /// begins.
     is_escape: bool,
@@ -49,29 +49,29 @@ struct Run {
 #[derive(Clone, Copy)]
 struct Encoding {
     /// Returns the offset of the first byte that may begin an escape.
-    find: fn(&[u8]) -> Option<usize>,
+    find_escape: fn(&[u8]) -> Option<usize>,
     /// If the bytes begin with an escape, adds what it stands for, and returns its length. Every
     /// escape is longer than what it stands for.
-    decode: fn(&[u8], &mut Vec<u8>) -> Option<usize>,
+    decode_escape: fn(&[u8], &mut Vec<u8>) -> Option<usize>,
 }
 
 const JSON: Encoding = Encoding {
-    find: |bytes| memchr::memchr(b'\\', bytes),
-    decode: |bytes, text| {
-        let (code_point, width) = escape(bytes)?;
+    find_escape: |bytes| memchr::memchr(b'\\', bytes),
+    decode_escape: |bytes, text| {
+        let (code_point, width) = decode_escape(bytes)?;
         push_code_point(text, code_point);
         Some(width)
     },
 };
 
 const TERMINAL: Encoding = Encoding {
-    find: |bytes| memchr::memchr3(ESC, b'\\', b'^', bytes),
-    decode: |bytes, _| control_sequence(bytes),
+    find_escape: |bytes| memchr::memchr3(ESC, b'\\', b'^', bytes),
+    decode_escape: |bytes, _| control_sequence_width(bytes),
 };
 
 const PERCENT: Encoding = Encoding {
-    find: |bytes| memchr::memchr(b'%', bytes),
-    decode: |bytes, text| {
+    find_escape: |bytes| memchr::memchr(b'%', bytes),
+    decode_escape: |bytes, text| {
         let digits = std::str::from_utf8(bytes.get(1..3)?).ok()?;
         text.push(u8::from_str_radix(digits, 16).ok()?);
         Some(3)
@@ -79,13 +79,13 @@ const PERCENT: Encoding = Encoding {
 };
 
 const HTML: Encoding = Encoding {
-    find: |bytes| memchr::memchr(b'&', bytes),
-    decode: entity,
+    find_escape: |bytes| memchr::memchr(b'&', bytes),
+    decode_escape: decode_entity,
 };
 
 impl<'a> MappedText<'a> {
     /// Returns the bytes unchanged.
-    pub fn plain(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: &'a [u8]) -> Self {
         MappedText {
             text: Cow::Borrowed(bytes),
             decodings: Vec::new(),
@@ -93,59 +93,59 @@ impl<'a> MappedText<'a> {
     }
 
     /// Decodes one level of escapes; `None` if there is none left.
-    pub fn unescaped(&self) -> Option<MappedText<'static>> {
-        self.decoded(JSON)
+    pub fn decode_json_escapes(&self) -> Option<MappedText<'static>> {
+        self.decode_with(JSON)
     }
 
     /// Returns the text without the codes of a terminal; `None` if there is none.
-    pub fn without_codes(&self) -> Option<MappedText<'static>> {
-        self.decoded(TERMINAL)
+    pub fn strip_terminal_codes(&self) -> Option<MappedText<'static>> {
+        self.decode_with(TERMINAL)
     }
 
     /// Returns the text that a URL encodes; `None` if nothing is encoded.
-    pub fn percent_decoded(&self) -> Option<MappedText<'static>> {
-        self.decoded(PERCENT)
+    pub fn decode_percent(&self) -> Option<MappedText<'static>> {
+        self.decode_with(PERCENT)
     }
 
     /// Returns the text with the entities of HTML decoded; `None` if there is none.
-    pub fn entities_decoded(&self) -> Option<MappedText<'static>> {
-        self.decoded(HTML)
+    pub fn decode_entities(&self) -> Option<MappedText<'static>> {
+        self.decode_with(HTML)
     }
 
     /// Decodes the escapes of one encoding; `None` if the text contains none.
     ///
     /// What only resembles an escape is kept as it is.
-    fn decoded(&self, encoding: Encoding) -> Option<MappedText<'static>> {
+    fn decode_with(&self, encoding: Encoding) -> Option<MappedText<'static>> {
         let bytes = &*self.text;
-        (encoding.find)(bytes)?;
+        (encoding.find_escape)(bytes)?;
         let mut text = Vec::with_capacity(bytes.len());
         let mut runs = vec![Run {
-            text: 0,
-            source: 0,
+            text_start: 0,
+            source_start: 0,
             is_escape: false,
         }];
 
         let mut at = 0;
-        while let Some(distance) = (encoding.find)(&bytes[at..]) {
+        while let Some(distance) = (encoding.find_escape)(&bytes[at..]) {
             text.extend_from_slice(&bytes[at..at + distance]);
             at += distance;
 
             let escape_start = text.len();
-            let Some(width) = (encoding.decode)(&bytes[at..], &mut text) else {
+            let Some(width) = (encoding.decode_escape)(&bytes[at..], &mut text) else {
                 text.push(bytes[at]);
                 at += 1;
                 continue;
             };
 
             runs.push(Run {
-                text: escape_start,
-                source: at,
+                text_start: escape_start,
+                source_start: at,
                 is_escape: true,
             });
             at += width;
             runs.push(Run {
-                text: text.len(),
-                source: at,
+                text_start: text.len(),
+                source_start: at,
                 is_escape: false,
             });
         }
@@ -168,49 +168,49 @@ impl<'a> MappedText<'a> {
     /// Source bytes without text, such as the code of a colour, are included only where they are
     /// between two bytes of the range, not before its first or after its last byte. So the end is
     /// mapped by the last byte of the range; an empty range has none, and its end is its start.
-    pub fn source(&self, range: Range<usize>) -> Range<usize> {
+    pub fn source_range(&self, range: Range<usize>) -> Range<usize> {
         let mut start = range.start;
         let mut end = range.end;
         // The last decoding is undone first.
         for runs in self.decodings.iter().rev() {
             end = if end > start {
-                source_after(runs, end - 1)
+                source_end(runs, end - 1)
             } else {
-                source_of(runs, start)
+                source_start(runs, start)
             };
-            start = source_of(runs, start);
+            start = source_start(runs, start);
         }
         start..end
     }
 }
 
-/// Returns the offset of the first source byte of a text byte. Each byte of an escape's text has the
-/// start of the escape.
-fn source_of(runs: &[Run], at: usize) -> usize {
-    let run = runs[run_at(runs, at)];
+/// Returns the offset of the first source byte of a text byte. Each byte of an escape's text has
+/// the start of the escape.
+fn source_start(runs: &[Run], at: usize) -> usize {
+    let run = runs[run_index_at(runs, at)];
     if run.is_escape {
-        run.source
+        run.source_start
     } else {
-        run.source + at - run.text
+        run.source_start + at - run.text_start
     }
 }
 
 /// Returns the offset after the last source byte of a text byte. Each byte of an escape's text has
 /// the end of the escape.
-fn source_after(runs: &[Run], at: usize) -> usize {
-    let index = run_at(runs, at);
+fn source_end(runs: &[Run], at: usize) -> usize {
+    let index = run_index_at(runs, at);
     let run = runs[index];
     if run.is_escape {
-        runs[index + 1].source
+        runs[index + 1].source_start
     } else {
-        run.source + at + 1 - run.text
+        run.source_start + at + 1 - run.text_start
     }
 }
 
 /// Returns the index of the run that contains a byte of the text: of several that begin at one
 /// offset, the last, as the others are empty.
-fn run_at(runs: &[Run], at: usize) -> usize {
-    runs.partition_point(|run| run.text <= at) - 1
+fn run_index_at(runs: &[Run], at: usize) -> usize {
+    runs.partition_point(|run| run.text_start <= at) - 1
 }
 
 const ESC: u8 = 0x1b;
@@ -233,8 +233,8 @@ const LONGEST_TEXT: usize = 4096;
 
 /// Returns the length of the control sequence that the bytes begin with: CSI, as for colours, or
 /// OSC, as for links and titles.
-fn control_sequence(bytes: &[u8]) -> Option<usize> {
-    let escape = prefix_of(bytes, &ESCAPE_CHARACTERS)?;
+fn control_sequence_width(bytes: &[u8]) -> Option<usize> {
+    let escape = prefix_width(bytes, &ESCAPE_CHARACTERS)?;
     let rest = &bytes[escape..];
     let width = match rest.first()? {
         b'[' => csi_width(rest)?,
@@ -261,8 +261,8 @@ fn csi_width(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the length of a sequence of OSC, from its `]` to what ends its text: a bell, or an escape
-/// character and a backslash. The text has no line break and no other escape character.
+/// Returns the length of a sequence of OSC, from its `]` to what ends its text: a bell, or an
+/// escape character and a backslash. The text has no line break and no other escape character.
 fn osc_width(bytes: &[u8]) -> Option<usize> {
     let text = &bytes[..bytes.len().min(LONGEST_TEXT)];
     for (at, &byte) in text.iter().enumerate().skip(1) {
@@ -273,10 +273,10 @@ fn osc_width(bytes: &[u8]) -> Option<usize> {
         if !matches!(byte, BELL | ESC | b'\\' | b'^') {
             continue;
         }
-        if let Some(bell) = prefix_of(&bytes[at..], &BELL_CHARACTERS) {
+        if let Some(bell) = prefix_width(&bytes[at..], &BELL_CHARACTERS) {
             return Some(at + bell);
         }
-        if let Some(escape) = prefix_of(&bytes[at..], &ESCAPE_CHARACTERS) {
+        if let Some(escape) = prefix_width(&bytes[at..], &ESCAPE_CHARACTERS) {
             if bytes.get(at + escape) == Some(&b'\\') {
                 return Some(at + escape + 1);
             }
@@ -287,7 +287,7 @@ fn osc_width(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Returns the length of the first of these spellings with which the bytes begin.
-fn prefix_of(bytes: &[u8], spellings: &[&[u8]]) -> Option<usize> {
+fn prefix_width(bytes: &[u8], spellings: &[&[u8]]) -> Option<usize> {
     for spelling in spellings {
         if bytes.starts_with(spelling) {
             return Some(spelling.len());
@@ -319,7 +319,7 @@ const LONGEST_NUMERIC_ENTITY: usize = 10;
 
 /// Decodes the entity that the bytes, which begin with `&`, begin with: adds its character, and
 /// returns its length. Of the named entities, those of [`ENTITIES`] are decoded.
-fn entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
+fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     if bytes.get(1) != Some(&b'#') {
         for (entity, character) in ENTITIES {
             if bytes.starts_with(entity) {
@@ -351,18 +351,25 @@ mod tests {
     #[test]
     fn ranges_lead_back_through_all_levels() {
         let source = br#"a \"k\": \\u0073k-1 \u00e9 z"#;
-        let once = MappedText::plain(source).unescaped().unwrap();
+        let once = MappedText::new(source).decode_json_escapes().unwrap();
         assert_eq!(&*once.text, "a \"k\": \\u0073k-1 é z".as_bytes());
-        let twice = once.unescaped().unwrap();
+        let twice = once.decode_json_escapes().unwrap();
         assert_eq!(&*twice.text, "a \"k\": sk-1 é z".as_bytes());
         let start = twice
             .text
             .windows(4)
             .position(|four| four == b"sk-1")
             .unwrap();
-        assert_eq!(&source[twice.source(start..start + 4)], br"\\u0073k-1");
-        assert!(twice.unescaped().is_none());
-        assert!(MappedText::plain(b"C:\\Users").unescaped().is_none());
+        assert_eq!(
+            &source[twice.source_range(start..start + 4)],
+            br"\\u0073k-1"
+        );
+        assert!(twice.decode_json_escapes().is_none());
+        assert!(
+            MappedText::new(b"C:\\Users")
+                .decode_json_escapes()
+                .is_none()
+        );
     }
 
     #[test]
@@ -372,28 +379,32 @@ mod tests {
                 let source = format!(
                     "a{escape}[32mb{escape}[0;38;5;208mc{escape}]8;;https://x.org/{end}d{escape}[K e"
                 );
-                let without = MappedText::plain(source.as_bytes())
-                    .without_codes()
+                let without = MappedText::new(source.as_bytes())
+                    .strip_terminal_codes()
                     .unwrap();
                 assert_eq!(&*without.text, b"abcd e", "{source}");
                 // Codes between bytes belong to them, those around them do not.
-                let range = without.source(1..3);
+                let range = without.source_range(1..3);
                 assert_eq!(source[range], format!("b{escape}[0;38;5;208mc"));
             }
         }
         for text in ["C:\\e\\x1", "a^[b", "\\033", "\u{1b}]8;;x\ny"] {
-            assert!(MappedText::plain(text.as_bytes()).without_codes().is_none());
+            assert!(
+                MappedText::new(text.as_bytes())
+                    .strip_terminal_codes()
+                    .is_none()
+            );
         }
     }
 
     #[test]
     fn other_encodings_are_decoded() {
-        let url = MappedText::plain(b"KEY%3Dx%2g%").percent_decoded().unwrap();
+        let url = MappedText::new(b"KEY%3Dx%2g%").decode_percent().unwrap();
         assert_eq!(&*url.text, b"KEY=x%2g%");
-        assert_eq!(url.source(4..5), 6..7);
-        let html = MappedText::plain("&quot;a&#39;&#x3d;&#xe9;&unknown;&amp".as_bytes());
-        let html = html.entities_decoded().unwrap();
+        assert_eq!(url.source_range(4..5), 6..7);
+        let html = MappedText::new("&quot;a&#39;&#x3d;&#xe9;&unknown;&amp".as_bytes());
+        let html = html.decode_entities().unwrap();
         assert_eq!(&*html.text, "\"a'=é&unknown;&amp".as_bytes());
-        assert!(MappedText::plain(b"a & b").entities_decoded().is_none());
+        assert!(MappedText::new(b"a & b").decode_entities().is_none());
     }
 }

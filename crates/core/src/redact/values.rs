@@ -2,7 +2,7 @@
 
 use super::resemblance::is_common_setting;
 use super::rules::is_contextual;
-use super::windows::{self, WINDOW, Window, Windows};
+use super::windows::{self, LiteralWindow, WINDOW, WindowIndex};
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use base64::Engine;
 use base64::engine::GeneralPurpose;
@@ -16,14 +16,14 @@ use std::sync::LazyLock;
 
 /// A value to remove, wherever it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value {
+pub struct SecretValue {
     /// The kind in its placeholder: `env`, `secret`, or the kind of a rule.
     pub kind: &'static str,
     /// The secret itself.
     pub bytes: Vec<u8>,
 }
 
-impl Value {
+impl SecretValue {
     /// Whether it may be ordinary elsewhere: a number in a dotenv file, or what was recognized by
     /// its surroundings, and is shorter than eight characters or consists of letters. The latter is
     /// replaced only where it was recognized.
@@ -47,13 +47,13 @@ impl Value {
 }
 
 /// Reads one value per line; blank lines are skipped.
-pub fn from_secret_file(text: &[u8]) -> Vec<Value> {
+pub fn from_secret_file(text: &[u8]) -> Vec<SecretValue> {
     let lines = text
         .split(|&byte| byte == b'\n')
         .map(<[u8]>::trim_ascii)
         .filter(|line| !line.is_empty());
     lines
-        .map(|line| Value {
+        .map(|line| SecretValue {
             kind: "secret",
             bytes: line.to_vec(),
         })
@@ -68,7 +68,7 @@ const ASSIGNMENT: &str = r#"(?mx-u) ^ [\t\r\x0c\ ]* (?: [^\t\r\x0c\ \n\#=] [^\n=
 
 /// Reads the values of a dotenv file: `NAME=value`, `export NAME='value'`, `#` comments, double
 /// quotes with escapes and line breaks. Common values (`production`, `localhost`) are skipped.
-pub fn from_env_file(text: &[u8]) -> Vec<Value> {
+pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
     static ASSIGNMENTS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(ASSIGNMENT).expect("a constant"));
     static ESCAPES: LazyLock<Regex> =
@@ -86,7 +86,7 @@ pub fn from_env_file(text: &[u8]) -> Vec<Value> {
             continue;
         };
         if !value.is_empty() && !is_common_setting(&value) {
-            values.push(Value {
+            values.push(SecretValue {
                 kind: "env",
                 bytes: value.into_owned(),
             });
@@ -95,8 +95,8 @@ pub fn from_env_file(text: &[u8]) -> Vec<Value> {
     values
 }
 
-/// Returns the character for which an escape in double quotes stands: a line break for `\n`, and for
-/// any other escape the character after the backslash.
+/// Returns the character for which an escape in double quotes stands: a line break for `\n`, and
+/// for any other escape the character after the backslash.
 fn decode_escape(escape: &Captures) -> Vec<u8> {
     if &escape[1] == b"n" {
         vec![b'\n']
@@ -107,12 +107,12 @@ fn decode_escape(escape: &Captures) -> Vec<u8> {
 
 /// Finds exact values in text, even if they are URL- or base64-encoded.
 #[derive(Debug, Default)]
-pub struct Exact {
+pub struct ValueSearch {
     /// The values to find.
-    pub values: Vec<Value>,
+    pub values: Vec<SecretValue>,
     /// The windows of the spellings that have enough bytes. The number of a spelling is that of its
-    /// value, times [`FORMS`], plus its form.
-    windows: Windows,
+    /// value, times [`FORM_COUNT`], plus its form.
+    windows: WindowIndex,
     /// Finds the spellings that are shorter than a window; `None` if there are none.
     short: Option<AhoCorasick>,
     /// For each pattern of `short`, the index of its value.
@@ -121,41 +121,45 @@ pub struct Exact {
     pub needles: Vec<Vec<u8>>,
 }
 
-impl Exact {
+impl ValueSearch {
     /// Returns a searcher for these values, in each of their spellings.
     ///
-    /// A spelling is found by a window, or as a whole if it is shorter. Where JSON may write the bytes
-    /// of the window in another way, the raw bytes need not contain it, so the spelling has
+    /// A spelling is found by a window, or as a whole if it is shorter. Where JSON may write the
+    /// bytes of the window in another way, the raw bytes need not contain it, so the spelling has
     /// needles as well.
-    pub fn new(values: Vec<Value>) -> Exact {
-        let mut windows = windows::Builder::default();
-        let mut short: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    pub fn new(values: Vec<SecretValue>) -> ValueSearch {
+        let mut windows = windows::WindowIndexBuilder::default();
+        let mut short_spellings: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let mut needles = BTreeSet::new();
         for (index, value) in values.iter().enumerate() {
             let mut earlier_spellings: Vec<Vec<u8>> = Vec::new();
-            for form in 0..FORMS {
-                let Some(spelling) = spelling(&value.bytes, form) else {
+            for form in 0..FORM_COUNT {
+                let Some(spelling) = spell_value(&value.bytes, form) else {
                     continue;
                 };
                 if earlier_spellings.contains(&spelling) {
                     continue;
                 }
-                let plain = plain_run(&spelling);
+                let plain = longest_plain_run(&spelling);
                 if plain.len() >= WINDOW {
-                    windows.add(number(index, form), &spelling, plain);
+                    windows.add_literal(spelling_number(index, form), &spelling, plain);
                 } else {
                     needles.extend(raw_needles(&spelling));
                     if spelling.len() >= WINDOW {
-                        windows.add(number(index, form), &spelling, 0..spelling.len());
+                        windows.add_literal(
+                            spelling_number(index, form),
+                            &spelling,
+                            0..spelling.len(),
+                        );
                     } else {
-                        short.entry(spelling.clone()).or_insert(index);
+                        short_spellings.entry(spelling.clone()).or_insert(index);
                     }
                 }
                 earlier_spellings.push(spelling);
             }
         }
 
-        let (patterns, short_values): (Vec<_>, Vec<_>) = short.into_iter().unzip();
+        let (patterns, short_values): (Vec<_>, Vec<_>) = short_spellings.into_iter().unzip();
         let short = if patterns.is_empty() {
             None
         } else {
@@ -165,7 +169,7 @@ impl Exact {
                 .expect("values of a file fit");
             Some(automaton)
         };
-        Exact {
+        ValueSearch {
             values,
             windows: windows.finish(),
             short,
@@ -176,27 +180,27 @@ impl Exact {
 
     /// Calls `found` with each occurrence and the index of its value, in the order of the text. An
     /// occurrence inside another one is left out.
-    pub fn each(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>, usize)) {
+    pub fn each_occurrence(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>, usize)) {
         // The range of each occurrence, and the index of its value.
-        let mut all: Vec<(Range<usize>, usize)> = Vec::new();
-        self.windows.each(text, &mut |at, windows| {
+        let mut occurrences: Vec<(Range<usize>, usize)> = Vec::new();
+        self.windows.each_window(text, &mut |at, windows| {
             for window in windows {
-                if let Some(range) = self.occurrence(text, at, window) {
-                    all.push((range, window.literal as usize / FORMS));
+                if let Some(range) = self.occurrence_at(text, at, window) {
+                    occurrences.push((range, window.literal as usize / FORM_COUNT));
                 }
             }
         });
         if let Some(short) = &self.short {
             for hit in short.find_iter(text) {
-                all.push((hit.range(), self.short_values[hit.pattern().as_usize()]));
+                occurrences.push((hit.range(), self.short_values[hit.pattern().as_usize()]));
             }
         }
 
-        // Of occurrences with the same start, the longest comes first, so each that ends no later than
-        // one before it is inside that one.
-        all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+        // Of occurrences with the same start, the longest comes first, so each that ends no later
+        // than one before it is inside that one.
+        occurrences.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
         let mut last_end = 0;
-        for (range, value_index) in all {
+        for (range, value_index) in occurrences {
             if range.end > last_end {
                 last_end = range.end;
                 found(range, value_index);
@@ -207,15 +211,20 @@ impl Exact {
     /// Calls `found` with the offset of the last byte of each window in some lines.
     pub fn each_window(&self, lines: &[u8], found: &mut dyn FnMut(usize)) {
         self.windows
-            .each(lines, &mut |at, _| found(at + WINDOW - 1));
+            .each_window(lines, &mut |at, _| found(at + WINDOW - 1));
     }
 
     /// Returns the range of the spelling that has this window at an offset of the text; `None` if
     /// the text around the window is another one.
-    fn occurrence(&self, text: &[u8], at: usize, window: &Window) -> Option<Range<usize>> {
-        let value = &self.values[window.literal as usize / FORMS];
-        let form = window.literal as usize % FORMS;
-        let spelling = spelling(&value.bytes, form)?;
+    fn occurrence_at(
+        &self,
+        text: &[u8],
+        at: usize,
+        window: &LiteralWindow,
+    ) -> Option<Range<usize>> {
+        let value = &self.values[window.literal as usize / FORM_COUNT];
+        let form = window.literal as usize % FORM_COUNT;
+        let spelling = spell_value(&value.bytes, form)?;
         let start = at.checked_sub(window.offset as usize)?;
         let end = start + spelling.len();
         if text.get(start..end)? == spelling {
@@ -226,25 +235,25 @@ impl Exact {
     }
 }
 
-/// The number of forms in which a value may be spelled: as it is (0), percent-encoded with capital (1)
-/// or small digits (2), and in base64 behind 0, 1 or 2 other bytes, in the standard alphabet (3, 5,
-/// 7) or that of URLs (4, 6, 8).
-const FORMS: usize = 9;
+/// The number of forms in which a value may be spelled: as it is (0), percent-encoded with capital
+/// (1) or small digits (2), and in base64 behind 0, 1 or 2 other bytes, in the standard alphabet
+/// (3, 5, 7) or that of URLs (4, 6, 8).
+const FORM_COUNT: usize = 9;
 
 /// The minimum number of digits of a value in base64: fewer may be ordinary text.
 const SHORTEST_BASE64: usize = 10;
 
 /// Returns the number of a spelling.
-fn number(value_index: usize, form: usize) -> u32 {
-    u32::try_from(value_index * FORMS + form).expect("values of a file fit")
+fn spelling_number(value_index: usize, form: usize) -> u32 {
+    u32::try_from(value_index * FORM_COUNT + form).expect("values of a file fit")
 }
 
-/// Returns a value in one of its [`FORMS`]; `None` if it is too short for that form.
-fn spelling(value: &[u8], form: usize) -> Option<Vec<u8>> {
+/// Returns a value in one of its [`FORM_COUNT`]; `None` if it is too short for that form.
+fn spell_value(value: &[u8], form: usize) -> Option<Vec<u8>> {
     match form {
         0 => Some(value.to_vec()),
-        1 => Some(percent_encoded(value, |byte| format!("%{byte:02X}"))),
-        2 => Some(percent_encoded(value, |byte| format!("%{byte:02x}"))),
+        1 => Some(encode_percent(value, |byte| format!("%{byte:02X}"))),
+        2 => Some(encode_percent(value, |byte| format!("%{byte:02x}"))),
         _ => {
             let engine = if form % 2 == 1 {
                 &STANDARD_NO_PAD
@@ -282,8 +291,9 @@ fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) ->
     encoded.as_bytes().get(first..end).map(<[u8]>::to_vec)
 }
 
-/// Returns a value as it is encoded for a URL: `escape` writes each byte that is not unreserved there.
-fn percent_encoded(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
+/// Returns a value as it is encoded for a URL: `escape` writes each byte that is not unreserved
+/// there.
+fn encode_percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(value.len());
     for &byte in value {
         let is_unreserved =
@@ -301,7 +311,7 @@ fn percent_encoded(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
 /// text: its longest run of characters that JSON writes in only one way, if that is long enough.
 /// Letters written as `\u00…` are handled elsewhere.
 pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
-    let run = plain_run(spelling);
+    let run = longest_plain_run(spelling);
     if run.len() >= 3 {
         return vec![spelling[run].to_vec()];
     }
@@ -314,7 +324,7 @@ pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Returns the longest run of characters that JSON writes in only one way; of several, the last.
-fn plain_run(text: &[u8]) -> Range<usize> {
+fn longest_plain_run(text: &[u8]) -> Range<usize> {
     let mut longest = 0..0;
     let mut start = 0;
     for (at, byte) in text.iter().enumerate() {
@@ -355,21 +365,21 @@ mod tests {
         );
         let values = from_env_file(b"SECRET=abc\nPASSWORD=12345\n");
         assert_eq!(
-            values.iter().map(Value::is_short).collect::<Vec<_>>(),
+            values.iter().map(SecretValue::is_short).collect::<Vec<_>>(),
             [true, true]
         );
     }
 
     #[test]
     fn values_are_found_in_every_encoding() {
-        let value = Value {
+        let value = SecretValue {
             kind: "secret",
             bytes: b"p@ss/word:42".to_vec(),
         };
-        let exact = Exact::new(vec![value.clone()]);
+        let exact = ValueSearch::new(vec![value.clone()]);
         let hits = |text: &[u8]| {
             let mut hits = 0;
-            exact.each(text, &mut |_, _| hits += 1);
+            exact.each_occurrence(text, &mut |_, _| hits += 1);
             hits
         };
         assert_eq!(

@@ -13,7 +13,7 @@ pub const WINDOW: usize = 8;
 
 /// A part of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Window {
+pub struct LiteralWindow {
     /// Its bytes.
     bytes: u64,
     /// The number of the literal.
@@ -24,56 +24,56 @@ pub struct Window {
 
 /// The windows of some literals.
 #[derive(Debug, Default)]
-pub struct Windows {
+pub struct WindowIndex {
     /// The windows, sorted.
-    all: Vec<Window>,
+    all: Vec<LiteralWindow>,
     /// One bit for each hash of a window; empty if there is none.
     hashes: Vec<u64>,
     /// The number of bits by which a product is shifted to be a hash.
     shift: u32,
 }
 
-impl Windows {
+impl WindowIndex {
     /// Calls `found` at each offset of the text where windows are, with those windows.
-    pub fn each(&self, text: &[u8], found: &mut dyn FnMut(usize, &[Window])) {
+    pub fn each_window(&self, text: &[u8], found: &mut dyn FnMut(usize, &[LiteralWindow])) {
         if self.all.is_empty() {
             return;
         }
         for (at, bytes) in text.windows(WINDOW).enumerate() {
-            let bytes = number(bytes);
+            let bytes = window_to_number(bytes);
             if !self.has_hash(bytes) {
                 continue;
             }
             let first = self.all.partition_point(|window| window.bytes < bytes);
-            let equal = self.all[first..].partition_point(|window| window.bytes == bytes);
-            if equal > 0 {
-                found(at, &self.all[first..first + equal]);
+            let equal_count = self.all[first..].partition_point(|window| window.bytes == bytes);
+            if equal_count > 0 {
+                found(at, &self.all[first..first + equal_count]);
             }
         }
     }
 
     /// Whether a window may have these bytes: true for those of each window, and for some others.
     fn has_hash(&self, bytes: u64) -> bool {
-        let hash = hash(bytes, self.shift);
+        let hash = hash_window(bytes, self.shift);
         self.hashes[hash / 64] >> (hash % 64) & 1 == 1
     }
 }
 
 /// Chooses the windows.
 #[derive(Debug, Default)]
-pub struct Builder {
-    all: Vec<Window>,
+pub struct WindowIndexBuilder {
+    all: Vec<LiteralWindow>,
     /// The bytes of the windows that were chosen.
-    taken: HashSet<u64>,
+    used_bytes: HashSet<u64>,
 }
 
-impl Builder {
+impl WindowIndexBuilder {
     /// Adds a literal, whose window is to be in `part`: at least [`WINDOW`] bytes of it.
     ///
     /// The window is the first of five places whose bytes no other window has: the end, the middle,
     /// the third and the first quarter, and the start. If all are taken, it is at the end, and
     /// shared.
-    pub fn add(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
+    pub fn add_literal(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
         let last_offset = part.end - WINDOW;
         let room = last_offset - part.start;
         let offsets = [
@@ -85,14 +85,14 @@ impl Builder {
         ];
         let mut chosen = last_offset;
         for offset in offsets {
-            if !self.taken.contains(&bytes_at(text, offset)) {
+            if !self.used_bytes.contains(&bytes_at(text, offset)) {
                 chosen = offset;
                 break;
             }
         }
         let bytes = bytes_at(text, chosen);
-        self.taken.insert(bytes);
-        self.all.push(Window {
+        self.used_bytes.insert(bytes);
+        self.all.push(LiteralWindow {
             bytes,
             literal,
             offset: chosen as u32,
@@ -100,9 +100,9 @@ impl Builder {
     }
 
     /// Returns the windows of all literals that were added.
-    pub fn finish(mut self) -> Windows {
+    pub fn finish(mut self) -> WindowIndex {
         if self.all.is_empty() {
-            return Windows::default();
+            return WindowIndex::default();
         }
         self.all.sort_unstable();
         // At most one of sixteen bits is set, so that few other texts are looked up.
@@ -111,10 +111,10 @@ impl Builder {
         // A word has 64 bits, so the number of words needs six bits fewer.
         let mut hashes = vec![0; 1 << (width - 6)];
         for window in &self.all {
-            let hash = hash(window.bytes, shift);
+            let hash = hash_window(window.bytes, shift);
             hashes[hash / 64] |= 1 << (hash % 64);
         }
-        Windows {
+        WindowIndex {
             all: self.all,
             hashes,
             shift,
@@ -123,18 +123,18 @@ impl Builder {
 }
 
 fn bytes_at(text: &[u8], at: usize) -> u64 {
-    number(&text[at..at + WINDOW])
+    window_to_number(&text[at..at + WINDOW])
 }
 
 /// Returns the bytes of a window, which must be [`WINDOW`] bytes, as a number.
-fn number(window: &[u8]) -> u64 {
+fn window_to_number(window: &[u8]) -> u64 {
     let mut bytes = [0; WINDOW];
     bytes.copy_from_slice(window);
     u64::from_le_bytes(bytes)
 }
 
 /// Returns the highest bits of a product, in which every bit of the window counts.
-fn hash(bytes: u64, shift: u32) -> usize {
+fn hash_window(bytes: u64, shift: u32) -> usize {
     (bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
 }
 
@@ -149,15 +149,15 @@ mod tests {
             "-----BEGIN-----two-----END-----",
             "-----BEGIN-----six-----END-----",
         ];
-        let mut builder = Builder::default();
+        let mut builder = WindowIndexBuilder::default();
         for (at, literal) in literals.iter().enumerate() {
-            builder.add(at as u32, literal.as_bytes(), 0..literal.len());
+            builder.add_literal(at as u32, literal.as_bytes(), 0..literal.len());
         }
         let windows = builder.finish();
         for (at, literal) in literals.iter().enumerate() {
             let text = format!("before {literal}");
             let mut found = Vec::new();
-            windows.each(text.as_bytes(), &mut |place, windows| {
+            windows.each_window(text.as_bytes(), &mut |place, windows| {
                 for window in windows {
                     found.push((place - window.offset as usize, window.literal));
                 }

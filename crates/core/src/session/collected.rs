@@ -3,12 +3,12 @@
 //! Each worker collects from its part of the file; [`Join`] joins the parts in file order. For a
 //! new fact, add a line to [`Collected`], and store it where `load` reads the lines.
 
-use super::column::Column;
+use super::column::RowColumn;
 use super::entry::{Entry, EntryIx, LineNo, Slice, Span};
 use super::file_calls::FileCall;
 use super::list_stats::{EntryKey, ListStats};
 use super::search::Matches;
-use super::usage::Billed;
+use super::usage::BilledRequest;
 use crate::session::Problem;
 use pisess_json::text::Text;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub struct ToolCall {
     /// The text for the row of its result.
     pub row: Slice,
     /// The range of a path in the row, in bytes.
-    pub path: (u16, u16),
+    pub path_range: (u16, u16),
 }
 
 /// A string that few entries have: the id of the parent, as stored, or of the call that is
@@ -71,7 +71,7 @@ pub struct Attribution {
 
 impl Attribution {
     /// Returns that of an entry for which nothing is recorded.
-    pub fn none(entry: EntryIx) -> Attribution {
+    pub fn empty(entry: EntryIx) -> Attribution {
         let none = Slice::default();
         Attribution {
             entry,
@@ -151,7 +151,7 @@ impl<T: Renumber> Join for Option<Vec<T>> {
     }
 }
 
-impl Join for Column {
+impl Join for RowColumn {
     fn join(&mut self, next: &mut Self, base: Base) {
         self.append(next, base.entries as usize);
     }
@@ -208,7 +208,7 @@ collected! {
     /// The type, or the role of the message, of each entry in which that is unknown, in file order.
     other_names: Vec<EntryText>,
     /// The row of each entry, if requested.
-    rows: Column,
+    rows: RowColumn,
     /// Tool calls in file order, if rows were requested.
     tool_calls: Vec<ToolCall>,
     /// The ids of the calls that tool results answer, in file order, if rows were requested.
@@ -222,7 +222,7 @@ collected! {
     /// The `timestamp` of each entry as stored, if requested.
     timestamps: Vec<Slice>,
     /// The requests that entries record, in file order and without copies, if requested.
-    billed: Vec<Billed>,
+    billed: Vec<BilledRequest>,
     /// What statistics need of entries, in file order, if requested.
     attributions: Vec<Attribution>,
     /// Tool calls in file order, if statistics were requested.
@@ -243,7 +243,7 @@ collected! {
 
 impl Collected {
     /// Returns the tool calls of an entry, in their order.
-    pub fn calls_of(&self, ix: EntryIx) -> &[ToolCall] {
+    pub fn tool_calls_of(&self, ix: EntryIx) -> &[ToolCall] {
         // The calls are in file order, so those of an entry are neighbours.
         let first = self.tool_calls.partition_point(|call| call.entry < ix);
         let from_first = &self.tool_calls[first..];
@@ -257,7 +257,7 @@ impl Collected {
 
 impl Renumber for EntryIx {
     fn renumber(&mut self, base: Base) {
-        *self = self.moved(base.entries);
+        *self = self.offset_by(base.entries);
     }
 }
 
@@ -323,7 +323,7 @@ renumber! {
     FileCall: entry, path;
     Attribution: entry, provider, model, tool;
     CountedCall: entry, tool, file;
-    Billed: entry;
+    BilledRequest: entry;
     EntryText: entry, text;
     OddLine: line;
     Problem: line;

@@ -4,69 +4,70 @@ use pisess_json::text::Text;
 
 /// Rows of entries in file order, one after the other in one buffer.
 #[derive(Debug, Default)]
-pub struct Column {
+pub struct RowColumn {
     text: Vec<u8>,
     /// The end of the row of each entry, which starts at the end of the previous one, and its
     /// parts.
-    rows: Vec<(u32, Parts)>,
+    rows: Vec<(u32, RowShape)>,
 }
 
 /// What surrounds the role and the body of a row, and where its role ends in the row, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Parts {
+pub enum RowShape {
     /// `body`
     #[default]
     Body,
     /// `role: body`, or `role`
-    Said(u16),
+    Prefixed(u16),
     /// `[role]: body`, or `[role]`
-    Named(u16),
+    Bracketed(u16),
     /// `[role: body]`
-    Closed(u16),
+    Enclosed(u16),
     /// `[role: body` or `[role`, truncated
-    Cut(u16),
+    Truncated(u16),
 }
 
-impl Parts {
+impl RowShape {
     /// Returns the parts of a row of this shape, whose role ends at this offset. A role that is
     /// longer than any row should be becomes part of the body.
-    pub fn new(shape: impl FnOnce(u16) -> Parts, role_end: usize) -> Parts {
-        u16::try_from(role_end).map_or(Parts::Body, shape)
+    pub fn new(shape: impl FnOnce(u16) -> RowShape, role_end: usize) -> RowShape {
+        u16::try_from(role_end).map_or(RowShape::Body, shape)
     }
 
     /// Returns the role and the body of a row. The role is empty if the row is only a body.
-    pub fn of<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
+    pub fn split<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
         // The lengths are those of `[`, of `: ` or `]: `, and of `]`.
         let (role_end, before, between, after) = match self {
-            Parts::Body => (0, 0, 0, 0),
-            Parts::Said(role_end) => (role_end, 0, 2, 0),
-            Parts::Named(role_end) => (role_end, 1, 3, 0),
-            Parts::Closed(role_end) => (role_end, 1, 2, 1),
-            Parts::Cut(role_end) => (role_end, 1, 2, 0),
+            RowShape::Body => (0, 0, 0, 0),
+            RowShape::Prefixed(role_end) => (role_end, 0, 2, 0),
+            RowShape::Bracketed(role_end) => (role_end, 1, 3, 0),
+            RowShape::Enclosed(role_end) => (role_end, 1, 2, 1),
+            RowShape::Truncated(role_end) => (role_end, 1, 2, 0),
         };
         let len = row.as_bytes().len();
         // A row that lost half a pair at its end is shorter than its role was.
         let role_end = usize::from(role_end).min(len);
         (
-            row.part(before..role_end),
-            row.part((role_end + between).min(len)..len - after),
+            row.slice(before..role_end),
+            row.slice((role_end + between).min(len)..len - after),
         )
     }
 }
 
-impl Column {
+impl RowColumn {
     /// Sets the row of entry `at`, which is after those set before, to what `append` appends.
     /// Entries in between have an empty row.
-    pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>) -> Parts) {
-        self.rows.resize(at, (self.text.len() as u32, Parts::Body));
+    pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>) -> RowShape) {
+        self.rows
+            .resize(at, (self.text.len() as u32, RowShape::Body));
         let parts = append(&mut self.text);
         self.rows.push((self.text.len() as u32, parts));
     }
 
     /// Returns the row of entry `at` and its parts; empty if none was set.
-    pub fn get(&self, at: usize) -> (Text<'_>, Parts) {
+    pub fn get(&self, at: usize) -> (Text<'_>, RowShape) {
         let Some(&(end, parts)) = self.rows.get(at) else {
-            return (Text::default(), Parts::Body);
+            return (Text::default(), RowShape::Body);
         };
         let start = match at.checked_sub(1) {
             Some(previous) => self.rows[previous].0,
@@ -82,13 +83,13 @@ impl Column {
     }
 
     /// Moves the rows of the next part of the file here, whose entries are numbered from `first`.
-    pub fn append(&mut self, next: &mut Column, first: usize) {
+    pub fn append(&mut self, next: &mut RowColumn, first: usize) {
         if next.rows.is_empty() {
             return;
         }
         let base = self.text.len() as u32;
         // The last entries here may have no row: theirs is empty.
-        self.rows.resize(first, (base, Parts::Body));
+        self.rows.resize(first, (base, RowShape::Body));
         self.rows
             .extend(next.rows.drain(..).map(|(end, parts)| (base + end, parts)));
         self.text.append(&mut next.text);
@@ -99,61 +100,66 @@ impl Column {
 mod tests {
     use super::*;
 
-    fn push(column: &mut Column, at: usize, row: &str, parts: Parts) {
+    fn push(column: &mut RowColumn, at: usize, row: &str, parts: RowShape) {
         column.push(at, |text| {
             text.extend_from_slice(row.as_bytes());
             parts
         });
     }
 
-    fn texts(column: &Column) -> Vec<String> {
+    fn texts(column: &RowColumn) -> Vec<String> {
         (0..6).map(|at| column.get(at).0.to_string()).collect()
     }
 
     #[test]
     fn entries_without_a_row_have_an_empty_one() {
-        let mut column = Column::default();
-        push(&mut column, 1, "b", Parts::Body);
-        push(&mut column, 2, "", Parts::Body);
-        push(&mut column, 4, "e", Parts::Body);
+        let mut column = RowColumn::default();
+        push(&mut column, 1, "b", RowShape::Body);
+        push(&mut column, 2, "", RowShape::Body);
+        push(&mut column, 4, "e", RowShape::Body);
         assert_eq!(texts(&column), ["", "b", "", "", "e", ""]);
     }
 
     #[test]
     fn rows_have_a_role_and_a_body() {
         for (row, parts, role, body) in [
-            ("a: b", Parts::Body, "", "a: b"),
-            ("user: a: b", Parts::Said(4), "user", "a: b"),
-            ("assistant: ", Parts::Said(9), "assistant", ""),
-            ("bash", Parts::Said(4), "bash", ""),
-            ("[bash]: ls", Parts::Named(5), "bash", "ls"),
-            ("[reset boundary]", Parts::Named(15), "reset boundary", ""),
-            ("[model: x]", Parts::Closed(6), "model", "x"),
-            ("[custom: cut…", Parts::Cut(7), "custom", "cut…"),
-            ("[cut…", Parts::Cut(7), "cut…", ""),
+            ("a: b", RowShape::Body, "", "a: b"),
+            ("user: a: b", RowShape::Prefixed(4), "user", "a: b"),
+            ("assistant: ", RowShape::Prefixed(9), "assistant", ""),
+            ("bash", RowShape::Prefixed(4), "bash", ""),
+            ("[bash]: ls", RowShape::Bracketed(5), "bash", "ls"),
+            (
+                "[reset boundary]",
+                RowShape::Bracketed(15),
+                "reset boundary",
+                "",
+            ),
+            ("[model: x]", RowShape::Enclosed(6), "model", "x"),
+            ("[custom: cut…", RowShape::Truncated(7), "custom", "cut…"),
+            ("[cut…", RowShape::Truncated(7), "cut…", ""),
         ] {
-            let mut column = Column::default();
+            let mut column = RowColumn::default();
             push(&mut column, 0, row, parts);
             let (text, parts) = column.get(0);
             assert_eq!(
-                parts.of(&text),
+                parts.split(&text),
                 (Text::from(role), Text::from(body)),
                 "{row}"
             );
         }
         let long = Text::from("x".repeat(1 << 16));
         assert_eq!(
-            Parts::new(Parts::Said, 1 << 16).of(&long),
-            (Text::default(), long.borrowed())
+            RowShape::new(RowShape::Prefixed, 1 << 16).split(&long),
+            (Text::default(), long.as_borrowed())
         );
     }
 
     #[test]
     fn parts_are_joined_in_order() {
-        let (mut column, mut next) = (Column::default(), Column::default());
-        push(&mut column, 0, "a", Parts::Body);
-        push(&mut next, 1, "d", Parts::Body);
-        column.append(&mut Column::default(), 1);
+        let (mut column, mut next) = (RowColumn::default(), RowColumn::default());
+        push(&mut column, 0, "a", RowShape::Body);
+        push(&mut next, 1, "d", RowShape::Body);
+        column.append(&mut RowColumn::default(), 1);
         column.append(&mut next, 2);
         assert_eq!(texts(&column), ["a", "", "", "d", "", ""]);
         assert_eq!((column.len(), next.len()), (2, 0));

@@ -8,7 +8,7 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, Scanner, js, string};
 
 /// Returns several members of an object, found in one walk; of a repeated key, the last.
-pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
+pub fn find_members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
     let mut found = [None; N];
     for (key, value) in object.members() {
         if let Some(at) = names.iter().position(|name| key.is(name)) {
@@ -20,7 +20,7 @@ pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option
 
 /// Calls `see` with several members of each item of an array, found in one walk over the array; an
 /// item that is not an object has none.
-pub fn each_item_members<'a, const N: usize>(
+pub fn for_each_item<'a, const N: usize>(
     array: Raw<'a>,
     names: [&str; N],
     mut see: impl FnMut([Option<Raw<'a>>; N]),
@@ -29,11 +29,11 @@ pub fn each_item_members<'a, const N: usize>(
         return;
     }
     // The value was checked, so the walk reaches its end.
-    let _ = Scanner::document(array.bytes()).array(|scanner| {
+    let _ = Scanner::document(array.bytes()).walk_array(|scanner| {
         let mut found = [None; N];
         if scanner.peek() == b'{' {
-            scanner.object(|scanner, key| {
-                let value = Raw::checked(scanner.value()?);
+            scanner.walk_object(|scanner, key| {
+                let value = Raw::from_checked(scanner.read_value()?);
                 if let Some(at) = names.iter().position(|name| key.is(name)) {
                     found[at] = Some(value);
                 }
@@ -48,17 +48,17 @@ pub fn each_item_members<'a, const N: usize>(
 }
 
 /// Whether the member exists and is truthy in JavaScript.
-pub fn truthy(object: Raw, key: &str) -> bool {
+pub fn has_truthy(object: Raw, key: &str) -> bool {
     object.get(key).is_some_and(Raw::is_truthy)
 }
 
 /// Whether the member is the string `text`.
-pub fn is(object: Raw, key: &str, text: &str) -> bool {
+pub fn member_is(object: Raw, key: &str, text: &str) -> bool {
     object.get(key).is_some_and(|value| value.is(text))
 }
 
 /// Returns the string member without surrounding white space; `None` if nothing remains.
-pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
+pub fn trimmed_text(object: Raw, key: &str) -> Option<Text<'static>> {
     let whole = object.get_text(key)?;
     let text = whole.trim();
     if text.is_empty() {
@@ -69,7 +69,7 @@ pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
 }
 
 /// Whether the member is missing, not a string, or only white space.
-pub fn is_blank(object: Raw, key: &str) -> bool {
+pub fn is_blank_member(object: Raw, key: &str) -> bool {
     object
         .get(key)
         .and_then(Raw::raw_string)
@@ -78,11 +78,11 @@ pub fn is_blank(object: Raw, key: &str) -> bool {
 
 /// Whether the value is an object whose `type` is `kind`.
 pub fn is_block(value: Raw, kind: &str) -> bool {
-    is(value, "type", kind)
+    member_is(value, "type", kind)
 }
 
 /// Returns the blocks of a type.
-pub fn blocks_of<'a>(content: Raw<'a>, kind: &'a str) -> impl Iterator<Item = Raw<'a>> {
+pub fn blocks_of_type<'a>(content: Raw<'a>, kind: &'a str) -> impl Iterator<Item = Raw<'a>> {
     content.items().filter(move |block| is_block(*block, kind))
 }
 
@@ -102,26 +102,26 @@ pub fn text_content(text: &Text) -> Vec<u8> {
 /// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text
 /// blocks joined, with texts that are not strings converted as in JavaScript.
 pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
-    joined(content, separator, |text| {
+    join_text_blocks(content, separator, |text| {
         let text = text.filter(|text| !text.is_null());
-        Some(text.map(js::string).unwrap_or_default())
+        Some(text.map(js::to_js_string).unwrap_or_default())
     })
 }
 
 /// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined,
 /// without texts that are not strings.
-pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
-    borrowed_text(content, separator).into_owned()
+pub fn join_text(content: Option<Raw>, separator: &str) -> Text<'static> {
+    join_text_borrowed(content, separator).into_owned()
 }
 
-/// Returns the text as [`joined_text`] does, borrowed if it is one string that needs no decoding.
-pub fn borrowed_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
-    joined(content, separator, |text| text?.text())
+/// Returns the text as [`join_text`] does, borrowed if it is one string that needs no decoding.
+pub fn join_text_borrowed<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
+    join_text_blocks(content, separator, |text| text?.text())
 }
 
 /// Returns the text of content: a string unchanged, or what `to_text` returns for the member `text`
 /// of each text block, joined. Blocks for which it returns `None` are left out.
-fn joined<'a>(
+fn join_text_blocks<'a>(
     content: Option<Raw<'a>>,
     separator: &str,
     to_text: impl Fn(Option<Raw<'a>>) -> Option<Text<'a>>,
@@ -131,7 +131,7 @@ fn joined<'a>(
         return text;
     }
     let mut texts = Vec::new();
-    each_item_members(content, ["type", "text"], |[kind, text]| {
+    for_each_item(content, ["type", "text"], |[kind, text]| {
         if kind.is_some_and(|kind| kind.is("text")) {
             texts.extend(to_text(text));
         }
@@ -140,12 +140,12 @@ fn joined<'a>(
         // One text need not be copied.
         return texts.swap_remove(0);
     }
-    text::joined(texts, separator)
+    text::join_with(texts, separator)
 }
 
 /// Returns the text of a message or custom message.
 pub fn entry_text(line: Raw) -> Text<'static> {
-    joined_text(
+    join_text(
         line.get("message")
             .and_then(|message| message.get("content"))
             .or(line.get("content")),
@@ -154,7 +154,7 @@ pub fn entry_text(line: Raw) -> Text<'static> {
 }
 
 /// Returns a finite number, or 0 for any other value.
-pub fn finite(value: Option<Raw>) -> f64 {
+pub fn finite_or_zero(value: Option<Raw>) -> f64 {
     value
         .and_then(Raw::number)
         .filter(|number| number.is_finite())
@@ -162,7 +162,7 @@ pub fn finite(value: Option<Raw>) -> f64 {
 }
 
 /// Returns the length of a string in UTF-16 units; 0 for any other value.
-pub fn length(value: Option<Raw>) -> u64 {
+pub fn string_len(value: Option<Raw>) -> u64 {
     value
         .and_then(Raw::raw_string)
         .map_or(0, |raw| string::utf16_len(raw) as u64)
@@ -180,7 +180,7 @@ mod tests {
     fn a_content_is_a_string_or_its_text_blocks() {
         let blocks = r#"[{"type":"text","text":"a"},{"type":"image"},null,{"type":"text"},{"type":"text","text":"b"}]"#;
         assert_eq!(content_text(raw(blocks), "\n"), "a\n\nb");
-        assert_eq!(joined_text(raw(blocks), "\n"), "a\nb");
+        assert_eq!(join_text(raw(blocks), "\n"), "a\nb");
         assert_eq!(content_text(raw(r#""plain""#), "\n"), "plain");
         assert_eq!(content_text(raw("5"), "\n"), "");
     }

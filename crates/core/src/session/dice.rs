@@ -16,7 +16,7 @@ impl Dice {
         self.below(count) == 0
     }
 
-    pub fn of<T: Copy>(&mut self, list: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 }

@@ -7,7 +7,7 @@
 
 mod kind;
 
-pub use kind::{Kind, Refers, Role, Sort, View};
+pub use kind::{Kind, KindClass, ReferenceTarget, Role, TreeVisibility};
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -25,17 +25,17 @@ impl EntryIx {
     }
 
     /// Returns the index as a `usize`.
-    pub fn at(self) -> usize {
+    pub fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 
     /// Returns the index that is greater by `count`.
-    pub fn moved(self, count: u32) -> Self {
+    pub fn offset_by(self, count: u32) -> Self {
         EntryIx(self.0.saturating_add(count))
     }
 
     /// Returns the index of the previous entry of the file; `None` for the first.
-    pub fn before(self) -> Option<EntryIx> {
+    pub fn previous(self) -> Option<EntryIx> {
         NonZeroU32::new(self.0.get() - 1).map(EntryIx)
     }
 }
@@ -136,7 +136,7 @@ impl Flags {
     pub const HIDDEN: Flags = Flags(2048);
 
     /// Whether all of `other` are set.
-    pub fn has(self, other: Flags) -> bool {
+    pub fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
 

@@ -16,10 +16,10 @@ use std::ops::ControlFlow;
 
 /// Which fields are visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum FieldScope {
     /// Only the meaningful ones.
     #[default]
-    Said,
+    Meaningful,
     /// Every string of the line.
     Everything,
 }
@@ -44,8 +44,8 @@ impl<'a> Field<'a, '_> {
         self.value.raw_string().unwrap_or(self.value.bytes())
     }
 
-    /// Whether it belongs to a tool call: its name, an argument or its intent. These are the members
-    /// `name`, `arguments` and `intent` of a block of a message.
+    /// Whether it belongs to a tool call: its name, an argument or its intent. These are the
+    /// members `name`, `arguments` and `intent` of a block of a message.
     pub fn is_of_call(&self) -> bool {
         use Step::{Index, Key};
         matches!(
@@ -82,7 +82,7 @@ fn push_key(key: &Text, path: &mut String) {
         path.push_str(&key.to_string_lossy());
     } else {
         path.push('[');
-        path.push_str(&String::from_utf8_lossy(&string::encoded(key)));
+        path.push_str(&String::from_utf8_lossy(&string::encode_to_vec(key)));
         path.push(']');
     }
 }
@@ -100,11 +100,11 @@ fn is_identifier(key: &[u8]) -> bool {
 ///
 /// The loop takes one token at a time. `path` has a step for each open object and array, and
 /// `outer_regions` the region of each; `region` is that of the next value.
-pub fn visit<'a>(
+pub fn visit_fields<'a>(
     line: Raw<'a>,
     kind: Kind,
     role: Role,
-    scope: Scope,
+    scope: FieldScope,
     see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut path = Vec::new();
@@ -119,11 +119,11 @@ pub fn visit<'a>(
             // The end of the line.
             0 => return ControlFlow::Continue(()),
             // Objects and arrays without fields are skipped as values below.
-            b'{' | b'[' if region != Region::Silent || scope == Scope::Everything => {
+            b'{' | b'[' if region != Region::Silent || scope == FieldScope::Everything => {
                 outer_regions.push(region);
                 // The step of an object is replaced by its first key.
                 path.push(Step::Index(0));
-                region = item_of(region);
+                region = item_region(region);
                 is_at_key = first == b'{';
             }
             b'}' | b']' => {
@@ -135,7 +135,7 @@ pub fn visit<'a>(
                 if let Some(Step::Index(at)) = path.last_mut() {
                     *at += 1;
                     region = match outer_regions.last() {
-                        Some(&array) => item_of(array),
+                        Some(&array) => item_region(array),
                         None => Region::Silent,
                     };
                 } else {
@@ -144,18 +144,18 @@ pub fn visit<'a>(
             }
             b':' => {}
             _ if is_at_key => {
-                let Ok(key) = scanner.string() else {
+                let Ok(key) = scanner.read_string() else {
                     return ControlFlow::Break(());
                 };
                 let object = outer_regions.last().copied().unwrap_or(Region::Silent);
-                region = member_of(object, kind, role, &key.text());
+                region = member_region(object, kind, role, &key.text());
                 path.pop();
                 path.push(Step::Key(key.bytes));
                 is_at_key = false;
                 continue;
             }
             _ => {
-                let Ok(value) = scanner.value().map(Raw::checked) else {
+                let Ok(value) = scanner.read_value().map(Raw::from_checked) else {
                     return ControlFlow::Break(());
                 };
                 let is_field = match region {
@@ -163,7 +163,7 @@ pub fn visit<'a>(
                     Region::Arguments => value.is_string() || value.is_number(),
                     _ => false,
                 };
-                if is_field || scope == Scope::Everything && value.is_string() {
+                if is_field || scope == FieldScope::Everything && value.is_string() {
                     see(&Field { value, path: &path })?;
                 }
                 continue;
@@ -196,10 +196,10 @@ enum Region {
 }
 
 /// Returns the region of a member of an object, given the region of the object.
-fn member_of(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
+fn member_region(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
     match (object, key.as_bytes()) {
-        (Region::Entry, key) => member_of_entry(kind, key),
-        (Region::Message, key) => member_of_message(role, key),
+        (Region::Entry, key) => entry_member_region(kind, key),
+        (Region::Message, key) => message_member_region(role, key),
         (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => {
             Region::Strings
         }
@@ -211,7 +211,7 @@ fn member_of(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
 }
 
 /// Returns the region of the items of an array, given the region of the array.
-fn item_of(array: Region) -> Region {
+fn item_region(array: Region) -> Region {
     match array {
         Region::Content => Region::Block,
         Region::Files => Region::File,
@@ -221,7 +221,7 @@ fn item_of(array: Region) -> Region {
 }
 
 /// Returns the region of a member of an entry: its type says which are searched.
-fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
+fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
     if matches!(kind, Kind::Other | Kind::Missing) {
         // In a type that is not known, everything but the envelope may be meaningful.
         let is_envelope = matches!(key, b"type" | b"id" | b"parentId" | b"timestamp");
@@ -241,7 +241,7 @@ fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
     }
 }
 
-fn member_of_message(role: Role, key: &[u8]) -> Region {
+fn message_member_region(role: Role, key: &[u8]) -> Region {
     match key {
         b"content" => Region::Content,
         b"files" if role == Role::FileMention => Region::Files,
@@ -257,7 +257,7 @@ mod tests {
 
     fn visit_line(
         line: &str,
-        scope: Scope,
+        scope: FieldScope,
         see: &mut dyn FnMut(&Field) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let line = Raw::parse(line.as_bytes()).unwrap();
@@ -266,10 +266,10 @@ mod tests {
             .get("message")
             .and_then(|message| message.get_text("role"));
         let role = role.map_or(Role::Missing, |role| Role::named(role.as_bytes()));
-        visit(line, kind, role, scope, see)
+        visit_fields(line, kind, role, scope, see)
     }
 
-    fn fields(line: &str, scope: Scope) -> Vec<String> {
+    fn fields(line: &str, scope: FieldScope) -> Vec<String> {
         let mut found = Vec::new();
         let flow = visit_line(line, scope, &mut |field| {
             found.push(format!("{} {}", field.path(), field.text()));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     fn said(line: &str) -> Vec<String> {
-        fields(line, Scope::Said)
+        fields(line, FieldScope::Meaningful)
     }
 
     #[test]
@@ -303,7 +303,7 @@ mod tests {
                 "message.errorMessage failed",
             ]
         );
-        let all = fields(line, Scope::Everything);
+        let all = fields(line, FieldScope::Everything);
         for found in [
             "id a",
             "message.content[0].thinkingSignature xyz",
@@ -363,7 +363,7 @@ mod tests {
     fn it_stops_when_asked_and_never_overflows() {
         let mut seen = 0;
         let line = r#"{"type":"session_info","name":"a","name":"b"}"#;
-        let flow = visit_line(line, Scope::Said, &mut |_| {
+        let flow = visit_line(line, FieldScope::Meaningful, &mut |_| {
             seen += 1;
             ControlFlow::Break(())
         });

@@ -8,7 +8,7 @@ use pisess_json::text::Text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTool {
     /// What it does.
-    pub act: FileAct,
+    pub action: FileAction,
     /// Whether the call has the path in `file_path`, as models write that were trained with other
     /// tools, or the tool is one of Claude Code, in an imported session. The agents do not list its
     /// file.
@@ -17,7 +17,7 @@ pub struct FileTool {
 
 /// What a tool does with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileAct {
+pub enum FileAction {
     /// `read`; of Claude Code, `Read`.
     Read,
     /// `write`, `Write`.
@@ -39,12 +39,15 @@ pub struct FileCall {
 
 /// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a
 /// file.
-pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(FileTool, Text<'a>)> {
+pub fn called_file<'a>(
+    name: Option<Raw>,
+    arguments: Option<Raw<'a>>,
+) -> Option<(FileTool, Text<'a>)> {
     let name = name?.text()?;
-    let act = match name.as_bytes() {
-        b"read" | b"Read" => FileAct::Read,
-        b"write" | b"Write" => FileAct::Write,
-        b"edit" | b"Edit" | b"MultiEdit" | b"NotebookEdit" => FileAct::Edit,
+    let action = match name.as_bytes() {
+        b"read" | b"Read" => FileAction::Read,
+        b"write" | b"Write" => FileAction::Write,
+        b"edit" | b"Edit" | b"MultiEdit" | b"NotebookEdit" => FileAction::Edit,
         _ => return None,
     };
     let arguments = arguments?;
@@ -52,7 +55,13 @@ pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(Fil
     if let Some(path) = nonempty_text(arguments, "path") {
         // The tools of the agents have names in lower case, those of Claude Code do not.
         let is_unlisted = !name.as_bytes()[0].is_ascii_lowercase();
-        return Some((FileTool { act, is_unlisted }, path));
+        return Some((
+            FileTool {
+                action,
+                is_unlisted,
+            },
+            path,
+        ));
     }
 
     let path = match nonempty_text(arguments, "file_path") {
@@ -60,7 +69,13 @@ pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(Fil
         None => nonempty_text(arguments, "notebook_path")?,
     };
     let is_unlisted = true;
-    Some((FileTool { act, is_unlisted }, path))
+    Some((
+        FileTool {
+            action,
+            is_unlisted,
+        },
+        path,
+    ))
 }
 
 fn nonempty_text<'a>(arguments: Raw<'a>, key: &str) -> Option<Text<'a>> {

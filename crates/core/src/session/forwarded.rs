@@ -16,39 +16,39 @@ use pisess_json::Scanner;
 use pisess_json::text::leading_space;
 
 /// Stands for the blocks.
-pub const MARK: &str = "[…] ";
+pub const BLOCKS_MARK: &str = "[…] ";
 /// The maximum length of a label and of a time, in bytes.
-const LABEL: usize = 160;
+const MAX_LABEL_LEN: usize = 160;
 
 /// Returns the words of the user in a message that a chat program forwarded; `None` for any other
 /// message, and for one without words.
-pub fn words(message: &[u8]) -> Option<&[u8]> {
-    let mut rest = block(message)?;
-    while let Some(after) = block(rest) {
+pub fn user_words(message: &[u8]) -> Option<&[u8]> {
+    let mut rest = skip_block(message)?;
+    while let Some(after) = skip_block(rest) {
         rest = after;
     }
-    let words = without_time(rest);
+    let words = skip_time(rest);
     if words.is_empty() { None } else { Some(words) }
 }
 
 /// Whether the start of a message may be that of a forwarded one.
-pub fn may_be(start: &[u8]) -> bool {
+pub fn may_be_forwarded(start: &[u8]) -> bool {
     memmem::find(start, b"ntrusted").is_some()
 }
 
-/// Returns what follows a block at the start of the text: a time, if there is one, a label that ends
-/// with `):`, and a body. `None` if the text does not begin with a label.
+/// Returns what follows a block at the start of the text: a time, if there is one, a label that
+/// ends with `):`, and a body. `None` if the text does not begin with a label.
 ///
 /// The body is what is between fences, or a JSON value; else it ends at an empty line or with the
 /// text.
-fn block(text: &[u8]) -> Option<&[u8]> {
-    let text = without_time(text);
-    let line = &text[..memchr(b'\n', text).unwrap_or(text.len()).min(LABEL)];
+fn skip_block(text: &[u8]) -> Option<&[u8]> {
+    let text = skip_time(text);
+    let line = &text[..memchr(b'\n', text).unwrap_or(text.len()).min(MAX_LABEL_LEN)];
     let end = memmem::find(line, b"):")?;
-    if !may_be(&line[..end]) {
+    if !may_be_forwarded(&line[..end]) {
         return None;
     }
-    let body = trimmed(&text[end + 2..]);
+    let body = trim_start(&text[end + 2..]);
     if let Some(fenced) = body.strip_prefix(b"```") {
         return Some(&fenced[memmem::find(fenced, b"```")? + 3..]);
     }
@@ -63,11 +63,11 @@ fn block(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the text without white space and a time in brackets at its start.
-fn without_time(text: &[u8]) -> &[u8] {
-    let text = trimmed(text);
+fn skip_time(text: &[u8]) -> &[u8] {
+    let text = trim_start(text);
     let end = text
         .strip_prefix(b"[")
-        .and_then(|rest| memchr(b']', &rest[..rest.len().min(LABEL)]));
+        .and_then(|rest| memchr(b']', &rest[..rest.len().min(MAX_LABEL_LEN)]));
     let Some(end) = end.filter(|&end| {
         text[..end]
             .iter()
@@ -77,10 +77,10 @@ fn without_time(text: &[u8]) -> &[u8] {
     }) else {
         return text;
     };
-    trimmed(&text[end + 2..])
+    trim_start(&text[end + 2..])
 }
 
-fn trimmed(text: &[u8]) -> &[u8] {
+fn trim_start(text: &[u8]) -> &[u8] {
     &text[leading_space(text)..]
 }
 
@@ -113,7 +113,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                words(message.as_bytes())
+                user_words(message.as_bytes())
                     .map(String::from_utf8_lossy)
                     .as_deref(),
                 Some(expected)
@@ -134,7 +134,7 @@ mod tests {
             "Sender (untrusted metadata):\n{\"a\": {",
             "Sender (untrusted metadata):",
         ] {
-            assert_eq!(words(message.as_bytes()), None, "{message}");
+            assert_eq!(user_words(message.as_bytes()), None, "{message}");
         }
     }
 }

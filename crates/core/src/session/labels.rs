@@ -16,7 +16,7 @@ pub struct Labels<'a> {
     /// is cleared.
     order: Vec<Option<&'a LabelChange>>,
     /// The index in `order` of each target, by its id: the target may be missing from the file.
-    place: HashMap<&'a [u8], usize>,
+    order_index: HashMap<&'a [u8], usize>,
 }
 
 impl<'a> Labels<'a> {
@@ -25,17 +25,17 @@ impl<'a> Labels<'a> {
         let mut labels = Labels {
             session,
             order: Vec::new(),
-            place: HashMap::default(),
+            order_index: HashMap::default(),
         };
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
             if change.name.is_empty() {
-                if let Some(place) = labels.place.remove(target) {
+                if let Some(place) = labels.order_index.remove(target) {
                     labels.order[place] = None;
                 }
                 continue;
             }
-            match labels.place.entry(target) {
+            match labels.order_index.entry(target) {
                 Entry::Occupied(place) => labels.order[*place.get()] = Some(change),
                 Entry::Vacant(place) => {
                     place.insert(labels.order.len());
@@ -47,18 +47,19 @@ impl<'a> Labels<'a> {
     }
 
     /// Returns the `label` entry in effect for an entry.
-    pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
+    pub fn label_change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
         let id = self.session.entry(ix).id;
         if id.is_empty() {
             return None;
         }
-        let place = *self.place.get(self.session.bytes(id))?;
+        let place = *self.order_index.get(self.session.bytes(id))?;
         self.order[place]
     }
 
     /// Returns the label of an entry.
-    pub fn name(&self, ix: EntryIx) -> Option<Text<'a>> {
-        self.change(ix).map(|change| self.session.text(change.name))
+    pub fn get(&self, ix: EntryIx) -> Option<Text<'a>> {
+        self.label_change(ix)
+            .map(|change| self.session.text(change.name))
     }
 
     /// Returns all labels in effect, in the agents' order, including those of missing entries.
@@ -69,13 +70,13 @@ impl<'a> Labels<'a> {
     /// Returns the labelled entries with their label entries, in the agents' order.
     pub fn iter(&self) -> impl Iterator<Item = (EntryIx, &'a LabelChange)> {
         self.changes().filter_map(|change| {
-            let target = self.session.find(&self.session.text(change.target))?;
+            let target = self.session.find_entry(&self.session.text(change.target))?;
             Some((target, change))
         })
     }
 
     /// Returns the entries that have this label.
-    pub fn named(&self, name: &Text) -> Vec<EntryIx> {
+    pub fn entries_with_label(&self, name: &Text) -> Vec<EntryIx> {
         let mut targets = Vec::new();
         for (target, change) in self.iter() {
             if self.session.text(change.name) == *name {

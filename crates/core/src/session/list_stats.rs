@@ -8,14 +8,14 @@ use crate::session::entry::EntryIx;
 use pisess_json::text::Text;
 
 /// The maximum length of the first question's kept text, in UTF-16 units.
-pub const PREVIEW: usize = 200;
+pub const PREVIEW_UNITS: usize = 200;
 
 /// The first question of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// Its entry.
     pub entry: EntryIx,
-    /// Its text, truncated to [`PREVIEW`] units.
+    /// Its text, truncated to [`PREVIEW_UNITS`] units.
     pub text: Text<'static>,
     /// Whether the text is complete.
     pub is_whole: bool,
@@ -33,7 +33,7 @@ pub enum Opening {
 }
 
 impl Opening {
-    /// Returns the words, at most [`PREVIEW`] units.
+    /// Returns the words, at most [`PREVIEW_UNITS`] units.
     pub fn text(&self) -> &Text<'static> {
         let (Opening::Other(text) | Opening::Command(text) | Opening::Words(text)) = self;
         text
@@ -86,9 +86,9 @@ impl EntryKey {
 #[derive(Debug, Default)]
 pub struct ListStats {
     /// Entries that are messages.
-    pub messages: u32,
+    pub message_count: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
-    pub activity: Option<f64>,
+    pub last_activity_ms: Option<f64>,
     /// Whether an entry is in the period that was requested.
     pub is_in_period: bool,
     /// The first user message that has text.
@@ -103,8 +103,8 @@ impl ListStats {
     /// Appends what was collected from the next part of the file, whose entries are numbered from
     /// `first`. The earlier question stays, and so does the earlier of two equally good openings.
     pub fn append(&mut self, next: ListStats, first: u32) {
-        self.messages += next.messages;
-        self.activity = match (self.activity, next.activity) {
+        self.message_count += next.message_count;
+        self.last_activity_ms = match (self.last_activity_ms, next.last_activity_ms) {
             (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
             (ours, theirs) => ours.or(theirs),
         };
@@ -112,7 +112,7 @@ impl ListStats {
         if self.question.is_none()
             && let Some(mut question) = next.question
         {
-            question.entry = question.entry.moved(first);
+            question.entry = question.entry.offset_by(first);
             self.question = Some(question);
         }
         if let Some(opening) = next.opening

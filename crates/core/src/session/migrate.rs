@@ -6,7 +6,7 @@
 use super::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
-use pisess_json::string::{encode, encoded};
+use pisess_json::string::{encode, encode_to_vec};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Malformed, Raw};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 impl Session {
     /// Whether migration would change the line of this entry. If not, its bytes stay the same.
-    pub fn is_migrated(&self, ix: EntryIx) -> bool {
+    pub fn needs_migration(&self, ix: EntryIx) -> bool {
         let entry = self.entry(ix);
         match self.format {
             Format::V1 | Format::Draft => true,
@@ -27,17 +27,21 @@ impl Session {
     ///
     /// # Errors
     /// If the line is not an object, because the file is not the one that was loaded.
-    pub fn migrated<'a>(&self, ix: EntryIx, line: &'a [u8]) -> Result<Cow<'a, [u8]>, Malformed> {
-        if !self.is_migrated(ix) {
+    pub fn migrate_line<'a>(
+        &self,
+        ix: EntryIx,
+        line: &'a [u8],
+    ) -> Result<Cow<'a, [u8]>, Malformed> {
+        if !self.needs_migration(ix) {
             return Ok(Cow::Borrowed(line));
         }
-        if let Some(migrated) = self.with_tree_keys(ix, line) {
+        if let Some(migrated) = self.append_tree_keys(ix, line) {
             return Ok(Cow::Owned(migrated));
         }
         let mut edit = Edit::new(line)?;
         match self.format {
-            Format::V1 => self.tree_keys(ix, &mut edit),
-            Format::Draft => self.draft_keys(ix, &mut edit),
+            Format::V1 => self.set_tree_keys(ix, &mut edit),
+            Format::Draft => self.convert_draft(ix, &mut edit),
             Format::V2 | Format::V3 => {}
         }
         rename_hook_role(&mut edit);
@@ -46,14 +50,14 @@ impl Session {
 
     /// Returns the line of an entry of version 1 in a file of a later version, with all changes of
     /// migration except its id and parent. `id_of` returns the id of an entry as JSON.
-    pub(crate) fn modernized(
+    pub(crate) fn modernize_line(
         &self,
         ix: EntryIx,
         line: &[u8],
         id_of: &dyn Fn(EntryIx) -> Vec<u8>,
     ) -> Result<Vec<u8>, Malformed> {
         let mut edit = Edit::new(line)?;
-        self.kept_id(ix, &mut edit, id_of);
+        self.set_kept_id(ix, &mut edit, id_of);
         rename_hook_role(&mut edit);
         Ok(edit.finish())
     }
@@ -61,13 +65,13 @@ impl Session {
     /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last
     /// member, where an [`Edit`] would add them. Nothing else in it changes, so it is not parsed:
     /// `migrate` takes 8 % less.
-    fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
+    fn append_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
         let is_ordinary = self.format == Format::V1
             && entry.kind == Kind::Message
             && entry.role != Role::Custom
-            && entry.flags.has(Flags::NO_ID_KEY)
-            && entry.flags.has(Flags::NO_PARENT_KEY);
+            && entry.flags.contains(Flags::NO_ID_KEY)
+            && entry.flags.contains(Flags::NO_PARENT_KEY);
         if !is_ordinary {
             return None;
         }
@@ -82,7 +86,7 @@ impl Session {
     }
 
     /// Returns the header as version 3 stores it.
-    pub fn migrated_header(&self) -> Cow<'_, [u8]> {
+    pub fn migrate_header(&self) -> Cow<'_, [u8]> {
         if self.format == Format::V3 {
             return Cow::Borrowed(&self.header.bytes);
         }
@@ -94,35 +98,35 @@ impl Session {
     }
 
     /// Adds `id`, `parentId` and the kept id of a compaction (version 1 to 2).
-    fn tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
-        edit.set("id", &encoded(&self.id(ix)));
+    fn set_tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
+        edit.set("id", &encode_to_vec(&self.id(ix)));
         edit.set("parentId", &self.parent_json(ix));
-        self.kept_id(ix, edit, &|kept| encoded(&self.id(kept)));
+        self.set_kept_id(ix, edit, &|kept| encode_to_vec(&self.id(kept)));
     }
 
     /// Replaces the number of the first kept entry of a compaction with its id, which `id_of`
     /// returns as JSON. A number that names no entry up to the compaction is only removed.
-    fn kept_id(&self, ix: EntryIx, edit: &mut Edit, id_of: &dyn Fn(EntryIx) -> Vec<u8>) {
+    fn set_kept_id(&self, ix: EntryIx, edit: &mut Edit, id_of: &dyn Fn(EntryIx) -> Vec<u8>) {
         let index = edit.get("firstKeptEntryIndex");
         let is_compaction = self.entry(ix).kind == Kind::Compaction;
         if !is_compaction || !index.is_some_and(Raw::is_number) {
             return;
         }
         edit.remove("firstKeptEntryIndex");
-        if let Some(kept) = self.kept_record(ix, index) {
+        if let Some(kept) = self.first_kept_record(ix, index) {
             edit.set("firstKeptEntryId", &id_of(kept));
         }
     }
 
     /// Returns the first entry that a compaction of version 1 keeps, given its line.
-    pub(crate) fn migrated_kept(&self, ix: EntryIx, line: Raw) -> Option<EntryIx> {
-        self.kept_record(ix, line.get("firstKeptEntryIndex"))
+    pub(crate) fn first_kept_entry(&self, ix: EntryIx, line: Raw) -> Option<EntryIx> {
+        self.first_kept_record(ix, line.get("firstKeptEntryIndex"))
     }
 
     /// Returns the entry with the number `index`. The agents assign ids in one pass, in which an
     /// entry after the compaction has no id yet.
-    fn kept_record(&self, ix: EntryIx, index: Option<Raw>) -> Option<EntryIx> {
-        let kept = self.record_entry(index?.number()?)?;
+    fn first_kept_record(&self, ix: EntryIx, index: Option<Raw>) -> Option<EntryIx> {
+        let kept = self.entry_of_record(index?.number()?)?;
         if kept <= ix { Some(kept) } else { None }
     }
 
@@ -137,52 +141,53 @@ impl Session {
     /// Returns the id of the parent as JSON; `null` for a root.
     fn parent_json(&self, ix: EntryIx) -> Vec<u8> {
         match self.entry(ix).parent {
-            Some(parent) => encoded(&self.id(parent)),
+            Some(parent) => encode_to_vec(&self.id(parent)),
             None => b"null".to_vec(),
         }
     }
 
     /// Returns the id of an entry as the draft tree's migration stores it; `"root"` if there is no
     /// entry.
-    fn id_or_root(&self, entry: Option<EntryIx>) -> Vec<u8> {
+    fn id_or_root_json(&self, entry: Option<EntryIx>) -> Vec<u8> {
         match entry {
-            Some(ix) => encoded(&self.id(ix)),
+            Some(ix) => encode_to_vec(&self.id(ix)),
             None => b"\"root\"".to_vec(),
         }
     }
 
-    /// Converts an entry of the draft tree: record numbers become ids, a missing timestamp is added,
-    /// and its own types become those of version 3. `id` and `parentId` take the place of `parent`.
-    fn draft_keys(&self, ix: EntryIx, edit: &mut Edit) {
+    /// Converts an entry of the draft tree: record numbers become ids, a missing timestamp is
+    /// added, and its own types become those of version 3. `id` and `parentId` take the place of
+    /// `parent`.
+    fn convert_draft(&self, ix: EntryIx, edit: &mut Edit) {
         let mut keys = Vec::new();
         self.push_tree_keys(ix, &mut keys);
         edit.remove("id");
         edit.remove("parentId");
-        edit.put_in_place_of("parent", &keys);
+        edit.replace_member("parent", &keys);
         if !edit.get("timestamp").is_some_and(Raw::is_string) {
-            edit.set("timestamp", &encoded(&self.draft_timestamp(ix)));
+            edit.set("timestamp", &encode_to_vec(&self.draft_timestamp(ix)));
         }
         for key in ["targetId", "fromId"] {
             if let Some(number) = edit.get(key).and_then(Raw::number) {
-                edit.set(key, &self.id_or_root(self.record_entry(number)));
+                edit.set(key, &self.id_or_root_json(self.entry_of_record(number)));
             }
         }
         let kind = Kind::of(edit.get("type"));
         match kind {
-            Kind::Compaction => self.draft_compaction(ix, edit),
-            Kind::BranchSummary | Kind::StackSummary => self.draft_summary(ix, edit),
-            Kind::StackPop => self.draft_pop(ix, edit),
-            Kind::Head => self.draft_head(ix, edit),
+            Kind::Compaction => self.convert_draft_compaction(ix, edit),
+            Kind::BranchSummary | Kind::StackSummary => self.convert_draft_summary(ix, edit),
+            Kind::StackPop => self.convert_draft_pop(ix, edit),
+            Kind::Head => self.convert_draft_head(ix, edit),
             _ => {}
         }
     }
 
-    /// Converts a compaction. One with a `summarizedPath` keeps nothing, so the first entry it keeps is
-    /// itself. `tokensBefore` is 0 if it is missing.
-    fn draft_compaction(&self, ix: EntryIx, edit: &mut Edit) {
-        self.kept_id(ix, edit, &|kept| encoded(&self.id(kept)));
+    /// Converts a compaction. One with a `summarizedPath` keeps nothing, so the first entry it
+    /// keeps is itself. `tokensBefore` is 0 if it is missing.
+    fn convert_draft_compaction(&self, ix: EntryIx, edit: &mut Edit) {
+        self.set_kept_id(ix, edit, &|kept| encode_to_vec(&self.id(kept)));
         if edit.get("summarizedPath").is_some() {
-            edit.set("firstKeptEntryId", &encoded(&self.id(ix)));
+            edit.set("firstKeptEntryId", &encode_to_vec(&self.id(ix)));
         }
         if edit.get("tokensBefore").is_none() {
             edit.set("tokensBefore", b"0");
@@ -190,17 +195,18 @@ impl Session {
     }
 
     /// Converts a summary of a branch or of a stack to that of a branch, and adds the leaf it left.
-    fn draft_summary(&self, ix: EntryIx, edit: &mut Edit) {
+    fn convert_draft_summary(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("type", b"\"branch_summary\"");
         if edit.get("fromId").is_none() {
             // The leaf before the summary is the previous entry in the file.
-            edit.set("fromId", &self.id_or_root(ix.before()));
+            edit.set("fromId", &self.id_or_root_json(ix.previous()));
         }
     }
 
-    /// Converts a pop of the stack, which is a summary, too; the summary before it becomes a detail.
-    fn draft_pop(&self, ix: EntryIx, edit: &mut Edit) {
-        self.draft_summary(ix, edit);
+    /// Converts a pop of the stack, which is a summary, too; the summary before it becomes a
+    /// detail.
+    fn convert_draft_pop(&self, ix: EntryIx, edit: &mut Edit) {
+        self.convert_draft_summary(ix, edit);
         edit.remove("backToIndex");
         if let Some(summary) = edit.get("prePopSummary") {
             let details = Object::new().raw("prePopSummary", summary).finish();
@@ -212,7 +218,7 @@ impl Session {
     /// Converts a head. One that was loaded as a label, because it has a name other than `main`,
     /// becomes a label of the entry that it points to; any other a custom entry, with its name in
     /// `data`.
-    fn draft_head(&self, ix: EntryIx, edit: &mut Edit) {
+    fn convert_draft_head(&self, ix: EntryIx, edit: &mut Edit) {
         let name = edit.get("name");
         edit.remove("name");
         let entry = self.entry(ix);
@@ -224,8 +230,8 @@ impl Session {
                 Some(parent) => self.id(parent),
                 None => Text::default(),
             };
-            edit.set("targetId", &encoded(&target));
-            edit.set("label", &encoded(&name.text().unwrap_or_default()));
+            edit.set("targetId", &encode_to_vec(&target));
+            edit.set("label", &encode_to_vec(&name.text().unwrap_or_default()));
         } else {
             edit.set("type", b"\"custom\"");
             edit.set("customType", b"\"head\"");
@@ -259,7 +265,7 @@ fn rename_hook_role(edit: &mut Edit) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
 
     #[test]
     fn an_ordinary_line_is_spliced_as_an_edit_would() {
@@ -271,14 +277,14 @@ mod tests {
             r#"{"type":"message","message":{},"parentId":"x"}"#,
         ] {
             let text = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{line}\n{line}\n");
-            let session = load(&text.clone().into_bytes(), &Options::default()).unwrap();
-            for ix in session.all() {
+            let session = load(&text.clone().into_bytes(), &LoadOptions::default()).unwrap();
+            for ix in session.entry_indexes() {
                 let mut edit = Edit::new(line.as_bytes()).unwrap();
-                session.tree_keys(ix, &mut edit);
+                session.set_tree_keys(ix, &mut edit);
                 let edited = String::from_utf8(edit.finish())
                     .unwrap()
                     .replace("hookMessage", "custom");
-                let migrated = session.migrated(ix, line.as_bytes()).unwrap();
+                let migrated = session.migrate_line(ix, line.as_bytes()).unwrap();
                 assert_eq!(String::from_utf8_lossy(&migrated), edited);
             }
         }

@@ -48,7 +48,7 @@ use crate::session::file_calls::FileCall;
 use crate::session::index::IdIndex;
 use crate::session::reference::Position;
 use crate::session::search::Matches;
-use crate::session::usage::{Billed, Usage, UsageSums};
+use crate::session::usage::{BilledRequest, Usage, UsageSums};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 
@@ -125,15 +125,15 @@ pub struct Session {
     /// What was collected from its lines.
     pub collected: Collected,
     /// The length of the file in bytes.
-    pub len: u64,
+    pub file_len: u64,
     /// Whether the last line has its newline.
     pub ends_with_newline: bool,
     /// The entries in file order.
     pub entries: Vec<Entry>,
     /// The number of physical lines.
-    pub lines: u32,
+    pub line_count: u32,
     /// The number of records that parse, including the header.
-    pub records: u32,
+    pub record_count: u32,
     pub(super) arena: Vec<u8>,
     /// The `parentId` of entries that are roots because no entry has this id, or because the link
     /// was cut, in file order.
@@ -154,14 +154,14 @@ impl Session {
 
     /// Returns the requests in a scope, in file order; none if usage was not requested when the
     /// session was loaded.
-    pub fn requests(&self, scope: RequestScope) -> Vec<&Billed> {
+    pub fn requests(&self, scope: RequestScope) -> Vec<&BilledRequest> {
         let billed = self.collected.billed.iter();
         match scope {
             RequestScope::AllBranches => billed.collect(),
             RequestScope::PathTo(end) => {
-                let is_on_path = tree::active(self, end);
+                let is_on_path = tree::active_mask(self, end);
                 billed
-                    .filter(|request| is_on_path[request.entry.at()])
+                    .filter(|request| is_on_path[request.entry.index()])
                     .collect()
             }
         }
@@ -169,7 +169,7 @@ impl Session {
 
     /// Returns the sum of all requests, on all branches, if they were requested when the session
     /// was loaded.
-    pub fn usage(&self) -> UsageSums {
+    pub fn total_usage(&self) -> UsageSums {
         self.collected
             .billed
             .iter()
@@ -179,7 +179,7 @@ impl Session {
 
     /// Returns the entry with this index.
     pub fn entry(&self, ix: EntryIx) -> &Entry {
-        &self.entries[ix.at()]
+        &self.entries[ix.index()]
     }
 
     /// Returns the string of a slice.
@@ -198,18 +198,20 @@ impl Session {
     }
 
     /// Returns the entry with this id; if there are several, the last, as in both agents.
-    pub fn find(&self, id: &Text) -> Option<EntryIx> {
+    pub fn find_entry(&self, id: &Text) -> Option<EntryIx> {
         self.ids
             .get(id.as_bytes(), |ix| self.bytes(self.entry(ix).id))
     }
 
     /// Returns the indexes of all entries, in file order.
-    pub fn all(&self) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
+    pub fn entry_indexes(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
         (0..self.entries.len()).map(EntryIx::new)
     }
 
     /// Returns the entry on a physical line.
-    pub fn entry_on(&self, line: LineNo) -> Option<EntryIx> {
+    pub fn entry_on_line(&self, line: LineNo) -> Option<EntryIx> {
         self.entries
             .binary_search_by_key(&line, |entry| entry.line)
             .ok()
@@ -237,27 +239,27 @@ impl Session {
     /// Returns the text of an entry's row, if rows were requested; for a tool result, without the
     /// text of its call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
-        self.collected.rows.get(ix.at()).0
+        self.collected.rows.get(ix.index()).0
     }
 
     /// Returns the role and the body of an entry's row; both are empty without a row.
     pub fn row_parts(&self, ix: EntryIx) -> (Text<'_>, Text<'_>) {
-        let (row, parts) = self.collected.rows.get(ix.at());
-        parts.of(&row)
+        let (row, parts) = self.collected.rows.get(ix.index());
+        parts.split(&row)
     }
 
     /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.
     pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
         self.collected
             .timestamps
-            .get(ix.at())
+            .get(ix.index())
             .filter(|slice| !slice.is_empty())
             .map(|&slice| self.text(slice))
     }
 
     /// Returns the matches of the words that the load searched for in an entry's text, if there are
     /// any.
-    pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
+    pub fn search_matches(&self, ix: EntryIx) -> Option<&Matches> {
         let at = self
             .collected
             .found
@@ -281,23 +283,23 @@ impl Session {
     /// Returns the location of an entry's `message` in the file, if it has one and locations were
     /// requested.
     pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
-        let in_line = self.collected.messages.get(ix.at())?;
-        if in_line.is_empty() {
+        let range_in_line = self.collected.messages.get(ix.index())?;
+        if range_in_line.is_empty() {
             return None; // The entry has no `message`.
         }
         Some(Span {
-            start: self.entry(ix).span.start + u64::from(in_line.start),
-            len: in_line.len() as u64,
+            start: self.entry(ix).span.start + u64::from(range_in_line.start),
+            len: range_in_line.len() as u64,
         })
     }
 
     /// Returns the agent's estimate of the stored message of an entry, in tokens, if estimates were
     /// requested. Messages that migration would change are not estimated.
     pub fn message_tokens(&self, ix: EntryIx) -> Option<u64> {
-        if self.is_migrated(ix) {
+        if self.needs_migration(ix) {
             return None;
         }
-        self.collected.message_tokens.get(ix.at()).copied()
+        self.collected.message_tokens.get(ix.index()).copied()
     }
 
     /// Whether every entry's line is valid UTF-8.
@@ -308,29 +310,29 @@ impl Session {
     }
 
     /// Iterates from an entry to its root, both included. Parents are acyclic here, so it ends.
-    pub fn upwards(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + use<'_> {
+    pub fn ancestors(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + use<'_> {
         std::iter::successors(from, |&ix| self.entry(ix).parent)
     }
 
     /// Returns the path from the root to `leaf`; empty for `None`.
     pub fn path(&self, leaf: Option<EntryIx>) -> Vec<EntryIx> {
-        let mut path: Vec<_> = self.upwards(leaf).collect();
+        let mut path: Vec<_> = self.ancestors(leaf).collect();
         path.reverse();
         path
     }
 
     /// Whether any entry is of a type.
-    pub fn has(&self, kind: Kind) -> bool {
+    pub fn has_kind(&self, kind: Kind) -> bool {
         self.entries.iter().any(|entry| entry.kind == kind)
     }
 
     /// Returns the index in `path` of the last entry of a type.
-    pub fn last_on(&self, path: &[EntryIx], kind: Kind) -> Option<usize> {
+    pub fn last_index_of_kind(&self, path: &[EntryIx], kind: Kind) -> Option<usize> {
         path.iter().rposition(|&ix| self.entry(ix).kind == kind)
     }
 
     /// Returns the index in `path` of the entry with an id; `None` for an empty id.
-    pub fn place_on(&self, path: &[EntryIx], id: &Text) -> Option<usize> {
+    pub fn index_on_path(&self, path: &[EntryIx], id: &Text) -> Option<usize> {
         if id.is_empty() {
             None
         } else {
@@ -339,7 +341,7 @@ impl Session {
     }
 
     /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
-    pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
+    pub fn entry_of_record(&self, number: f64) -> Option<EntryIx> {
         let at = self
             .entries
             .binary_search_by(|entry| f64::from(entry.record).total_cmp(&number))

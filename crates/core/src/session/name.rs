@@ -11,16 +11,16 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 
 /// Returns the name that an agent shows, given the title line, the header, and the name in the last
-/// `session_info`, which is empty if that has none. An empty name means none, even if another source
-/// has a name.
-pub fn name(
+/// `session_info`, which is empty if that has none. An empty name means none, even if another
+/// source has a name.
+pub fn display_name(
     title_slot: Option<&[u8]>,
     header: &[u8],
     info_name: Option<&Text>,
     agent: Dialect,
 ) -> Option<Text<'static>> {
     if let Some(slot) = title_slot {
-        return title_in(slot);
+        return parse_title(slot);
     }
     match info_name {
         Some(name) if agent == Dialect::Pi => {
@@ -31,13 +31,13 @@ pub fn name(
                 Some(name.into_owned())
             }
         }
-        _ => title_in(header),
+        _ => parse_title(header),
     }
 }
 
 /// Returns the `title` of a title line or a header; `None` if it is only white space.
-fn title_in(line: &[u8]) -> Option<Text<'static>> {
-    let title = Raw::checked(line.trim_ascii()).get_text("title")?;
+fn parse_title(line: &[u8]) -> Option<Text<'static>> {
+    let title = Raw::from_checked(line.trim_ascii()).get_text("title")?;
     if title.is_blank() {
         None
     } else {
@@ -48,7 +48,7 @@ fn title_in(line: &[u8]) -> Option<Text<'static>> {
 impl Session {
     /// Returns the name that the agent shows.
     pub fn name(&self) -> Option<Text<'static>> {
-        name(
+        display_name(
             self.title_slot.as_deref(),
             &self.header.bytes,
             self.collected.given_name.as_ref(),

@@ -1,16 +1,16 @@
 //! How a tool call, or a command that the user ran, ended.
 
-use super::content::members;
+use super::content::find_members;
 use pisess_json::Raw;
-use pisess_json::js::truthy;
+use pisess_json::js::is_truthy;
 use std::fmt;
 
 /// How the agents' shell tools report that a command failed, and that the user stopped it.
-const FAILED: [&str; 3] = [EXITED, "Command timed out", "Command failed: "];
-const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
-const EXITED: &str = "Command exited with code ";
+const FAILURE_STARTS: [&str; 3] = [EXIT_CODE_START, "Command timed out", "Command failed: "];
+const STOP_STARTS: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
+const EXIT_CODE_START: &str = "Command exited with code ";
 /// How the agents' edit tools report that the file has the new text already.
-const NO_CHANGE: &str = "No changes made to ";
+const NO_CHANGE_START: &str = "No changes made to ";
 
 /// How a tool call ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,15 +27,15 @@ pub enum Outcome {
 impl Outcome {
     /// Returns the outcome of the call with this result and output, from the result's flags, the
     /// agent's line at the end of the output, or the exit code.
-    pub fn of(result: Raw, output: &str) -> Self {
+    pub fn from_result(result: Raw, output: &str) -> Self {
         /// The number of lines at the end of the output that may be the agent's.
         const LAST_LINES: usize = 4;
 
         let [is_error, is_cancelled, own_code, details] =
-            members(result, ["isError", "cancelled", "exitCode", "details"]);
-        let [detailed_code, is_late] =
-            members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
-        if truthy(is_cancelled) {
+            find_members(result, ["isError", "cancelled", "exitCode", "details"]);
+        let [detailed_code, is_timed_out] =
+            find_members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
+        if is_truthy(is_cancelled) {
             return Outcome::Stopped;
         }
 
@@ -43,10 +43,10 @@ impl Outcome {
             |line: &str, starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
         let lines = output.lines().rev().map(str::trim);
         for line in lines.filter(|line| !line.is_empty()).take(LAST_LINES) {
-            if begins(line, &STOPPED) {
+            if begins(line, &STOP_STARTS) {
                 return Outcome::Stopped;
             }
-            if begins(line, &FAILED) {
+            if begins(line, &FAILURE_STARTS) {
                 return Outcome::Failed(line.to_owned());
             }
         }
@@ -55,9 +55,10 @@ impl Outcome {
         if let Some(code) = code
             && code != 0.0
         {
-            return Outcome::Failed(format!("{EXITED}{code}"));
+            return Outcome::Failed(format!("{EXIT_CODE_START}{code}"));
         }
-        if !output.starts_with(NO_CHANGE) && (truthy(is_error) || truthy(is_late)) {
+        if !output.starts_with(NO_CHANGE_START) && (is_truthy(is_error) || is_truthy(is_timed_out))
+        {
             return Outcome::Failed(String::new());
         }
         Outcome::Passed
@@ -66,7 +67,7 @@ impl Outcome {
     /// Returns the exit code of a command that failed, if it is known.
     pub fn exit_code(&self) -> Option<&str> {
         match self {
-            Outcome::Failed(line) => line.strip_prefix(EXITED),
+            Outcome::Failed(line) => line.strip_prefix(EXIT_CODE_START),
             Outcome::Passed | Outcome::Stopped => None,
         }
     }
@@ -133,7 +134,7 @@ mod tests {
         ];
         for (result, output, expected) in cases {
             assert_eq!(
-                Outcome::of(Raw::parse(result.as_bytes()).unwrap(), output),
+                Outcome::from_result(Raw::parse(result.as_bytes()).unwrap(), output),
                 expected,
                 "{result} {output}"
             );

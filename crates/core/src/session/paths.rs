@@ -5,9 +5,9 @@
 //! or with `\\`.
 
 /// Whether a path is an absolute Windows path.
-pub fn is_windows(path: &[u8]) -> bool {
+pub fn is_windows_absolute(path: &[u8]) -> bool {
     match path {
-        [drive, b':', slash, ..] => drive.is_ascii_alphabetic() && is_either(*slash),
+        [drive, b':', slash, ..] => drive.is_ascii_alphabetic() && is_slash(*slash),
         [first, second, ..] => *first == b'\\' && *second == b'\\',
         _ => false,
     }
@@ -15,20 +15,20 @@ pub fn is_windows(path: &[u8]) -> bool {
 
 /// Whether a path is absolute on any system.
 pub fn is_absolute(path: &[u8]) -> bool {
-    path.starts_with(b"/") || is_windows(path)
+    path.starts_with(b"/") || is_windows_absolute(path)
 }
 
-fn is_either(byte: u8) -> bool {
+fn is_slash(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
 /// Returns the rest of a path below a directory, without separators at its start; nothing if it is
 /// that directory. On Windows, case and the kind of separator make no difference.
-pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
-    let on_windows = is_windows(folder);
+pub fn strip_folder<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
+    let on_windows = is_windows_absolute(folder);
     let is_separator = |byte: u8| {
         if on_windows {
-            is_either(byte)
+            is_slash(byte)
         } else {
             byte == b'/'
         }
@@ -36,7 +36,7 @@ pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     let end = folder.iter().rposition(|&byte| !is_separator(byte))? + 1;
     let (start, rest) = path.split_at_checked(end)?;
     let is_alike = |(&one, &other): (&u8, &u8)| {
-        one.eq_ignore_ascii_case(&other) || (is_either(one) && is_either(other))
+        one.eq_ignore_ascii_case(&other) || (is_slash(one) && is_slash(other))
     };
     let is_same = if on_windows {
         start.iter().zip(folder).all(is_alike)
@@ -62,8 +62,8 @@ pub fn with_slashes(path: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the last part of a path; the whole path if it has none.
-pub fn name(path: &str) -> &str {
-    let on_windows = is_windows(path.as_bytes());
+pub fn file_name(path: &str) -> &str {
+    let on_windows = is_windows_absolute(path.as_bytes());
     let is_separator = |c: char| c == '/' || (on_windows && c == '\\');
     let name = path
         .trim_end_matches(is_separator)
@@ -74,22 +74,22 @@ pub fn name(path: &str) -> &str {
 }
 
 /// Returns a path, with `~` for the home directory.
-pub fn below_home(path: &str, home: Option<&str>) -> String {
-    let Some(rest) = home.and_then(|home| below(path.as_bytes(), home.as_bytes())) else {
+pub fn abbreviate_home(path: &str, home: Option<&str>) -> String {
+    let Some(rest) = home.and_then(|home| strip_folder(path.as_bytes(), home.as_bytes())) else {
         return path.to_owned();
     };
     // The rest starts at the end of a separator, so this is a boundary between characters.
     let rest = &path[path.len() - rest.len()..];
     match rest {
         "" => "~".to_owned(),
-        rest if is_windows(path.as_bytes()) => format!("~\\{rest}"),
+        rest if is_windows_absolute(path.as_bytes()) => format!("~\\{rest}"),
         rest => format!("~/{rest}"),
     }
 }
 
 /// Returns the Windows path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or
 /// `/cygdrive/c/x`.
-pub fn of_windows_shell(path: &str) -> Option<String> {
+pub fn from_windows_shell(path: &str) -> Option<String> {
     let path = path.strip_prefix('/')?;
     if path.contains('\\') {
         return None;
@@ -128,7 +128,7 @@ mod tests {
         ] {
             let path = path.as_bytes();
             assert_eq!(
-                (is_windows(path), is_absolute(path)),
+                (is_windows_absolute(path), is_absolute(path)),
                 (windows, absolute),
                 "{path:?}"
             );
@@ -147,14 +147,14 @@ mod tests {
             (r"/c\x", None),
             ("c/x", None),
         ] {
-            assert_eq!(of_windows_shell(path).as_deref(), wanted, "{path}");
+            assert_eq!(from_windows_shell(path).as_deref(), wanted, "{path}");
         }
     }
 
     #[test]
     fn what_is_below_a_folder() {
         let rest = |path: &str, folder: &str| {
-            below(path.as_bytes(), folder.as_bytes())
+            strip_folder(path.as_bytes(), folder.as_bytes())
                 .map(|rest| String::from_utf8(rest.to_vec()).unwrap())
         };
         for (path, folder, wanted) in [
@@ -194,7 +194,7 @@ mod tests {
             ("/", "/"),
             ("", ""),
         ] {
-            assert_eq!(name(path), wanted, "{path}");
+            assert_eq!(file_name(path), wanted, "{path}");
         }
         for (path, home, wanted) in [
             ("/home/me/proj", "/home/me", "~/proj"),
@@ -204,8 +204,12 @@ mod tests {
             (r"C:\Users\me\proj", "/home/me", r"C:\Users\me\proj"),
             ("/home/me/proj", r"C:\Users\me", "/home/me/proj"),
         ] {
-            assert_eq!(below_home(path, Some(home)), wanted, "{path} in {home}");
+            assert_eq!(
+                abbreviate_home(path, Some(home)),
+                wanted,
+                "{path} in {home}"
+            );
         }
-        assert_eq!(below_home("/x", None), "/x");
+        assert_eq!(abbreviate_home("/x", None), "/x");
     }
 }

@@ -13,13 +13,13 @@ pub struct Period {
 
 impl Period {
     /// Whether it contains a time. A time that is not known is only in the period without ends.
-    pub fn has(self, time: i64) -> bool {
+    pub fn contains(self, time: i64) -> bool {
         let is_known = time != Entry::NO_TIME || self == Period::default();
-        is_known && self.may_have(time, time)
+        is_known && self.overlaps(time, time)
     }
 
     /// Whether it contains a time between two others, or one of these.
-    pub fn may_have(self, first: i64, last: i64) -> bool {
+    pub fn overlaps(self, first: i64, last: i64) -> bool {
         self.from.is_none_or(|from| last >= from) && self.to.is_none_or(|to| first < to)
     }
 }

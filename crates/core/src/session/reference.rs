@@ -11,10 +11,10 @@ use crate::session::Session;
 use pisess_json::text::Text;
 
 /// The reference to the leaf.
-pub const LEAF: &str = "@";
+pub const LEAF_REFERENCE: &str = "@";
 
 /// The reference to the leaf before its last move.
-pub const PREVIOUS: &str = "-";
+pub const PREVIOUS_REFERENCE: &str = "-";
 
 /// A position in the conversation: an entry, or `None` for `root`, before the first entry.
 pub type Position = Option<EntryIx>;
@@ -23,7 +23,7 @@ pub type Position = Option<EntryIx>;
 const SHORTEST_PREFIX: usize = 4;
 
 /// The number of candidates named in an error.
-const CANDIDATES: usize = 5;
+const MAX_CANDIDATES: usize = 5;
 
 /// Why a reference does not name exactly one entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum ReferenceError {
         /// The name.
         name: String,
         /// Similar ids and labels.
-        near: Vec<String>,
+        similar: Vec<String>,
     },
     /// More than one entry matches.
     #[error("{name:?} matches several entries: {}", candidates.join(", "))]
@@ -82,10 +82,10 @@ impl ReferenceError {
             ReferenceError::Unknown { name, .. } if is_file_name(name) => {
                 "an entry is expected; the path of an output is given with -o".to_owned()
             }
-            ReferenceError::Unknown { near, .. } if near.is_empty() => {
+            ReferenceError::Unknown { similar: near, .. } if near.is_empty() => {
                 "`pisess tree --filter all` lists the ids".to_owned()
             }
-            ReferenceError::Unknown { near, .. } => format!("did you mean {}?", near.join(" or ")),
+            ReferenceError::Unknown { similar: near, .. } => format!("did you mean {}?", near.join(" or ")),
             ReferenceError::Ambiguous { is_label: true, .. } => {
                 "several entries have this label; name one of them by its id".to_owned()
             }
@@ -128,7 +128,7 @@ enum Suffix<'a> {
 ///
 /// # Errors
 /// If it names no entry, or more than one.
-pub fn resolve(
+pub fn resolve_reference(
     session: &Session,
     leaf: Position,
     reference: &str,
@@ -139,14 +139,14 @@ pub fn resolve(
     let mut base = reference;
     let mut suffixes = Vec::new();
     let mut position = loop {
-        if base == LEAF {
+        if base == LEAF_REFERENCE {
             break leaf;
         }
-        if let Named::At(position) = resolve_name(session, &labels, base)? {
+        if let NamedPosition::Found(position) = resolve_name(session, &labels, base)? {
             break position;
         }
         let Some((before_suffix, suffix)) = split_suffix(base) else {
-            return Err(unknown(session, &labels, base));
+            return Err(unresolved_error(session, &labels, base));
         };
         suffixes.push((before_suffix, suffix));
         base = before_suffix;
@@ -154,55 +154,62 @@ pub fn resolve(
 
     // Follow them from the left: the last one removed is the first after the base.
     while let Some((before_suffix, suffix)) = suffixes.pop() {
-        let is_search_from_leaf = before_suffix == LEAF && matches!(suffix, Suffix::Nearest(_));
+        let is_search_from_leaf =
+            before_suffix == LEAF_REFERENCE && matches!(suffix, Suffix::Nearest(_));
         let from = if is_search_from_leaf {
             session.leaf
         } else {
             position
         };
-        position = follow(session, from, before_suffix, &suffix)?;
+        position = follow_suffix(session, from, before_suffix, &suffix)?;
     }
     Ok(position)
 }
 
 /// Whether a string has a form of reference other than an id or a label; labels of such a form are
 /// refused.
-pub fn is_form(name: &str) -> bool {
+pub fn is_reference_form(name: &str) -> bool {
     let prefixed = [":", "id:", "label:"]
         .iter()
         .any(|prefix| name.starts_with(prefix));
-    prefixed || matches!(name, LEAF | "root" | PREVIOUS) || split_suffix(name).is_some()
+    prefixed
+        || matches!(name, LEAF_REFERENCE | "root" | PREVIOUS_REFERENCE)
+        || split_suffix(name).is_some()
 }
 
 /// What a name without suffixes refers to.
-enum Named {
-    At(Position),
-    Nothing,
+enum NamedPosition {
+    Found(Position),
+    NotFound,
 }
 
 /// Resolves a reference without suffixes, other than `@`. Of several meanings the first counts:
 /// `root`, a line, a label or an id with its prefix, a whole id, a whole label, the start of an id.
-fn resolve_name(session: &Session, labels: &Labels, name: &str) -> Result<Named, ReferenceError> {
+fn resolve_name(
+    session: &Session,
+    labels: &Labels,
+    name: &str,
+) -> Result<NamedPosition, ReferenceError> {
     if name == "root" {
-        return Ok(Named::At(None));
+        return Ok(NamedPosition::Found(None));
     }
     if let Some(line) = name.strip_prefix(':')
         && let Ok(line) = line.parse()
     {
         let line = LineNo(line);
-        return match session.entry_on(line) {
-            Some(ix) => Ok(Named::At(Some(ix))),
+        return match session.entry_on_line(line) {
+            Some(ix) => Ok(NamedPosition::Found(Some(ix))),
             None => Err(ReferenceError::NoEntryOnLine { line }),
         };
     }
-    match entry_named(session, labels, name)? {
-        Some(ix) => Ok(Named::At(Some(ix))),
-        None => Ok(Named::Nothing),
+    match find_named_entry(session, labels, name)? {
+        Some(ix) => Ok(NamedPosition::Found(Some(ix))),
+        None => Ok(NamedPosition::NotFound),
     }
 }
 
 /// Returns the entry that a label, an id or the start of an id names, if there is one.
-fn entry_named(
+fn find_named_entry(
     session: &Session,
     labels: &Labels,
     name: &str,
@@ -210,53 +217,53 @@ fn entry_named(
     // An id or label may itself begin with `label:` or `id:`. If nothing is found without the
     // prefix, the name is looked up with it.
     if let Some(label) = name.strip_prefix("label:")
-        && let Some(ix) = with_label(session, labels, label)?
+        && let Some(ix) = find_by_label(session, labels, label)?
     {
         return Ok(Some(ix));
     }
     if let Some(id) = name.strip_prefix("id:")
-        && let Some(ix) = session.find(&Text::from(id))
+        && let Some(ix) = session.find_entry(&Text::from(id))
     {
         return Ok(Some(ix));
     }
 
-    if let Some(ix) = session.find(&Text::from(name)) {
+    if let Some(ix) = session.find_entry(&Text::from(name)) {
         return Ok(Some(ix));
     }
-    if let Some(ix) = with_label(session, labels, name)? {
+    if let Some(ix) = find_by_label(session, labels, name)? {
         return Ok(Some(ix));
     }
     if name.chars().count() < SHORTEST_PREFIX {
         return Ok(None);
     }
-    with_id_prefix(session, name)
+    find_by_id_prefix(session, name)
 }
 
 /// Returns the only entry with a label; an error if there are several.
-fn with_label(
+fn find_by_label(
     session: &Session,
     labels: &Labels,
     label: &str,
 ) -> Result<Option<EntryIx>, ReferenceError> {
-    let found = labels.named(&Text::from(label));
-    one(session, found).map_err(|candidates| ReferenceError::Ambiguous {
+    let found = labels.entries_with_label(&Text::from(label));
+    require_single(session, found).map_err(|candidates| ReferenceError::Ambiguous {
         name: label.to_owned(),
         candidates,
         is_label: true,
     })
 }
 
-/// Returns the only entry whose id begins with `prefix`; an error if there are several. Entries with
-/// the same id count as one, and the id refers to the last.
-fn with_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>, ReferenceError> {
+/// Returns the only entry whose id begins with `prefix`; an error if there are several. Entries
+/// with the same id count as one, and the id refers to the last.
+fn find_by_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>, ReferenceError> {
     let mut found = Vec::new();
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         let id = session.id(ix);
-        if id.as_bytes().starts_with(prefix.as_bytes()) && session.find(&id) == Some(ix) {
+        if id.as_bytes().starts_with(prefix.as_bytes()) && session.find_entry(&id) == Some(ix) {
             found.push(ix);
         }
     }
-    one(session, found).map_err(|candidates| ReferenceError::Ambiguous {
+    require_single(session, found).map_err(|candidates| ReferenceError::Ambiguous {
         name: prefix.to_owned(),
         candidates,
         is_label: false,
@@ -264,19 +271,19 @@ fn with_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>, Re
 }
 
 /// Returns the only entry found, or an error with the ids of several.
-fn one(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
+fn require_single(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
     match found[..] {
         [] => Ok(None),
         [ix] => Ok(Some(ix)),
-        _ => Err(ids(session, found)),
+        _ => Err(candidate_ids(session, found)),
     }
 }
 
 /// Returns the ids of the first few entries.
-fn ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) -> Vec<String> {
+fn candidate_ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) -> Vec<String> {
     entries
         .into_iter()
-        .take(CANDIDATES)
+        .take(MAX_CANDIDATES)
         .map(|ix| session.id(ix).to_string())
         .collect()
 }
@@ -302,25 +309,25 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
 /// Returns the position to which a suffix leads from another. More steps up than there are parents
 /// lead to `root`; a kind that no entry at or above has is an error, which names `reference`, the
 /// part before the suffix.
-fn follow(
+fn follow_suffix(
     session: &Session,
     from: Position,
     reference: &str,
     suffix: &Suffix,
 ) -> Result<Position, ReferenceError> {
-    let mut upwards = session.upwards(from);
+    let mut upwards = session.ancestors(from);
     match *suffix {
         Suffix::Up(steps) => Ok(upwards.nth(steps)),
         Suffix::Nearest(kind) => {
             if let Some(nearest) = upwards.find(|&ix| is_of_kind(session, ix, kind)) {
                 return Ok(Some(nearest));
             }
-            let from_last = session.all().rev();
+            let from_last = session.entry_indexes().rev();
             let elsewhere = from_last.filter(|&ix| is_of_kind(session, ix, kind));
             Err(ReferenceError::NoneOfKind {
                 name: reference.to_owned(),
                 kind: kind.to_owned(),
-                elsewhere: ids(session, elsewhere),
+                elsewhere: candidate_ids(session, elsewhere),
             })
         }
     }
@@ -335,21 +342,21 @@ fn is_of_kind(session: &Session, ix: EntryIx, kind: &str) -> bool {
 /// for names of about the same length.
 const LENGTH_DIFFERENCE: usize = 2;
 /// The maximum number of similar names to suggest.
-const NEAR: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// Returns the error for a name that is neither an id nor a label: it is a prefix of ids, but too
 /// short, or unknown.
-fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
+fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     let wanted = name
         .strip_prefix("id:")
         .or(name.strip_prefix("label:"))
         .unwrap_or(name);
 
     if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
-        let with_prefix = session
-            .all()
+        let entries_with_prefix = session
+            .entry_indexes()
             .filter(|&ix| session.id(ix).as_bytes().starts_with(wanted.as_bytes()));
-        let candidates = ids(session, with_prefix);
+        let candidates = candidate_ids(session, entries_with_prefix);
         if !candidates.is_empty() {
             return ReferenceError::Short {
                 name: wanted.to_owned(),
@@ -359,7 +366,7 @@ fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     }
     ReferenceError::Unknown {
         name: wanted.to_owned(),
-        near: similar_names(session, labels, wanted),
+        similar: similar_names(session, labels, wanted),
     }
 }
 
@@ -367,23 +374,23 @@ fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
 /// edit may differ, and one more for each six characters.
 fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String> {
     let most_edits = 1 + wanted.chars().count() / 6;
-    let all_ids = session.all().map(|ix| session.id(ix));
+    let all_ids = session.entry_indexes().map(|ix| session.id(ix));
     let all_labels = labels.iter().map(|(_, change)| session.text(change.name));
 
-    let mut near = Vec::new();
+    let mut similar = Vec::new();
     for candidate in all_ids.chain(all_labels) {
         if candidate.as_bytes().len().abs_diff(wanted.len()) > LENGTH_DIFFERENCE {
             continue;
         }
         let distance = strsim::osa_distance(wanted, &candidate.to_string_lossy());
         if distance <= most_edits {
-            near.push((distance, candidate.to_string()));
+            similar.push((distance, candidate.to_string()));
         }
     }
-    near.sort();
-    near.dedup();
-    near.truncate(NEAR);
-    near.into_iter().map(|(_, name)| name).collect()
+    similar.sort();
+    similar.dedup();
+    similar.truncate(MAX_SUGGESTIONS);
+    similar.into_iter().map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]
@@ -395,10 +402,10 @@ mod tests {
         for form in [
             "@", "root", "-", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^",
         ] {
-            assert!(is_form(form), "{form}");
+            assert!(is_reference_form(form), "{form}");
         }
         for name in ["a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x"] {
-            assert!(!is_form(name), "{name}");
+            assert!(!is_reference_form(name), "{name}");
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::session::dialect::Dialect;
 
 /// The type of value that a field takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Want {
+pub enum FieldType {
     /// Text.
     Text,
     /// Text, or `null`.
@@ -31,7 +31,7 @@ pub enum Want {
 
 /// Whether a field is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needed {
+pub enum Requirement {
     /// The agent reads it without checking that it exists.
     Always,
     /// The agent always writes it, but reads an entry without it: a missing `false`, or a value
@@ -42,21 +42,21 @@ pub enum Needed {
 }
 
 /// A field, the type of its value, and whether it is required.
-pub type FieldSchema = (&'static str, Want, Needed);
+pub type FieldSchema = (&'static str, FieldType, Requirement);
 
 /// Returns a required field.
-pub const fn need(name: &'static str, want: Want) -> FieldSchema {
-    (name, want, Needed::Always)
+pub const fn required(name: &'static str, want: FieldType) -> FieldSchema {
+    (name, want, Requirement::Always)
 }
 
 /// Returns a field that is required of new entries only.
-pub const fn write(name: &'static str, want: Want) -> FieldSchema {
-    (name, want, Needed::WhenNew)
+pub const fn required_when_new(name: &'static str, want: FieldType) -> FieldSchema {
+    (name, want, Requirement::WhenNew)
 }
 
 /// Returns an optional field.
-pub const fn may(name: &'static str, want: Want) -> FieldSchema {
-    (name, want, Needed::Never)
+pub const fn optional(name: &'static str, want: FieldType) -> FieldSchema {
+    (name, want, Requirement::Never)
 }
 
 /// Which agents write an entry, message or block, and the fields that each of them requires. Also
@@ -83,7 +83,7 @@ impl Fields {
     }
 
     /// Both agents write it, with different fields.
-    pub const fn each(pi: &'static [FieldSchema], omp: &'static [FieldSchema]) -> Fields {
+    pub const fn per_agent(pi: &'static [FieldSchema], omp: &'static [FieldSchema]) -> Fields {
         Fields {
             pi: Some(pi),
             omp: Some(omp),
@@ -107,7 +107,7 @@ impl Fields {
     }
 
     /// Returns the fields for an agent; `None` if it does not write it.
-    pub fn of(&self, dialect: Dialect) -> Option<&'static [FieldSchema]> {
+    pub fn for_agent(&self, dialect: Dialect) -> Option<&'static [FieldSchema]> {
         match dialect {
             Dialect::Pi => self.pi,
             Dialect::OhMyPi => self.omp,
@@ -115,7 +115,7 @@ impl Fields {
     }
 
     /// Returns the agent that writes it, if only one does.
-    pub fn writer(&self) -> Option<Dialect> {
+    pub fn only_writer(&self) -> Option<Dialect> {
         match (self.pi, self.omp) {
             (Some(_), None) => Some(Dialect::Pi),
             (None, Some(_)) => Some(Dialect::OhMyPi),

@@ -5,7 +5,7 @@
 //! those with the most words; its snippet is around the first word in it.
 
 use super::entry::{Kind, Role};
-use super::fields::{Scope, visit};
+use super::fields::{FieldScope, visit_fields};
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::utf16_len;
@@ -32,7 +32,7 @@ impl Default for SnippetSize {
 
 /// The words to search for.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
+pub struct SearchWords {
     /// An expression for each word, which ignores case.
     words: Vec<Regex>,
     /// Whether JSON can write their characters only as themselves or as `\u` escapes.
@@ -58,21 +58,21 @@ pub struct Hit {
     /// The text around it, with `…` in place of truncated parts.
     pub snippet: String,
     /// The position of the match in the snippet, in bytes.
-    pub shown: Range<usize>,
+    pub snippet_range: Range<usize>,
 }
 
-impl Words {
+impl SearchWords {
     /// Parses what the user typed: words are separated by white space.
-    pub fn new(typed: &str) -> Words {
+    pub fn new(typed: &str) -> SearchWords {
         let mut known = HashSet::default();
         let mut words = Vec::new();
         for word in typed.split_whitespace() {
             let is_new = known.insert(word.to_lowercase());
             if is_new {
-                words.push(expression(word));
+                words.push(word_regex(word));
             }
         }
-        Words {
+        SearchWords {
             words,
             is_plain: typed.chars().all(is_plain),
         }
@@ -89,38 +89,38 @@ impl Words {
     }
 
     /// Sets `found` for the words that the text contains.
-    pub fn mark(&self, text: &str, found: &mut [bool]) {
+    pub fn mark_found(&self, text: &str, found: &mut [bool]) {
         for (word, found) in self.words.iter().zip(found) {
             *found = *found || word.is_match(text.as_bytes());
         }
     }
 
-    /// Returns the matches in an entry, or `None` if it contains none of the words. The match to show
-    /// is in the first of the fields with the most words; the fields after one with every word are
-    /// not searched.
-    pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Matches> {
+    /// Returns the matches in an entry, or `None` if it contains none of the words. The match to
+    /// show is in the first of the fields with the most words; the fields after one with every word
+    /// are not searched.
+    pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Option<Matches> {
         let mut words = vec![false; self.words.len()];
         let mut best: Option<Hit> = None;
         // The number of words in the field of the best match.
-        let mut most = 0;
+        let mut most_words = 0;
         // It breaks only where the answer is complete.
-        let _ = visit(line, kind, role, Scope::Said, &mut |field| {
-            if !self.may_hold(field.raw()) {
+        let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
+            if !self.may_match(field.raw()) {
                 return ControlFlow::Continue(());
             }
             let decoded = field.text();
             let text = decoded.to_string_lossy();
-            let places = self.places(&text);
-            let count = places.iter().flatten().count();
-            for (is_found, place) in words.iter_mut().zip(&places) {
-                *is_found |= place.is_some();
+            let ranges = self.first_matches(&text);
+            let count = ranges.iter().flatten().count();
+            for (is_found, range) in words.iter_mut().zip(&ranges) {
+                *is_found |= range.is_some();
             }
-            if count > most
-                && let Some(place) = first_of(places)
+            if count > most_words
+                && let Some(range) = earliest_range(ranges)
             {
-                most = count;
+                most_words = count;
                 let size = SnippetSize::default();
-                best = Some(Hit::new(field.path(), &text, place, size));
+                best = Some(Hit::new(field.path(), &text, range, size));
             }
             // No later field can be better than one with every word.
             if count == self.words.len() {
@@ -133,34 +133,34 @@ impl Words {
     }
 
     /// Returns the match in a text that is not a field of an entry.
-    pub fn hit(&self, field: &str, text: &str) -> Option<Hit> {
-        let place = first_of(self.places(text))?;
+    pub fn find_hit(&self, field: &str, text: &str) -> Option<Hit> {
+        let place = earliest_range(self.first_matches(text))?;
         let size = SnippetSize::default();
         Some(Hit::new(field.to_owned(), text, place, size))
     }
 
     /// Returns all positions of the words in a text, in order and without overlaps, for
     /// highlighting.
-    pub fn all(&self, text: &str) -> Vec<Range<usize>> {
-        let mut places: Vec<Range<usize>> = Vec::new();
+    pub fn find_all(&self, text: &str) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         for word in &self.words {
-            places.extend(word.find_iter(text.as_bytes()).map(|found| found.range()));
+            ranges.extend(word.find_iter(text.as_bytes()).map(|found| found.range()));
         }
-        places.sort_by_key(|place| (place.start, place.end));
+        ranges.sort_by_key(|place| (place.start, place.end));
 
         // Places that overlap, or where one begins at the end of the other, become one.
-        let mut merged: Vec<Range<usize>> = Vec::with_capacity(places.len());
-        for place in places {
+        let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
             match merged.last_mut() {
-                Some(last) if place.start <= last.end => last.end = last.end.max(place.end),
-                _ => merged.push(place),
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
             }
         }
         merged
     }
 
     /// Returns where each word is first found in a text.
-    fn places(&self, text: &str) -> Vec<Option<Range<usize>>> {
+    fn first_matches(&self, text: &str) -> Vec<Option<Range<usize>>> {
         self.words
             .iter()
             .map(|word| word.find(text.as_bytes()).map(|found| found.range()))
@@ -169,7 +169,7 @@ impl Words {
 
     /// Whether a string may contain a word, judged by its bytes before decoding. It does not miss
     /// one, but may be wrong if it says yes.
-    fn may_hold(&self, raw: &[u8]) -> bool {
+    fn may_match(&self, raw: &[u8]) -> bool {
         // An escape with four digits can be any character, and other characters can fold to ASCII.
         let is_plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
         if is_plain && self.is_plain {
@@ -187,13 +187,13 @@ fn is_plain(c: char) -> bool {
 }
 
 /// Returns the first of the places at which words were found, if any was.
-fn first_of(places: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
+fn earliest_range(places: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
     places.into_iter().flatten().min_by_key(|place| place.start)
 }
 
 /// Returns an expression that finds a word where the text in lower case has it: `İ` becomes `i` and
 /// U+0307 there, so a word may end or begin with half of it.
-fn expression(word: &str) -> Regex {
+fn word_regex(word: &str) -> Regex {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
     if let Some(start) = source.strip_suffix('i') {
         source = format!("{start}[iİ]");
@@ -217,26 +217,26 @@ impl Hit {
         let found = &text[place.clone()];
         let after = &text[place.end..];
 
-        let hit = squeezed(&found[..covered(found.chars(), size.after)]);
-        let from = before.len() - covered(before.chars().rev(), size.before);
-        let near = squeezed(&before[from..]);
-        let left = size.after.saturating_sub(utf16_len(hit.as_bytes()));
-        let to = covered(after.chars(), left);
-        let next = squeezed(&after[..to]);
+        let hit = squeeze_spaces(&found[..prefix_len(found.chars(), size.after)]);
+        let before_start = before.len() - prefix_len(before.chars().rev(), size.before);
+        let context_before = squeeze_spaces(&before[before_start..]);
+        let units_left = size.after.saturating_sub(utf16_len(hit.as_bytes()));
+        let after_end = prefix_len(after.chars(), units_left);
+        let context_after = squeeze_spaces(&after[..after_end]);
 
-        let mut snippet = String::from(ellipsis_for(&before[..from]));
-        snippet.push_str(near.trim_start());
+        let mut snippet = String::from(ellipsis_for(&before[..before_start]));
+        snippet.push_str(context_before.trim_start());
         let shown = snippet.len()..snippet.len() + hit.len();
         snippet.push_str(&hit);
-        snippet.push_str(next.trim_end());
-        snippet.push_str(ellipsis_for(&after[to..]));
+        snippet.push_str(context_after.trim_end());
+        snippet.push_str(ellipsis_for(&after[after_end..]));
 
         let start = utf16_len(before.as_bytes());
         Hit {
             field,
             range: start..start + utf16_len(found.as_bytes()),
             snippet,
-            shown,
+            snippet_range: shown,
         }
     }
 }
@@ -248,7 +248,7 @@ fn ellipsis_for(cut_off: &str) -> &'static str {
 
 /// Returns the number of bytes of the first characters that take at most `units` UTF-16 units, if
 /// each run of white space takes one.
-fn covered(chars: impl Iterator<Item = char>, units: usize) -> usize {
+fn prefix_len(chars: impl Iterator<Item = char>, units: usize) -> usize {
     let mut bytes = 0;
     let mut left = units;
     let mut is_after_space = false;
@@ -267,7 +267,7 @@ fn covered(chars: impl Iterator<Item = char>, units: usize) -> usize {
 }
 
 /// Returns the text with one space for each run of white space.
-fn squeezed(text: &str) -> String {
+fn squeeze_spaces(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(space) = rest.find(char::is_whitespace) {
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     fn look(words: &str, line: &str) -> Option<(Vec<bool>, String, Range<usize>, String)> {
-        let found = Words::new(words).look(
+        let found = SearchWords::new(words).search_entry(
             Raw::parse(line.as_bytes()).unwrap(),
             Kind::Message,
             Role::Assistant,
@@ -296,7 +296,7 @@ mod tests {
     fn marked(
         Hit {
             snippet,
-            shown: Range { start, end },
+            snippet_range: Range { start, end },
             ..
         }: &Hit,
     ) -> String {
@@ -344,12 +344,21 @@ mod tests {
 
     #[test]
     fn letters_of_several_bytes_keep_places_right() {
-        let words = Words::new("k ß K İ");
+        let words = SearchWords::new("k ß K İ");
         assert_eq!(words.len(), 3);
-        assert_eq!(words.all("İ \u{212a} groß K"), [0..2, 3..6, 10..12, 13..14]);
-        assert_eq!(Words::new("i").all("İ i"), [0..2, 3..4]);
-        assert_eq!(Words::new("bi \u{307}Z").all("BİZ biz"), [0..4, 5..7]);
-        assert_eq!(Words::new("ab b bc").all("xabc ab"), [1..4, 5..7]);
+        assert_eq!(
+            words.find_all("İ \u{212a} groß K"),
+            [0..2, 3..6, 10..12, 13..14]
+        );
+        assert_eq!(SearchWords::new("i").find_all("İ i"), [0..2, 3..4]);
+        assert_eq!(
+            SearchWords::new("bi \u{307}Z").find_all("BİZ biz"),
+            [0..4, 5..7]
+        );
+        assert_eq!(
+            SearchWords::new("ab b bc").find_all("xabc ab"),
+            [1..4, 5..7]
+        );
     }
 
     #[test]

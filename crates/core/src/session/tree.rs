@@ -13,51 +13,51 @@ use crate::session::reference::Position;
 pub struct Tree {
     roots: Vec<EntryIx>,
     /// The children of entry `n` are `children[first[n]..first[n + 1]]`.
-    first: Vec<u32>,
+    child_start: Vec<u32>,
     children: Vec<EntryIx>,
 }
 
 impl Tree {
     /// Returns the tree; it contains every entry exactly once.
     pub fn new(session: &Session) -> Tree {
-        Tree::linked(&session.entries, |ix| session.entry(ix).parent)
+        Tree::from_parents(&session.entries, |ix| session.entry(ix).parent)
     }
 
     /// Returns the tree of entries with other parents, which must not form a cycle.
     ///
     /// This is a counting sort of the entries by their parents: counts the children of each entry,
     /// sums the counts to where the children of each start, and puts each child in its place.
-    pub fn linked(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Tree {
+    pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Tree {
         // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child
         // of `n` goes. It moves on with each child, and ends where the children of `n + 1` start.
-        let mut first = vec![0_u32; entries.len() + 2];
+        let mut child_start = vec![0_u32; entries.len() + 2];
         for at in 0..entries.len() {
             if let Some(parent) = parent(EntryIx::new(at)) {
-                first[parent.at() + 2] += 1;
+                child_start[parent.index() + 2] += 1;
             }
         }
-        for at in 1..first.len() {
-            first[at] += first[at - 1];
+        for at in 1..child_start.len() {
+            child_start[at] += child_start[at - 1];
         }
 
         let mut roots = Vec::new();
-        let child_count = first.last().map_or(0, |&last| last as usize);
+        let child_count = child_start.last().map_or(0, |&last| last as usize);
         let mut children = vec![EntryIx::new(0); child_count];
         for at in 0..entries.len() {
             let ix = EntryIx::new(at);
             match parent(ix) {
                 None => roots.push(ix),
                 Some(parent) => {
-                    let next = &mut first[parent.at() + 1];
+                    let next = &mut child_start[parent.index() + 1];
                     children[*next as usize] = ix;
                     *next += 1;
                 }
             }
         }
         // Its last place was only needed for counting ahead.
-        first.pop();
+        child_start.pop();
 
-        for bounds in first.windows(2) {
+        for bounds in child_start.windows(2) {
             let siblings = &mut children[bounds[0] as usize..bounds[1] as usize];
             if siblings.len() >= 2 {
                 sort_by_time(siblings, entries);
@@ -65,7 +65,7 @@ impl Tree {
         }
         Tree {
             roots,
-            first,
+            child_start,
             children,
         }
     }
@@ -77,11 +77,12 @@ impl Tree {
 
     /// Returns the children of an entry, oldest first.
     pub fn children(&self, ix: EntryIx) -> &[EntryIx] {
-        &self.children[self.first[ix.at()] as usize..self.first[ix.at() + 1] as usize]
+        &self.children
+            [self.child_start[ix.index()] as usize..self.child_start[ix.index() + 1] as usize]
     }
 
-    /// Iterates over all entries in drawing order: parents before children; of siblings, the one that
-    /// leads to the leaf first. Without `is_active`, an empty slice, the oldest is first.
+    /// Iterates over all entries in drawing order: parents before children; of siblings, the one
+    /// that leads to the leaf first. Without `is_active`, an empty slice, the oldest is first.
     pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> impl Iterator<Item = EntryIx> + use<'a> {
         let mut stack = Vec::new();
         push_siblings(&mut stack, &self.roots, is_active);
@@ -93,10 +94,11 @@ impl Tree {
     }
 }
 
-/// Pushes siblings in the reverse of their drawing order, because the last one pushed is drawn next:
-/// the sibling that leads to the leaf last, before it the others from the youngest to the oldest.
+/// Pushes siblings in the reverse of their drawing order, because the last one pushed is drawn
+/// next: the sibling that leads to the leaf last, before it the others from the youngest to the
+/// oldest.
 fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bool]) {
-    let leads_to_leaf = |ix: EntryIx| is_active.get(ix.at()) == Some(&true);
+    let leads_to_leaf = |ix: EntryIx| is_active.get(ix.index()) == Some(&true);
     for &ix in siblings.iter().rev() {
         if !leads_to_leaf(ix) {
             stack.push(ix);
@@ -114,45 +116,48 @@ fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bo
 #[derive(Debug)]
 pub struct Ancestry {
     /// The index of each entry in drawing order.
-    place: Vec<u32>,
+    drawing_index: Vec<u32>,
     /// The number of entries in the subtree of each entry, itself included.
-    size: Vec<u32>,
+    subtree_size: Vec<u32>,
 }
 
 impl Ancestry {
     /// Computes the ancestry of all entries.
     pub fn new(session: &Session) -> Ancestry {
-        Ancestry::linked(&session.entries, |ix| session.entry(ix).parent)
+        Ancestry::from_parents(&session.entries, |ix| session.entry(ix).parent)
     }
 
     /// Computes the ancestry of entries with other parents, which must not form a cycle.
-    pub fn linked(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Ancestry {
-        let drawing_order: Vec<_> = Tree::linked(entries, &parent).walk(&[]).collect();
-        let mut place = vec![0_u32; entries.len()];
+    pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Ancestry {
+        let drawing_order: Vec<_> = Tree::from_parents(entries, &parent).walk(&[]).collect();
+        let mut drawing_index = vec![0_u32; entries.len()];
         for (at, ix) in drawing_order.iter().enumerate() {
-            place[ix.at()] = at as u32;
+            drawing_index[ix.index()] = at as u32;
         }
         // Backwards, so that the size of each subtree is complete before its parent adds it.
-        let mut size = vec![1_u32; entries.len()];
+        let mut subtree_size = vec![1_u32; entries.len()];
         for &ix in drawing_order.iter().rev() {
             if let Some(parent) = parent(ix) {
-                size[parent.at()] += size[ix.at()];
+                subtree_size[parent.index()] += subtree_size[ix.index()];
             }
         }
-        Ancestry { place, size }
+        Ancestry {
+            drawing_index,
+            subtree_size,
+        }
     }
 
     /// Returns the index of an entry in drawing order, in which descendants follow their ancestors.
-    pub fn place(&self, ix: EntryIx) -> u32 {
-        self.place[ix.at()]
+    pub fn drawing_index(&self, ix: EntryIx) -> u32 {
+        self.drawing_index[ix.index()]
     }
 
     /// Whether `above` is an ancestor of `below`, or the same entry.
-    pub fn is_above(&self, above: EntryIx, below: EntryIx) -> bool {
+    pub fn is_ancestor_or_self(&self, above: EntryIx, below: EntryIx) -> bool {
         // In drawing order, an entry and its descendants are neighbours.
-        let start = self.place[above.at()];
-        let end = start + self.size[above.at()];
-        (start..end).contains(&self.place[below.at()])
+        let start = self.drawing_index[above.index()];
+        let end = start + self.subtree_size[above.index()];
+        (start..end).contains(&self.drawing_index[below.index()])
     }
 }
 
@@ -160,7 +165,7 @@ impl Ancestry {
 /// other, which is not an order; here it is treated as the time of the sibling before it in the
 /// file.
 fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
-    let time = |ix: EntryIx| entries[ix.at()].time_ms;
+    let time = |ix: EntryIx| entries[ix.index()].time_ms;
     if siblings.is_sorted_by_key(|&ix| time(ix)) {
         return;
     }
@@ -185,12 +190,12 @@ fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
 }
 
 /// Returns, for each entry, whether it is on the path to `leaf`.
-pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
-    let mut active = vec![false; session.entries.len()];
-    for ix in session.upwards(leaf) {
-        active[ix.at()] = true;
+pub fn active_mask(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
+    let mut is_active = vec![false; session.entries.len()];
+    for ix in session.ancestors(leaf) {
+        is_active[ix.index()] = true;
     }
-    active
+    is_active
 }
 
 /// The position of a row among the others.
@@ -205,78 +210,79 @@ pub struct TreeRow {
     pub branch_points: u32,
     /// Whether a connector is drawn to it: whether its visible parent has several visible children,
     /// or, for a root, whether there are several.
-    pub connector: bool,
+    pub has_connector: bool,
     /// Whether it is the last of its siblings.
-    pub last: bool,
+    pub is_last: bool,
 }
 
 /// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns
 /// positions in drawing order.
-pub fn layout(
+pub fn layout_rows(
     session: &Session,
     tree: Tree,
     is_active: &[bool],
     is_visible: &[bool],
 ) -> Vec<TreeRow> {
     // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
-    let mut rows = vec![0_u32; session.entries.len()];
+    let mut row_numbers = vec![0_u32; session.entries.len()];
     let count = is_visible.iter().filter(|&&visible| visible).count();
-    let mut places = Vec::with_capacity(count);
+    let mut tree_rows = Vec::with_capacity(count);
     // The row of the nearest visible ancestor of each row.
-    let mut above = Vec::with_capacity(count);
+    let mut parent_rows = Vec::with_capacity(count);
     for ix in tree.walk(is_active) {
         // The walk visits the parent first, so that its row is known.
         let parent_row = match session.entry(ix).parent {
-            Some(parent) => rows[parent.at()],
+            Some(parent) => row_numbers[parent.index()],
             None => 0,
         };
-        rows[ix.at()] = parent_row;
-        if is_visible[ix.at()] {
-            above.push(parent_row);
-            places.push(TreeRow {
+        row_numbers[ix.index()] = parent_row;
+        if is_visible[ix.index()] {
+            parent_rows.push(parent_row);
+            tree_rows.push(TreeRow {
                 entry: ix,
                 depth: 0,
                 branch_points: 0,
-                connector: false,
-                last: false,
+                has_connector: false,
+                is_last: false,
             });
-            rows[ix.at()] = places.len() as u32;
+            row_numbers[ix.index()] = tree_rows.len() as u32;
         }
     }
     // Their memory is needed no more.
-    drop((tree, rows));
+    drop((tree, row_numbers));
 
     // The number of children of each row that are rows, at most 2; of row 0, the roots. Counted
     // backwards, so that the first child seen of each row is its last.
-    let mut children = vec![0_u8; places.len() + 1];
-    for (place, &row) in places.iter_mut().zip(&above).rev() {
+    let mut children = vec![0_u8; tree_rows.len() + 1];
+    for (tree_row, &row) in tree_rows.iter_mut().zip(&parent_rows).rev() {
         let siblings = &mut children[row as usize];
-        place.last = *siblings == 0;
+        tree_row.is_last = *siblings == 0;
         *siblings = 2.min(*siblings + 1);
     }
 
     // A row comes after that of its parent, whose numbers are then final.
-    for at in 0..places.len() {
-        let parent_row = above[at] as usize;
+    for at in 0..tree_rows.len() {
+        let parent_row = parent_rows[at] as usize;
         // Rows are counted from 1.
-        let parent = parent_row.checked_sub(1).map(|parent| places[parent]);
-        let place = &mut places[at];
-        place.connector = children[parent_row] >= 2;
-        place.branch_points =
-            parent.map_or(0, |parent| parent.branch_points) + u32::from(place.connector);
+        let parent = parent_row.checked_sub(1).map(|parent| tree_rows[parent]);
+        let tree_row = &mut tree_rows[at];
+        tree_row.has_connector = children[parent_row] >= 2;
+        tree_row.branch_points =
+            parent.map_or(0, |parent| parent.branch_points) + u32::from(tree_row.has_connector);
         // An entry below a branch point is indented by one level, and its descendants by one more,
         // to group them. In the agents, several roots are not indented.
         if let Some(parent) = parent {
-            place.depth = parent.depth + u32::from(place.connector || parent.connector);
+            tree_row.depth =
+                parent.depth + u32::from(tree_row.has_connector || parent.has_connector);
         }
     }
-    places
+    tree_rows
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
 
     /// Returns a session with one entry for each word, `id<parent@second`.
     fn session(words: &str) -> Session {
@@ -288,22 +294,22 @@ mod tests {
                 "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-01-01T00:00:0{second}.000Z\"}}\n"
             );
         }
-        load(&text.into_bytes(), &Options::default()).unwrap()
+        load(&text.into_bytes(), &LoadOptions::default()).unwrap()
     }
 
     fn drawn(words: &str, hidden: &str) -> Vec<String> {
         let session = session(words);
         let tree = Tree::new(&session);
-        let active = active(&session, session.leaf);
+        let active = active_mask(&session, session.leaf);
         let visible: Vec<bool> = session
-            .all()
+            .entry_indexes()
             .map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy()))
             .collect();
-        layout(&session, tree, &active, &visible)
+        layout_rows(&session, tree, &active, &visible)
             .into_iter()
             .map(|place| {
-                let connector = ["", "├", "└"]
-                    [usize::from(place.connector) + usize::from(place.connector && place.last)];
+                let connector = ["", "├", "└"][usize::from(place.has_connector)
+                    + usize::from(place.has_connector && place.is_last)];
                 format!(
                     "{}{connector}{}",
                     " ".repeat(place.depth as usize),

@@ -38,9 +38,9 @@ pub(super) const STALE_TURNS: usize = 10;
 /// held in memory.
 pub(super) const RECENT: usize = 1_000;
 /// The number of turns, of remarks of a turn, and of points of a section that are held in memory.
-pub(super) const HELD: usize = 64;
+pub(super) const MAX_HELD: usize = 64;
 /// The number of units of a call's argument that are read.
-pub(super) const READ: usize = 2_000;
+pub(super) const MAX_READ_UNITS: usize = 2_000;
 /// The bytes of a message's text that are read: half of them at its start, half at its end. No
 /// section quotes a text of which more could matter.
-pub(super) const LONGEST_TEXT: usize = 1 << 20;
+pub(super) const MAX_TEXT_LEN: usize = 1 << 20;

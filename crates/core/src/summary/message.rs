@@ -1,36 +1,36 @@
 //! What the summary takes from one message.
 
-use super::budget::{LONGEST_TEXT, POINT, READ};
+use super::budget::{MAX_READ_UNITS, MAX_TEXT_LEN, POINT};
 use super::quote::{cut_message, quote_line};
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::{self, Folders};
-use crate::session::content::borrowed_text;
+use crate::session::content::join_text_borrowed;
 use crate::session::forwarded;
 use crate::session::outcome::Outcome;
-use crate::session::read::record::{Block, Content, Member, MessageFacts, message_facts};
+use crate::session::read::record::{Block, Content, Member, MessageFacts, scan_message_facts};
 use pisess_json::Raw;
-use pisess_json::js::truthy;
-use pisess_json::text::{Text, joined};
+use pisess_json::js::is_truthy;
+use pisess_json::text::{Text, join_with};
 use regex::Regex;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Matches files and skills as pi puts them into a request.
-const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
+const ATTACHED_BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
 
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum SummaryMessage {
     User(String),
     /// The assistant's reply.
     Reply {
         text: String,
-        stop: Stop,
-        calls: Vec<Call>,
+        stop: ReplyEnd,
+        calls: Vec<SummaryCall>,
     },
     /// The result of a call, as far as the result names it, or of a command or code that the user
     /// ran.
     Result {
-        call: Call,
+        call: SummaryCall,
         outcome: Outcome,
         output: String,
     },
@@ -46,7 +46,7 @@ pub(super) enum Message {
 
 /// How far the assistant's reply to a request went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum ReplyEnd {
     /// There is none, or its end is not known.
     #[default]
     NoReply,
@@ -59,7 +59,7 @@ pub(super) enum Stop {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Call {
+pub(super) struct SummaryCall {
     /// Empty for what the user ran.
     pub id: String,
     pub tool: String,
@@ -70,32 +70,36 @@ pub(super) struct Call {
     pub target: String,
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
-    pub todo: String,
+    pub todo_list: String,
 }
 
 /// Reads a message. Paths are given as they are seen from the `folders`.
-pub(super) fn read(message: Raw, folders: Folders) -> Message {
+pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
     let mut blocks = Vec::new();
-    let facts = message_facts(message, &mut blocks);
+    let facts = scan_message_facts(message, &mut blocks);
     let get = |key| message.get_some(key);
     let stored_role = facts.role.map(|role| role.text()).unwrap_or_default();
     let role = stored_role.to_string_lossy();
     let text = match &*role {
-        "bashExecution" | "pythonExecution" => borrowed_text(get("output"), "\n"),
-        "compactionSummary" | "branchSummary" => borrowed_text(get("summary"), "\n"),
+        "bashExecution" | "pythonExecution" => join_text_borrowed(get("output"), "\n"),
+        "compactionSummary" | "branchSummary" => join_text_borrowed(get("summary"), "\n"),
         _ => content_text(&facts, &blocks),
     };
-    let text = cut_message(&text.to_string_lossy(), LONGEST_TEXT);
+    let text = cut_message(&text.to_string_lossy(), MAX_TEXT_LEN);
 
     match &*role {
-        "user" if !truthy(get("synthetic")) => Message::User(request_words(text, &blocks)),
-        "developer" if truthy(get("userInitiated")) => Message::User(request_words(text, &blocks)),
-        "custom" if starts_user_turn(message) => Message::User(match skill_draft(message) {
+        "user" if !is_truthy(get("synthetic")) => {
+            SummaryMessage::User(request_words(text, &blocks))
+        }
+        "developer" if is_truthy(get("userInitiated")) => {
+            SummaryMessage::User(request_words(text, &blocks))
+        }
+        "custom" if starts_user_turn(message) => SummaryMessage::User(match skill_draft(message) {
             Some(typed) => typed.into_string_lossy(),
             None => request_words(text, &blocks),
         }),
-        "custom" if is_from_imported_agent(get("customType")) => Message::Other,
-        "custom" | "hookMessage" => Message::Extension {
+        "custom" if is_from_imported_agent(get("customType")) => SummaryMessage::Other,
+        "custom" | "hookMessage" => SummaryMessage::Extension {
             kind: string_head(get("customType")),
             text,
         },
@@ -106,57 +110,57 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
                     calls.push(read_call(block, folders));
                 }
             }
-            let stop = read_stop(&facts, !calls.is_empty());
-            Message::Reply { text, stop, calls }
+            let stop = read_reply_end(&facts, !calls.is_empty());
+            SummaryMessage::Reply { text, stop, calls }
         }
-        "toolResult" => Message::Result {
-            call: Call {
+        "toolResult" => SummaryMessage::Result {
+            call: SummaryCall {
                 id: string_head(facts.get(Member::ToolCallId)),
                 tool: string_head(facts.get(Member::ToolName)),
-                ..Call::default()
+                ..SummaryCall::default()
             },
-            outcome: Outcome::of(message, &text),
+            outcome: Outcome::from_result(message, &text),
             output: text,
         },
-        "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            Message::Result {
-                call: Call {
+        "bashExecution" | "pythonExecution" if !is_truthy(get("excludeFromContext")) => {
+            SummaryMessage::Result {
+                call: SummaryCall {
                     command: string_head(get("command").or(get("code"))),
-                    ..Call::default()
+                    ..SummaryCall::default()
                 },
-                outcome: Outcome::of(message, ""),
+                outcome: Outcome::from_result(message, ""),
                 output: text,
             }
         }
-        "compactionSummary" => Message::CompactionSummary(text),
-        "branchSummary" => Message::BranchSummary(text),
-        _ => Message::Other,
+        "compactionSummary" => SummaryMessage::CompactionSummary(text),
+        "branchSummary" => SummaryMessage::BranchSummary(text),
+        _ => SummaryMessage::Other,
     }
 }
 
 /// Returns how far an assistant message went.
-fn read_stop(facts: &MessageFacts, has_calls: bool) -> Stop {
+fn read_reply_end(facts: &MessageFacts, has_calls: bool) -> ReplyEnd {
     match &*string_head(facts.get(Member::StopReason)) {
-        "aborted" => Stop::Early("interrupted by the user".to_owned()),
+        "aborted" => ReplyEnd::Early("interrupted by the user".to_owned()),
         "error" => {
             let error = quote_line(&string_head(facts.get(Member::ErrorMessage)), POINT);
-            Stop::Early(format!("the model's reply failed: {error}"))
+            ReplyEnd::Early(format!("the model's reply failed: {error}"))
         }
-        "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
-        _ if has_calls => Stop::ToolUse,
-        _ => Stop::Done,
+        "length" => ReplyEnd::Early("the model's reply reached its token limit".to_owned()),
+        _ if has_calls => ReplyEnd::ToolUse,
+        _ => ReplyEnd::Done,
     }
 }
 
-/// Returns the text of the content of a message, given its blocks: as [`borrowed_text`], without
-/// another walk over the message.
+/// Returns the text of the content of a message, given its blocks: as [`join_text_borrowed`],
+/// without another walk over the message.
 fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> {
     if let Content::Text(text) = facts.content {
         return text.text();
     }
     let is_text = |block: &&Block| block.kind.is_some_and(|kind| kind.is("text"));
     let texts = blocks.iter().filter(is_text);
-    joined(texts.filter_map(|block| block.text?.text()), "\n")
+    join_with(texts.filter_map(|block| block.text?.text()), "\n")
 }
 
 /// Whether an extension's message is what Claude Code or Codex said in the name of the user, as
@@ -166,7 +170,7 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     name.starts_with("claude.") || name == "codex.context"
 }
 
-fn read_call(block: &Block, folders: Folders) -> Call {
+fn read_call(block: &Block, folders: Folders) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let name = block.name.and_then(Raw::text).unwrap_or_default();
 
@@ -177,19 +181,19 @@ fn read_call(block: &Block, folders: Folders) -> Call {
     let question = first_question.unwrap_or(arguments).get("question");
 
     let command = match arguments.get("command").or(arguments.get("cmd")) {
-        Some(words) if words.is_array() => readable::command_head(words, READ)
+        Some(words) if words.is_array() => readable::command_head(words, MAX_READ_UNITS)
             .unwrap_or_default()
             .into_string_lossy(),
         line => string_head(line),
     };
     let target = readable::describe_call(&name, arguments, folders).text;
-    Call {
+    SummaryCall {
         id: string_head(block.id),
         tool: string_head(block.name),
         command,
         target: target.into_string_lossy(),
         question: string_head(question),
-        todo: todo_list(arguments),
+        todo_list: todo_list(arguments),
     }
 }
 
@@ -213,25 +217,26 @@ fn todo_list(arguments: Raw) -> String {
 /// Returns a request without what a chat program put before it, and the bodies of the files and
 /// skills that pi put into it; `[image]` for an image without a text.
 pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
-    static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
+    static ATTACHMENT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(ATTACHED_BODIES).expect("a constant"));
     if text.is_empty() {
         let is_image = |block: &Block| block.kind.is_some_and(|kind| kind.is("image"));
         if blocks.iter().any(is_image) {
             return "[image]".to_owned();
         }
     }
-    let words = match forwarded::words(text.as_bytes()) {
+    let words = match forwarded::user_words(text.as_bytes()) {
         Some(forwarded) => String::from_utf8_lossy(forwarded),
         None => Cow::Borrowed(text.as_str()),
     };
     ATTACHMENT.replace_all(&words, "$1[…]$2").into_owned()
 }
 
-/// Returns the first [`READ`] units of a string, which is enough for any section.
+/// Returns the first [`MAX_READ_UNITS`] units of a string, which is enough for any section.
 fn string_head(value: Option<Raw>) -> String {
     value
         .and_then(Raw::text)
         .unwrap_or_default()
-        .head_whole(READ)
+        .head_whole(MAX_READ_UNITS)
         .into_string_lossy()
 }

@@ -32,27 +32,27 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
-use crate::agents::readable::{Folders, without_preamble};
+use crate::agents::readable::{Folders, strip_preamble};
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
-use budget::{HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
-use message::{Call, Message, Stop};
+use budget::{MAX_HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
+use message::{ReplyEnd, SummaryCall, SummaryMessage};
 use pisess_json::Raw;
-use quote::{columns, cut_middle, ends_in_question, one_line, quote_line};
+use quote::{cut_middle, display_width, ends_in_question, one_line, quote_line};
 use sections::*;
 use std::io;
-use tool_calls::Work;
+use tool_calls::ToolHistory;
 use turns::Turn;
 
 /// What a summary is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Material<'a> {
+pub struct SummaryInput<'a> {
     /// The messages to summarize.
-    pub messages: &'a [entry_reader::Message],
+    pub messages: &'a [entry_reader::ContextMessage],
     /// The beginning of a turn whose rest stays in the context.
-    pub turn_prefix: &'a [entry_reader::Message],
+    pub turn_prefix: &'a [entry_reader::ContextMessage],
     /// The previous summary, to be merged.
     pub previous_summary: Option<&'a str>,
     /// What the summary should focus on.
@@ -61,8 +61,8 @@ pub struct Material<'a> {
 
 /// Returns the built-in summary. Results of tool calls are read in the newest messages only.
 /// Secrets get the placeholders of `redactor`.
-pub fn extract<'b>(
-    material: &Material,
+pub fn extract_summary<'b>(
+    material: &SummaryInput,
     session: &Session,
     redactor: Redactor,
     workers: usize,
@@ -72,13 +72,13 @@ pub fn extract<'b>(
         cwd: session.header.cwd.as_ref(),
         home: None,
     };
-    let mut extract = Extract {
+    let mut builder = SummaryBuilder {
         is_split: !material.turn_prefix.is_empty(),
         redactor,
-        ..Extract::default()
+        ..SummaryBuilder::default()
     };
     if let Some(summary) = material.previous_summary {
-        extract.continue_from(summary);
+        builder.continue_from(summary);
     }
     let mut messages: Vec<_> = material
         .messages
@@ -89,24 +89,24 @@ pub fn extract<'b>(
     messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
     messages.extend(recent);
 
-    let read = |json: Raw| message::read(json, folders);
-    let add = |entry, message| extract.add(&session.id(entry).to_string_lossy(), message);
+    let read = |json: Raw| message::read_message(json, folders);
+    let add = |entry, message| builder.add(&session.id(entry).to_string_lossy(), message);
     read_in_order(&messages, workers, reader, read, add)?;
     let instructions = material.instructions.unwrap_or_default();
-    extract.note("Asked of this summary", instructions);
-    Ok(extract.finish())
+    builder.add_note("Asked of this summary", instructions);
+    Ok(builder.finish())
 }
 
 /// A summary being made.
 #[derive(Default)]
-struct Extract {
+struct SummaryBuilder {
     /// What the previous summary and the user say beyond the requests.
     points: Sections,
     /// The current turn. What precedes the first request is a turn, too.
     turn: Turn,
     /// The turns before, oldest first.
-    earlier: Vec<Turn>,
-    work: Work,
+    earlier_turns: Vec<Turn>,
+    tool_history: ToolHistory,
     /// The failures that are still open, found when all messages are read.
     failures: Vec<String>,
     redactor: Redactor,
@@ -117,12 +117,12 @@ struct Extract {
     is_aside: bool,
 }
 
-impl Extract {
+impl SummaryBuilder {
     /// Adds the next message, with the id of its entry.
-    fn add(&mut self, entry: &str, message: Message) {
+    fn add(&mut self, entry: &str, message: SummaryMessage) {
         match message {
-            Message::User(text) => {
-                let text = self.clean(text);
+            SummaryMessage::User(text) => {
+                let text = self.redact(text);
                 if is_agent_command(&text) {
                     self.is_aside = !self.turn.request.is_empty();
                 } else if !text.trim().is_empty() {
@@ -130,97 +130,97 @@ impl Extract {
                     self.add_request(entry, text.trim());
                 }
             }
-            Message::Reply { text, stop, calls } => {
-                let text = self.clean(text);
+            SummaryMessage::Reply { text, stop, calls } => {
+                let text = self.redact(text);
                 let mut pending = Vec::with_capacity(calls.len());
                 for call in calls {
-                    pending.push(self.clean_call(call));
+                    pending.push(self.redact_call(call));
                 }
                 if !self.is_aside {
                     self.turn.add_reply(&text, stop);
-                    self.turn.calls += pending.len();
+                    self.turn.call_count += pending.len();
                 }
-                self.work.pending = pending;
+                self.tool_history.pending = pending;
             }
-            Message::Result {
+            SummaryMessage::Result {
                 call,
                 outcome,
                 output,
             } => {
-                let output = self.clean(output);
-                let call = self.clean_call(call);
-                let question = self.work.record_result(call, outcome, &output);
+                let output = self.redact(output);
+                let call = self.redact_call(call);
+                let question = self.tool_history.record_result(call, outcome, &output);
                 if !question.is_empty() {
                     let decision = turns::describe_decision(&question, &output);
                     self.points.add(Section::Decisions, decision);
                 }
             }
-            Message::Extension { kind, text } => {
-                let text = self.clean(text);
-                self.note(&format!("Message of {kind}"), &text);
+            SummaryMessage::Extension { kind, text } => {
+                let text = self.redact(text);
+                self.add_note(&format!("Message of {kind}"), &text);
             }
-            Message::CompactionSummary(text) => {
-                let text = self.clean(text);
+            SummaryMessage::CompactionSummary(text) => {
+                let text = self.redact(text);
                 self.continue_from(&text);
             }
-            Message::BranchSummary(text) => {
-                let text = self.clean(text);
-                let summary = Sections::read(without_preamble(&text));
+            SummaryMessage::BranchSummary(text) => {
+                let text = self.redact(text);
+                let summary = Sections::parse(strip_preamble(&text));
                 for branch in summary.into_branch_points() {
                     self.points.add(Section::Context, branch);
                 }
             }
-            Message::Other => {}
+            SummaryMessage::Other => {}
         }
     }
 
     /// Returns a text without its secrets.
-    fn clean(&mut self, mut text: String) -> String {
-        self.redactor.clean(&mut text);
+    fn redact(&mut self, mut text: String) -> String {
+        self.redactor.redact_text(&mut text);
         text
     }
 
-    fn clean_call(&mut self, call: Call) -> Call {
-        Call {
-            command: self.clean(call.command),
-            target: self.clean(call.target),
-            todo: self.clean(call.todo),
+    fn redact_call(&mut self, call: SummaryCall) -> SummaryCall {
+        SummaryCall {
+            command: self.redact(call.command),
+            target: self.redact(call.target),
+            todo_list: self.redact(call.todo_list),
             ..call
         }
     }
 
     fn finish(mut self) -> String {
-        self.fold_alike();
-        self.work.turn = self.turn.number;
-        let turns = self.earlier.iter().chain([&self.turn]);
-        self.failures = self.work.failures(turns);
+        self.fold_similar_turn();
+        self.tool_history.turn_number = self.turn.number;
+        let turns = self.earlier_turns.iter().chain([&self.turn]);
+        self.failures = self.tool_history.describe_failures(turns);
         let mut text = self.write_page();
-        self.redactor.clean(&mut text);
-        self.redactor.clean_found(&mut text);
+        self.redactor.redact_text(&mut text);
+        self.redactor.redact_known_values(&mut text);
         text
     }
 
     /// Restores the current request as a previous summary quotes it, and takes over its points.
     fn continue_from(&mut self, summary: &str) {
-        let previous = Sections::read(summary);
-        if let Some(request) = previous.quotation(REQUEST) {
-            let mut said = Vec::new();
-            for remark in previous.rests_after(SAID) {
-                said.push(remark.trim_matches('"').to_owned());
+        let previous = Sections::parse(summary);
+        if let Some(request) = previous.find_quotation(REQUEST_LEAD) {
+            let mut remarks = Vec::new();
+            for remark in previous.rests_with_lead(REMARK_LEAD) {
+                remarks.push(remark.trim_matches('"').to_owned());
             }
-            if let Some(last_words) = previous.quotation(LAST_WORDS) {
-                said.push(last_words.text.to_owned());
+            if let Some(last_words) = previous.find_quotation(LAST_WORDS_LEAD) {
+                remarks.push(last_words.text.to_owned());
             }
-            let is_answered = previous.rests_after(REPLIED).next().is_some();
+            let is_answered = previous.rests_with_lead(REPLIED_LEAD).next().is_some();
             self.turn = Turn {
                 entry: request.lead_rest.trim_end_matches(')').to_owned(),
                 request: request.text.to_owned(),
-                stop: if is_answered {
-                    Stop::Done
+                reply_end: if is_answered {
+                    ReplyEnd::Done
                 } else {
-                    Stop::NoReply
+                    ReplyEnd::NoReply
                 },
-                said,
+                remarks,
                 ..Turn::default()
             };
         }
@@ -230,8 +230,9 @@ impl Extract {
     /// Adds a user message: to the request that is being worked on, or as the next one.
     fn add_request(&mut self, entry: &str, text: &str) {
         let turn = &mut self.turn;
-        let is_running = turn.stop == Stop::ToolUse || turn.stop == Stop::NoReply && turn.calls > 0;
-        let is_nod = columns(text) < SHORT_REPLY && !turn.is_answered();
+        let is_running = turn.reply_end == ReplyEnd::ToolUse
+            || turn.reply_end == ReplyEnd::NoReply && turn.call_count > 0;
+        let is_nod = display_width(text) < SHORT_REPLY && !turn.is_answered();
         if !turn.request.is_empty() && (is_running || is_nod) {
             turn.add_to_request(text);
             return;
@@ -242,9 +243,9 @@ impl Extract {
             self.points.add(Section::Decisions, decision);
         }
         self.end_turn();
-        self.work.turn += 1;
+        self.tool_history.turn_number += 1;
         self.turn = Turn {
-            number: self.work.turn,
+            number: self.tool_history.turn_number,
             entry: one_line(entry, 60),
             request: text.to_owned(),
             ..Turn::default()
@@ -258,39 +259,39 @@ impl Extract {
         }
         // An earlier request is shown short, and what was under way or next does not outlive it.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
-        self.turn.said = vec![cut_middle(self.turn.last_words(), WORDS)];
+        self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
         let goals = std::mem::take(self.points.items_mut(Section::Goal));
         self.points.items_mut(Section::Done).splice(..0, goals);
 
-        self.fold_alike();
+        self.fold_similar_turn();
         let ended = std::mem::take(&mut self.turn);
         if !ended.request.is_empty() || !ended.last_words().is_empty() {
-            self.earlier.push(ended);
+            self.earlier_turns.push(ended);
         }
-        if self.earlier.len() > HELD {
+        if self.earlier_turns.len() > MAX_HELD {
             // The oldest turn is kept, usually the first request.
-            self.earlier.remove(1);
+            self.earlier_turns.remove(1);
         }
     }
 
     /// If the turn is like an earlier one, keeps one of them, as the oldest: it is not what is
     /// being worked on.
-    fn fold_alike(&mut self) {
+    fn fold_similar_turn(&mut self) {
         let alike = self
-            .earlier
+            .earlier_turns
             .iter()
             .position(|turn| turn.is_alike(&self.turn));
         if let Some(at) = alike {
-            self.earlier[at].repeats += 1;
-            self.earlier[..=at].rotate_right(1);
-            self.turn = self.earlier.pop().unwrap_or_default();
+            self.earlier_turns[at].repeats += 1;
+            self.earlier_turns[..=at].rotate_right(1);
+            self.turn = self.earlier_turns.pop().unwrap_or_default();
         }
     }
 
     /// Adds a quotation to the context, replacing an older one from the same source.
-    fn note(&mut self, source: &str, text: &str) {
+    fn add_note(&mut self, source: &str, text: &str) {
         let start = format!("{}: ", one_line(source, 80));
         self.points
             .items_mut(Section::Context)

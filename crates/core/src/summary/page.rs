@@ -1,22 +1,24 @@
 //! The content of each section of the summary, within the limits of [`super::budget`].
 
-use super::Extract;
+use super::SummaryBuilder;
 use super::budget::*;
-use super::message::Stop;
-use super::quote::{ends_in_question, fit, quotation, quote_line, substance, units};
+use super::message::ReplyEnd;
+use super::quote::{
+    count_fitting, count_utf16, ends_in_question, format_quotation, quote_line, strip_transitions,
+};
 use super::sections::*;
 use super::tool_calls::fold_series;
 use super::turns::Turn;
-use crate::format::counted;
+use crate::format::format_count;
 
-impl Extract {
+impl SummaryBuilder {
     /// Returns the summary. Parts take space in the order in which they matter to go on; the list
     /// of earlier requests gets the rest.
     pub(super) fn write_page(&self) -> String {
-        let by_importance = [
+        let items_by_importance = [
             (Section::NextSteps, self.next_steps()),
             (Section::Goal, self.other_goals()),
-            (Section::Blocked, self.blocked()),
+            (Section::Blocked, self.blocked_points()),
             (
                 Section::Constraints,
                 self.newest_points(Section::Constraints, SECTION),
@@ -30,14 +32,14 @@ impl Extract {
                 self.newest_points(Section::Context, SECTION),
             ),
             (Section::InProgress, self.calls_and_todo_list()),
-            (Section::Done, self.effects()),
-            (Section::InProgress, self.remarks()),
+            (Section::Done, self.describe_effects()),
+            (Section::InProgress, self.quote_remarks()),
         ];
         let mut page = Sections::default();
         let mut room = OTHER_SECTIONS;
-        for (section, items) in by_importance {
-            let items = newest(items, room);
-            room -= size(&items);
+        for (section, items) in items_by_importance {
+            let items = keep_newest(items, room);
+            room -= items_size(&items);
             page.items_mut(section).splice(..0, items);
         }
         page.items_mut(Section::Done)
@@ -45,11 +47,11 @@ impl Extract {
 
         let turn = &self.turn;
         if !turn.request.is_empty() {
-            let lead = format!("{REQUEST}{}):", turn.entry);
-            let request = quotation(&lead, &turn.request, WHOLE_REQUEST);
+            let lead = format!("{REQUEST_LEAD}{}):", turn.entry);
+            let request = format_quotation(&lead, &turn.request, WHOLE_REQUEST);
             page.items_mut(Section::Goal).insert(0, request);
         }
-        page.write()
+        page.to_markdown()
     }
 
     /// Whether the current turn is unanswered, or a failure is open.
@@ -59,14 +61,14 @@ impl Extract {
 
     /// Returns the newest points of a section that fit.
     fn newest_points(&self, section: Section, room: usize) -> Vec<String> {
-        newest(self.points.items(section).to_vec(), room)
+        keep_newest(self.points.items(section).to_vec(), room)
     }
 
     /// Returns the goals of a previous summary, and the request before, to which the current one
     /// may refer.
     fn other_goals(&self) -> Vec<String> {
         let mut goals = self.newest_points(Section::Goal, SECTION);
-        if let Some(turn) = self.earlier.last() {
+        if let Some(turn) = self.earlier_turns.last() {
             let request = describe_turn(turn, NEWEST);
             goals.push(format!("The request before it: {request}"));
         }
@@ -77,71 +79,90 @@ impl Extract {
     fn calls_and_todo_list(&self) -> Vec<String> {
         let mut points = self.newest_points(Section::InProgress, LIST);
         if self.is_unfinished() {
-            let calls = self.work.last_calls();
+            let calls = self.tool_history.last_calls();
             if !calls.is_empty() {
                 let calls = calls.join("\n  - ");
-                points.push(format!("{CALLS}, in order:\n  - {calls}"));
+                points.push(format!("{LAST_CALLS_LEAD}, in order:\n  - {calls}"));
             }
         }
-        if !self.work.todo.is_empty() {
-            points.push(quotation(TODO_LIST, &self.work.todo, SECTION));
+        if !self.tool_history.todo_list.is_empty() {
+            points.push(format_quotation(
+                TODO_LIST_LEAD,
+                &self.tool_history.todo_list,
+                SECTION,
+            ));
         }
         points
     }
 
     /// Returns the failures, then those of a previous summary, as far as they fit, and the number
     /// of the others.
-    fn blocked(&self) -> Vec<String> {
+    fn blocked_points(&self) -> Vec<String> {
         let mut points = self.failures.clone();
         for point in self.newest_points(Section::Blocked, LIST) {
-            let is_over = self.work.is_over(point.trim_start_matches(EARLIER));
+            let is_over = self
+                .tool_history
+                .is_settled(point.trim_start_matches(EARLIER_MARK));
             if !is_over {
                 points.push(point);
             }
         }
-        let shown = fit(points.iter().map(|point| item_size(point)), SECTION);
-        let more = points.len() - shown;
-        points.truncate(shown);
-        if more > 0 {
-            points.push(format!("{more} more failed without a later success."));
+        let shown_count = count_fitting(points.iter().map(|point| item_size(point)), SECTION);
+        let omitted_count = points.len() - shown_count;
+        points.truncate(shown_count);
+        if omitted_count > 0 {
+            points.push(format!(
+                "{omitted_count} more failed without a later success."
+            ));
         }
         points
     }
 
     /// Returns what the calls did: commits, changed files, commands.
-    fn effects(&self) -> Vec<String> {
-        let commits = self.work.commits();
+    fn describe_effects(&self) -> Vec<String> {
+        let commits = self.tool_history.commit_messages();
         let since = if commits.is_empty() {
             ""
         } else {
             " since the last `git commit`"
         };
-        let changed_lead = format!("{CHANGED}{since}, newest first: ");
+        let changed_lead = format!("{CHANGED_LEAD}{since}, newest first: ");
         let mut lists = Vec::new();
-        lists.extend(list("Commits, newest first: ", &commits, SECTION));
-        lists.extend(list(&changed_lead, &self.work.changed_files(), LIST));
-        lists.extend(list(PASSED, &self.work.passed(), LIST));
+        lists.extend(join_fitting("Commits, newest first: ", &commits, SECTION));
+        lists.extend(join_fitting(
+            &changed_lead,
+            &self.tool_history.changed_files(),
+            LIST,
+        ));
+        lists.extend(join_fitting(
+            PASSED_LEAD,
+            &self.tool_history.passed_commands(),
+            LIST,
+        ));
         lists
     }
 
     /// Returns the assistant's remarks before its last words: the first, which is often a plan, and
     /// the newest. Once the request is done, there are none.
-    fn remarks(&self) -> Vec<String> {
+    fn quote_remarks(&self) -> Vec<String> {
         if !self.is_unfinished() {
             return Vec::new();
         }
-        let before_last_words = self.turn.said.iter().rev().skip(1);
+        let before_last_words = self.turn.remarks.iter().rev().skip(1);
         let quotations: Vec<_> = before_last_words
-            .map(|said| quote_line(substance(said), POINT))
+            .map(|said| quote_line(strip_transitions(said), POINT))
             .collect();
         let mut newest_first = fold_series(&quotations);
         let plan = newest_first.pop();
-        let shown = fit(newest_first.iter().map(|said| units(said) + 20), SECTION);
-        newest_first.truncate(shown);
+        let shown_count = count_fitting(
+            newest_first.iter().map(|said| count_utf16(said) + 20),
+            SECTION,
+        );
+        newest_first.truncate(shown_count);
 
         let mut remarks = Vec::new();
         for said in plan.iter().chain(newest_first.iter().rev()) {
-            remarks.push(format!("{SAID}{said}"));
+            remarks.push(format!("{REMARK_LEAD}{said}"));
         }
         remarks
     }
@@ -151,7 +172,7 @@ impl Extract {
     fn next_steps(&self) -> Vec<String> {
         let turn = &self.turn;
         let mut steps = self.newest_points(Section::NextSteps, LIST);
-        if turn.request.is_empty() && turn.stop == Stop::NoReply && turn.calls == 0 {
+        if turn.request.is_empty() && turn.reply_end == ReplyEnd::NoReply && turn.call_count == 0 {
             return steps;
         }
 
@@ -160,25 +181,32 @@ impl Extract {
         } else {
             ", with a failure left open (see Blocked)"
         };
-        let done = format!("{} summarized here", count_calls(turn.calls));
-        let next = match turn.stop {
-            Stop::Done if ends_in_question(turn.last_words()) => {
-                format!("{REPLIED}{failure_note}. The reply ends in a question.")
+        let calls_done = format!("{} summarized here", count_calls(turn.call_count));
+        let next_step = match turn.reply_end {
+            ReplyEnd::Done if ends_in_question(turn.last_words()) => {
+                format!("{REPLIED_LEAD}{failure_note}. The reply ends in a question.")
             }
-            Stop::Done => format!("{REPLIED}{failure_note}. What is next is below, if anything."),
-            _ if self.is_split => format!("{GO_ON}: it goes on below, with any answer ({done})."),
-            _ => format!("{GO_ON}: {}, {done}.", describe_end(turn)),
+            ReplyEnd::Done => {
+                format!("{REPLIED_LEAD}{failure_note}. What is next is below, if anything.")
+            }
+            _ if self.is_split => {
+                format!("{GO_ON_LEAD}: it goes on below, with any answer ({calls_done}).")
+            }
+            _ => format!("{GO_ON_LEAD}: {}, {calls_done}.", describe_end(turn)),
         };
-        steps.insert(0, format!("1. {next}"));
+        steps.insert(0, format!("1. {next_step}"));
 
         if !turn.last_words().is_empty() {
-            let calls_after = turn.calls - turn.calls_before_words;
+            let calls_after = turn.call_count - turn.calls_before_words;
             let lead = if calls_after > 0 {
-                format!("{LAST_WORDS}, {} before the end:", count_calls(calls_after))
+                format!(
+                    "{LAST_WORDS_LEAD}, {} before the end:",
+                    count_calls(calls_after)
+                )
             } else {
-                format!("{LAST_WORDS}:")
+                format!("{LAST_WORDS_LEAD}:")
             };
-            steps.push(quotation(&lead, turn.last_words(), WORDS));
+            steps.push(format_quotation(&lead, turn.last_words(), WORDS));
         }
         steps
     }
@@ -187,7 +215,7 @@ impl Extract {
     /// space is short.
     fn earlier_requests(&self, room: usize) -> Vec<String> {
         let mut points = self.newest_points(Section::Done, room * 2 / 5);
-        let turns = match self.earlier.split_last() {
+        let turns = match self.earlier_turns.split_last() {
             // The last one is under Goal.
             Some((_last, turns)) => turns,
             None => &[],
@@ -201,7 +229,7 @@ impl Extract {
             requests.push(describe_turn(turn, share.max(NEWEST / age)));
         }
         let request_count = requests.len();
-        let shown = newest(requests, room.saturating_sub(size(&points) + 80));
+        let shown = keep_newest(requests, room.saturating_sub(items_size(&points) + 80));
         if shown.len() < request_count {
             points.push(LEFT_OUT.to_owned());
         }
@@ -211,25 +239,25 @@ impl Extract {
 }
 
 /// Returns the number of units that items take, marks included.
-fn size(items: &[String]) -> usize {
+fn items_size(items: &[String]) -> usize {
     items.iter().map(|item| item_size(item)).sum()
 }
 
 /// Returns the number of units that an item takes, with the line break and the mark before it.
 fn item_size(item: &str) -> usize {
-    units(item) + 4
+    count_utf16(item) + 4
 }
 
 fn count_calls(number: usize) -> String {
-    counted(number, "tool call", "tool calls")
+    format_count(number, "tool call", "tool calls")
 }
 
 /// Returns how the reply to a request ended.
 fn describe_end(turn: &Turn) -> &str {
-    match &turn.stop {
-        Stop::Done => "answered",
-        Stop::Early(how) => how,
-        Stop::ToolUse | Stop::NoReply => "no final answer yet",
+    match &turn.reply_end {
+        ReplyEnd::Done => "answered",
+        ReplyEnd::Early(how) => how,
+        ReplyEnd::ToolUse | ReplyEnd::NoReply => "no final answer yet",
     }
 }
 
@@ -246,7 +274,7 @@ fn describe_turn(turn: &Turn, max: usize) -> String {
     description.push_str(": ");
     description.push_str(describe_end(turn));
 
-    let mut words = substance(turn.last_words());
+    let mut words = strip_transitions(turn.last_words());
     if words.is_empty() {
         words = turn.last_words();
     }
@@ -259,23 +287,23 @@ fn describe_turn(turn: &Turn, max: usize) -> String {
 
 /// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none
 /// fits.
-fn list(lead: &str, items: &[String], room: usize) -> Option<String> {
+fn join_fitting(lead: &str, items: &[String], room: usize) -> Option<String> {
     // Between two items there is a comma and a space; 10 units are for the number of the others.
-    let sizes = items.iter().map(|item| units(item) + 2);
-    let shown = fit(sizes, room.saturating_sub(units(lead) + 10));
-    if shown == 0 {
+    let sizes = items.iter().map(|item| count_utf16(item) + 2);
+    let shown_count = count_fitting(sizes, room.saturating_sub(count_utf16(lead) + 10));
+    if shown_count == 0 {
         return None;
     }
-    let mut line = format!("{lead}{}", items[..shown].join(", "));
-    let more = items.len() - shown;
-    if more > 0 {
-        line.push_str(&format!(", {more} more"));
+    let mut line = format!("{lead}{}", items[..shown_count].join(", "));
+    let omitted_count = items.len() - shown_count;
+    if omitted_count > 0 {
+        line.push_str(&format!(", {omitted_count} more"));
     }
     Some(line)
 }
 
 /// Returns the newest points that fit, in their order.
-fn newest(mut points: Vec<String>, room: usize) -> Vec<String> {
-    let kept = fit(points.iter().rev().map(|point| item_size(point)), room);
+fn keep_newest(mut points: Vec<String>, room: usize) -> Vec<String> {
+    let kept = count_fitting(points.iter().rev().map(|point| item_size(point)), room);
     points.split_off(points.len() - kept)
 }

@@ -4,7 +4,9 @@
 //! A quotation is either one line, or lines that begin with `> `: nothing in it can pass for a
 //! heading, a list item or a tag of the summary.
 
-pub(super) use crate::format::{acts, clip, columns, fit, fitting, units};
+pub(super) use crate::format::{
+    acts_on_terminal, clip, count_fitting, count_utf16, display_width, fitting_len,
+};
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
@@ -44,7 +46,7 @@ pub(super) fn one_line(text: &str, max: usize) -> String {
     // Only the start can matter; most texts are far longer.
     let start: String = text.chars().take(16 * max).collect();
     let mut lines = Vec::new();
-    for line in clean(&start).lines() {
+    for line in sanitize(&start).lines() {
         let words: Vec<_> = line.split_whitespace().collect();
         let line = words.join(" ");
         if !line.is_empty() && !line.starts_with("```") {
@@ -65,10 +67,10 @@ pub(super) fn code_span(text: &str, max: usize) -> String {
     format!("`{}`", one_line(&text.replace('`', "'"), max))
 }
 
-/// Returns `lead` and, below it, the lines of the text after `> `, cleaned and cut as [`cut_middle`]
-/// does.
-pub(super) fn quotation(lead: &str, text: &str, max: usize) -> String {
-    let cleaned = clean(text);
+/// Returns `lead` and, below it, the lines of the text after `> `, cleaned and cut as
+/// [`cut_middle`] does.
+pub(super) fn format_quotation(lead: &str, text: &str, max: usize) -> String {
+    let cleaned = sanitize(text);
     let shown = cut_middle(cleaned.trim_matches('\n').trim_end(), max);
     let mut quotation = lead.to_owned();
     for line in shown.lines() {
@@ -80,7 +82,7 @@ pub(super) fn quotation(lead: &str, text: &str, max: usize) -> String {
 }
 
 /// Returns the text of a [`quotation`].
-pub(super) fn unquote<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn strip_quote_marks<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut texts = Vec::new();
     for line in lines {
         let text = line.strip_prefix("> ").or(line.strip_prefix('>'));
@@ -93,24 +95,24 @@ pub(super) fn unquote<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 /// that reports how much is missing. Long lines are cut between words.
 pub(super) fn cut_middle(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
-    if text.len() <= max || units(text) <= max {
+    if text.len() <= max || count_utf16(text) <= max {
         return text.to_owned();
     }
     // Leaves room for the line in the middle, so that the result is not cut again.
     let room = max.saturating_sub(50);
     let has_long_line = text
         .lines()
-        .any(|line| line.len() > room / 3 && units(line) > room / 3);
+        .any(|line| line.len() > room / 3 && count_utf16(line) > room / 3);
     let pieces: Vec<&str> = if has_long_line {
         text.split_word_bounds().collect()
     } else {
         text.split_inclusive('\n').collect()
     };
-    let head_end = fitting(pieces.iter().copied(), room * 2 / 3);
-    let tail_start = text.len() - fitting(pieces.iter().rev().copied(), room / 3);
+    let head_end = fitting_len(pieces.iter().copied(), room * 2 / 3);
+    let tail_start = text.len() - fitting_len(pieces.iter().rev().copied(), room / 3);
     let head = text[..head_end].trim_end();
     let tail = text[tail_start..].trim_start();
-    let missing = units_of_whole(&text[head_end..tail_start]);
+    let missing = units_before_gap(&text[head_end..tail_start]);
     format!("{head}{}{tail}", gap_line(missing))
 }
 
@@ -120,18 +122,18 @@ pub(super) fn cut_message(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let head_end = boundary(text, most / 2);
+    let head_end = char_boundary_before(text, most / 2);
     // The tail begins with a whole word: half a secret could not be recognized.
-    let inside_word = boundary(text, text.len() - most / 2);
+    let inside_word = char_boundary_before(text, text.len() - most / 2);
     let word_rest = text[inside_word..].find(char::is_whitespace).unwrap_or(0);
     let tail_start = inside_word + word_rest;
 
-    let gap = gap_line(units(&text[head_end..tail_start]));
+    let gap = gap_line(count_utf16(&text[head_end..tail_start]));
     format!("{}{gap}{}", &text[..head_end], &text[tail_start..])
 }
 
 /// Returns the nearest offset from `at` backwards that is between two characters.
-fn boundary(text: &str, at: usize) -> usize {
+fn char_boundary_before(text: &str, at: usize) -> usize {
     let mut boundary = at;
     while !text.is_char_boundary(boundary) {
         boundary -= 1;
@@ -147,21 +149,21 @@ fn gap_line(missing: usize) -> String {
     format!("{GAP_START}{missing}{GAP_END}")
 }
 
-/// Returns the number of units that a text had before [`cut_message`] replaced a part of it by a line
-/// that reports the gap.
-fn units_of_whole(text: &str) -> usize {
+/// Returns the number of units that a text had before [`cut_message`] replaced a part of it by a
+/// line that reports the gap.
+fn units_before_gap(text: &str) -> usize {
     if let Some((before, rest)) = text.split_once(GAP_START)
         && let Some((number, after)) = rest.split_once(GAP_END)
         && let Ok(missing) = number.parse::<usize>()
     {
-        return units(before) + missing + units(after);
+        return count_utf16(before) + missing + count_utf16(after);
     }
-    units(text)
+    count_utf16(text)
 }
 
 /// Returns the text without escape sequences and characters that act on a terminal, and with the
 /// agents' tags disarmed. Line breaks are kept.
-pub(super) fn clean(text: &str) -> String {
+pub(super) fn sanitize(text: &str) -> String {
     static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(TAGS).expect("a constant"));
     let stripped = anstream::adapter::strip_str(text).to_string();
     let lines = stripped
@@ -170,7 +172,7 @@ pub(super) fn clean(text: &str) -> String {
     let plain: String = lines
         .replace('\t', "    ")
         .chars()
-        .filter(|c| *c == '\n' || !acts(*c))
+        .filter(|c| *c == '\n' || !acts_on_terminal(*c))
         .collect();
     TAG.replace_all(&plain, "‹$1").into_owned()
 }
@@ -211,11 +213,11 @@ const SHORT_EXCLAMATION: usize = 30;
 
 /// Returns a remark without what only leads over: a short exclamation at its start, and the
 /// sentence at its end that announces, with a colon, what comes next.
-pub(super) fn substance(remark: &str) -> &str {
+pub(super) fn strip_transitions(remark: &str) -> &str {
     let mut text = remark.trim();
     let first = text.split_sentence_bounds().next().unwrap_or_default();
     let is_exclamation = first.trim_end().ends_with(['!', '！']);
-    if is_exclamation && columns(first.trim()) < SHORT_EXCLAMATION {
+    if is_exclamation && display_width(first.trim()) < SHORT_EXCLAMATION {
         text = &text[first.len()..];
     }
 

@@ -5,8 +5,10 @@
 //! in the same sections; two in one, if a turn was split; or prose. Its points are quoted like any
 //! other text.
 
-use super::budget::{HELD, NEWEST, OLDEST, POINT};
-use super::quote::{clean, comparison_form, one_line, quote_line, strip_marks, unquote};
+use super::budget::{MAX_HELD, NEWEST, OLDEST, POINT};
+use super::quote::{
+    comparison_form, one_line, quote_line, sanitize, strip_marks, strip_quote_marks,
+};
 use std::iter::Peekable;
 use std::str::Lines;
 
@@ -27,8 +29,8 @@ pub(super) enum Section {
 struct SectionFormat {
     section: Section,
     heading: &'static str,
-    /// Words by which a heading of either agent is recognized, as [`comparison_form`] returns them; the
-    /// longest word of all sections that fits decides.
+    /// Words by which a heading of either agent is recognized, as [`comparison_form`] returns them;
+    /// the longest word of all sections that fits decides.
     names: &'static [&'static str],
 }
 
@@ -78,27 +80,33 @@ const SECTIONS: [SectionFormat; 8] = [
 
 /// How the lines before the quotations begin: the current request with its entry, the todo list,
 /// and the assistant's last words.
-pub(super) const REQUEST: &str = "The last request, word for word (entry ";
-pub(super) const TODO_LIST: &str = "Todo list, as its tool last reported it:";
-pub(super) const LAST_WORDS: &str = "The assistant's last words";
-const QUOTATIONS: [&str; 3] = [REQUEST, TODO_LIST, LAST_WORDS];
+pub(super) const REQUEST_LEAD: &str = "The last request, word for word (entry ";
+pub(super) const TODO_LIST_LEAD: &str = "Todo list, as its tool last reported it:";
+pub(super) const LAST_WORDS_LEAD: &str = "The assistant's last words";
+const QUOTATION_LEADS: [&str; 3] = [REQUEST_LEAD, TODO_LIST_LEAD, LAST_WORDS_LEAD];
 
 /// The beginnings of points that the built-in summary writes.
-pub(super) const SAID: &str = "Said on the way: ";
-pub(super) const REPLIED: &str = "The request under Goal was replied to";
-pub(super) const GO_ON: &str = "Go on with the request under Goal";
-pub(super) const CALLS: &str = "Last tool calls";
+pub(super) const REMARK_LEAD: &str = "Said on the way: ";
+pub(super) const REPLIED_LEAD: &str = "The request under Goal was replied to";
+pub(super) const GO_ON_LEAD: &str = "Go on with the request under Goal";
+pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
-pub(super) const PASSED: &str = "Commands whose last run ended without error, newest first: ";
-pub(super) const CHANGED: &str = "Files changed";
+pub(super) const PASSED_LEAD: &str = "Commands whose last run ended without error, newest first: ";
+pub(super) const CHANGED_LEAD: &str = "Files changed";
 /// The beginnings of points that each summary reports anew: on how far the work is, and on what it
 /// has done.
-const UNDER_WAY: [&str; 5] = [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT];
-const DONE: [&str; 2] = [PASSED, CHANGED];
+const PROGRESS_LEADS: [&str; 5] = [
+    REMARK_LEAD,
+    REPLIED_LEAD,
+    GO_ON_LEAD,
+    LAST_CALLS_LEAD,
+    LEFT_OUT,
+];
+const DONE_LEADS: [&str; 2] = [PASSED_LEAD, CHANGED_LEAD];
 /// The beginning of what is said of another branch.
-const ELSEWHERE: &str = "On another branch: ";
+const OTHER_BRANCH_MARK: &str = "On another branch: ";
 /// Marks a point of a previous summary: points below it without this mark are newer.
-pub(super) const EARLIER: &str = "Earlier: ";
+pub(super) const EARLIER_MARK: &str = "Earlier: ";
 
 /// The items of each section, oldest first: points, and quotations below the line that names them.
 #[derive(Debug, Default)]
@@ -114,14 +122,14 @@ pub(super) struct Quotation<'s> {
 
 impl Sections {
     /// Parses a summary.
-    pub fn read(summary: &str) -> Self {
+    pub fn parse(summary: &str) -> Self {
         let mut sections = Sections::default();
         let mut section = Section::Context;
         let mut lines = summary.lines().peekable();
         while let Some(raw) = lines.next() {
             let text = raw.trim();
-            if let Some(name) = heading(text) {
-                if let Some(known) = section_named(name) {
+            if let Some(name) = heading_name(text) {
+                if let Some(known) = find_section(name) {
                     section = known;
                 } else {
                     section = Section::Context;
@@ -134,7 +142,7 @@ impl Sections {
                 while let Some(line) = lines.next_if(|line| line.starts_with('>')) {
                     quotation.push(line);
                 }
-                let quotation = clean(&unquote(quotation.into_iter()));
+                let quotation = sanitize(&strip_quote_marks(quotation.into_iter()));
                 sections.add(section, format!("{text}\n{quotation}"));
             } else if !matches!(comparison_form(text).as_str(), "" | "none" | "na") {
                 // An item of an inner list is added to the item above it.
@@ -151,7 +159,7 @@ impl Sections {
     }
 
     /// Writes the sections, with empty lines between a quotation and other items.
-    pub fn write(&self) -> String {
+    pub fn to_markdown(&self) -> String {
         let mut text = String::new();
         for format in &SECTIONS {
             if !text.is_empty() {
@@ -190,9 +198,9 @@ impl Sections {
     pub fn without_restated(mut self) -> Self {
         for items in &mut self.0 {
             items.retain(|item| {
-                !starts_with_one_of(item, &UNDER_WAY)
-                    && !starts_with_one_of(item, &DONE)
-                    && !starts_with_one_of(item, &QUOTATIONS)
+                !starts_with_one_of(item, &PROGRESS_LEADS)
+                    && !starts_with_one_of(item, &DONE_LEADS)
+                    && !starts_with_one_of(item, &QUOTATION_LEADS)
             });
         }
         self
@@ -204,10 +212,10 @@ impl Sections {
         let mut earlier = self.without_restated();
         for fleeting in [Section::InProgress, Section::Blocked, Section::NextSteps] {
             let items = earlier.items_mut(fleeting);
-            items.retain(|point| !point.starts_with(EARLIER));
+            items.retain(|point| !point.starts_with(EARLIER_MARK));
         }
         for point in earlier.0.iter_mut().flatten() {
-            *point = format!("{EARLIER}{}", point.trim_start_matches(EARLIER));
+            *point = format!("{EARLIER_MARK}{}", point.trim_start_matches(EARLIER_MARK));
         }
         earlier
     }
@@ -216,32 +224,36 @@ impl Sections {
     /// for this branch. What was under way is left out, because it does not go on; what was done is
     /// kept.
     pub fn into_branch_points(self) -> Vec<String> {
-        let mut of_this_branch = Vec::new();
-        if let Some(request) = self.quotation(REQUEST) {
-            of_this_branch.push(quote_line(request.text, OLDEST));
+        let mut own_points = Vec::new();
+        if let Some(request) = self.find_quotation(REQUEST_LEAD) {
+            own_points.push(quote_line(request.text, OLDEST));
         }
         let mut branches = Vec::new();
         for item in self.0.into_iter().flatten() {
-            if starts_with_one_of(&item, &UNDER_WAY) || starts_with_one_of(&item, &QUOTATIONS) {
+            if starts_with_one_of(&item, &PROGRESS_LEADS)
+                || starts_with_one_of(&item, &QUOTATION_LEADS)
+            {
                 continue;
             }
-            let is_other_branch = item.trim_start_matches(EARLIER).starts_with(ELSEWHERE);
+            let is_other_branch = item
+                .trim_start_matches(EARLIER_MARK)
+                .starts_with(OTHER_BRANCH_MARK);
             if is_other_branch {
                 branches.push(item);
             } else {
-                of_this_branch.push(item);
+                own_points.push(item);
             }
         }
 
-        let own = of_this_branch.join("; ");
+        let own = own_points.join("; ");
         if !own.is_empty() {
-            branches.push(format!("{ELSEWHERE}{}", quote_line(&own, NEWEST)));
+            branches.push(format!("{OTHER_BRANCH_MARK}{}", quote_line(&own, NEWEST)));
         }
         branches
     }
 
     /// Returns the rest of each item that begins with `lead`.
-    pub fn rests_after(&self, lead: &str) -> impl Iterator<Item = &str> {
+    pub fn rests_with_lead(&self, lead: &str) -> impl Iterator<Item = &str> {
         self.0
             .iter()
             .flatten()
@@ -249,8 +261,8 @@ impl Sections {
     }
 
     /// Returns the first quotation below a line that begins with `lead`.
-    pub fn quotation(&self, lead: &str) -> Option<Quotation<'_>> {
-        for rest in self.rests_after(lead) {
+    pub fn find_quotation(&self, lead: &str) -> Option<Quotation<'_>> {
+        for rest in self.rests_with_lead(lead) {
             if let Some((lead_rest, text)) = rest.split_once(":\n") {
                 return Some(Quotation { lead_rest, text });
             }
@@ -258,12 +270,12 @@ impl Sections {
         None
     }
 
-    /// Adds an item, replacing an equal one. Of more than [`HELD`], the oldest are dropped.
+    /// Adds an item, replacing an equal one. Of more than [`MAX_HELD`], the oldest are dropped.
     pub fn add(&mut self, section: Section, text: String) {
         let key = comparison_key(&text);
         let items = self.items_mut(section);
         items.retain(|known| comparison_key(known) != key);
-        let excess = (items.len() + 1).saturating_sub(HELD);
+        let excess = (items.len() + 1).saturating_sub(MAX_HELD);
         items.drain(..excess);
         items.push(text);
     }
@@ -271,7 +283,7 @@ impl Sections {
 
 /// Returns the form of an item in which equal items are recognized.
 fn comparison_key(item: &str) -> String {
-    comparison_form(item.trim_start_matches(EARLIER))
+    comparison_form(item.trim_start_matches(EARLIER_MARK))
 }
 
 fn starts_with_one_of(item: &str, leads: &[&str]) -> bool {
@@ -280,7 +292,7 @@ fn starts_with_one_of(item: &str, leads: &[&str]) -> bool {
 
 /// Whether a quotation of the built-in summary is below this line.
 fn leads_quotation(line: &str) -> bool {
-    starts_with_one_of(line, &QUOTATIONS) && line.ends_with(':')
+    starts_with_one_of(line, &QUOTATION_LEADS) && line.ends_with(':')
 }
 
 /// Skips the lines up to the end of an element that begins with `tag`, if it has an end. The
@@ -301,7 +313,7 @@ fn skip_tag(tag: &str, lines: &mut Peekable<Lines>) {
 }
 
 /// Returns the name in a heading: `## Name`, or a line `**Name**` with the name of a section.
-fn heading(line: &str) -> Option<&str> {
+fn heading_name(line: &str) -> Option<&str> {
     if line.starts_with('#') {
         let name = line.trim_start_matches('#').strip_prefix(' ')?;
         return Some(name.trim());
@@ -310,12 +322,12 @@ fn heading(line: &str) -> Option<&str> {
         .strip_prefix("**")?
         .trim_end_matches(':')
         .strip_suffix("**")?;
-    section_named(name)?;
+    find_section(name)?;
     Some(name)
 }
 
 /// Returns the section with a name like this.
-fn section_named(name: &str) -> Option<Section> {
+fn find_section(name: &str) -> Option<Section> {
     let name = comparison_form(name);
     let mut found = None;
     let mut longest = 0;

@@ -5,7 +5,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Programs, words of the shell's grammar and tools of both agents that change nothing.
-const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo env exit export fd file find grep \
+const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirname du echo env exit export fd file find grep \
                        head jq less ls nl popd printf ps pushd pwd readlink realpath rg sed set sleep sort \
                        source stat tail test tree true type uniq wc which whoami [ \
                        for case esac done fi } ) \
@@ -14,7 +14,7 @@ const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo 
                        read fetch web_search glob search webfetch websearch";
 /// Words of the shell's grammar, and programs, that precede a command; numbers, also of redirected
 /// streams, are skipped.
-const BEFORE_COMMAND: &str =
+const COMMAND_PREFIXES: &str =
     "while until if do then else elif { ( ! exec env nice nohup sudo time timeout";
 
 /// The characters that end a step of a command line.
@@ -24,19 +24,19 @@ const MOST_ARGUMENTS: usize = 3;
 
 /// What is known of a command line.
 #[derive(Debug, Default)]
-pub(super) struct Command {
+pub(super) struct CommandLine {
     /// Its programs. Those that only look are omitted, unless all do.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CommandStep>,
     /// Whether it changes nothing.
-    pub looks: bool,
+    pub is_read_only: bool,
     /// Whether the exit code of a step is lost: in a pipe, before `||`, or because another step
     /// follows.
-    pub is_hidden: bool,
+    pub hides_exit_code: bool,
 }
 
 /// A program of a command line, or another tool.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Step {
+pub(super) struct CommandStep {
     /// The program and up to three arguments that are not options: `git push origin`, `python
     /// a.py`.
     pub words: Vec<String>,
@@ -44,24 +44,24 @@ pub(super) struct Step {
     pub folder: String,
 }
 
-impl Command {
+impl CommandLine {
     /// Reads a command line.
-    pub fn read(line: &str) -> Self {
+    pub fn parse(line: &str) -> Self {
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
         let before_document = line.split("<<").next().unwrap_or_default();
         let code = QUOTED.replace_all(before_document, "_").replace("&>", ">");
 
-        let mut command = Command {
-            looks: true,
-            ..Command::default()
+        let mut command = CommandLine {
+            is_read_only: true,
+            ..CommandLine::default()
         };
         let mut folder = String::new();
         let parts = code
             .trim_end_matches([';', '\n', ' '])
             .split_inclusive(OPERATORS);
         for part in parts {
-            let Some(mut step) = Step::read(part.trim_end_matches(OPERATORS)) else {
+            let Some(mut step) = CommandStep::parse(part.trim_end_matches(OPERATORS)) else {
                 continue;
             };
             if step.words[0] == "cd" {
@@ -69,47 +69,47 @@ impl Command {
                 continue;
             }
 
-            let step_looks = step.is_one_of(LOOKING) && !writes(part);
-            if step_looks && !command.looks {
+            let is_step_read_only = step.is_one_of(READ_ONLY_PROGRAMS) && !writes_file(part);
+            if is_step_read_only && !command.is_read_only {
                 continue;
             }
-            if !step_looks && command.looks {
+            if !is_step_read_only && command.is_read_only {
                 // All steps before only look, and are forgotten.
-                command = Command::default();
+                command = CommandLine::default();
             }
             step.folder.clone_from(&folder);
             command.steps.push(step);
             if part.ends_with(['\n', ';', '|']) {
-                command.is_hidden = true;
+                command.hides_exit_code = true;
             }
         }
         command
     }
 
     /// Returns the call of another tool. All tools that change a file do the same with it.
-    pub fn of_tool(tool: &str, target: &str) -> Self {
+    pub fn from_tool(tool: &str, target: &str) -> Self {
         // Claude Code's names of the tools begin with capitals.
         let name = tool.to_lowercase();
-        let words = if is_changing(&name) {
+        let words = if changes_files(&name) {
             vec!["edit".to_owned(), target.to_owned()]
         } else {
             vec![name]
         };
-        let step = Step {
+        let step = CommandStep {
             words,
             folder: String::new(),
         };
-        Command {
-            looks: step.is_one_of(LOOKING),
+        CommandLine {
+            is_read_only: step.is_one_of(READ_ONLY_PROGRAMS),
             steps: vec![step],
-            is_hidden: false,
+            hides_exit_code: false,
         }
     }
 }
 
-impl Step {
+impl CommandStep {
     /// Reads a part of a command line, without its operator.
-    fn read(part: &str) -> Option<Self> {
+    fn parse(part: &str) -> Option<Self> {
         let mut rest = part
             .split_whitespace()
             .skip_while(|word| precedes_command(word));
@@ -117,7 +117,7 @@ impl Step {
         let mut words = vec![program.to_owned()];
         let arguments = rest.filter(|word| is_argument(word));
         words.extend(arguments.take(MOST_ARGUMENTS).map(str::to_owned));
-        Some(Step {
+        Some(CommandStep {
             words,
             folder: String::new(),
         })
@@ -125,7 +125,7 @@ impl Step {
 
     /// Whether the outcome of one says whether the other still fails: it is the same program, with
     /// the same arguments and directory as far as both have them.
-    pub fn is_like(&self, other: &Step) -> bool {
+    pub fn is_like(&self, other: &CommandStep) -> bool {
         let same_words = self
             .words
             .iter()
@@ -138,7 +138,7 @@ impl Step {
     /// Whether the program is in the list: `grep`, or with its subcommand, `git-commit`.
     pub fn is_one_of(&self, list: &str) -> bool {
         let with_subcommand = &self.words[..self.words.len().min(2)];
-        has(list, &self.words[0]) || has(list, &with_subcommand.join("-"))
+        contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
     }
 
     /// Whether a text mentions the step: an argument, or its program if it has none.
@@ -158,7 +158,7 @@ impl Step {
 /// Whether a word of a command line precedes the program: a word of the shell, a variable's value,
 /// the number of a redirected stream.
 fn precedes_command(word: &str) -> bool {
-    has(BEFORE_COMMAND, word)
+    contains_word(COMMAND_PREFIXES, word)
         || word.contains('=') && !word.starts_with('-')
         || starts_with_digit(word)
 }
@@ -173,7 +173,7 @@ fn starts_with_digit(word: &str) -> bool {
 }
 
 /// Whether a tool changes files, by its name.
-pub(super) fn is_changing(tool: &str) -> bool {
+pub(super) fn changes_files(tool: &str) -> bool {
     let name = tool.to_lowercase();
     if name.contains("todo") {
         return false;
@@ -184,7 +184,7 @@ pub(super) fn is_changing(tool: &str) -> bool {
 }
 
 /// Whether a part of a command line writes a file, by a redirection or in place.
-fn writes(part: &str) -> bool {
+fn writes_file(part: &str) -> bool {
     for (at, _) in part.match_indices('>') {
         let target = part[at..].trim_start_matches(['>', ' ']);
         if !target.starts_with("/dev/null") {
@@ -195,6 +195,6 @@ fn writes(part: &str) -> bool {
 }
 
 /// Whether a list of words, separated by spaces, has this one.
-fn has(list: &str, word: &str) -> bool {
+fn contains_word(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }

@@ -2,11 +2,11 @@
 //! from these records when the summary is written.
 
 use super::budget::*;
-use super::message::Call;
-use super::quote::{clean, clip, code_span, one_line, quote_line, strip_digits};
-use super::shell::{Command, Step, is_changing};
+use super::message::SummaryCall;
+use super::quote::{clip, code_span, one_line, quote_line, sanitize, strip_digits};
+use super::shell::{CommandLine, CommandStep, changes_files};
 use super::turns::Turn;
-use crate::format::counted;
+use crate::format::format_count;
 use crate::session::outcome::Outcome;
 use foldhash::HashSet;
 use regex::Regex;
@@ -14,56 +14,56 @@ use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 /// The status of a call whose outcome is not known.
-const HIDDEN: &str = "its exit code hidden by a pipe or a later step";
+const HIDDEN_EXIT_CODE: &str = "its exit code hidden by a pipe or a later step";
 /// Matches `git commit` with the first line of its message, which may be a here-document.
 const COMMIT: &str = r#"git commit[^"']*["'](?:\$\(cat <<\W*\w+\W*\n)?([^"'\n]+)"#;
 
 /// A tool call that ended.
 struct ToolRun {
-    call: Call,
+    call: SummaryCall,
     outcome: Outcome,
-    command: Command,
+    command: CommandLine,
     /// The most informative lines of its output, if it failed.
     output: String,
     /// The number of its turn.
-    turn: usize,
+    turn_number: usize,
 }
 
 /// The tool calls of a session, and the todo list that they keep.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct ToolHistory {
     /// The calls of the last reply that have no result.
-    pub pending: Vec<Call>,
+    pub pending: Vec<SummaryCall>,
     /// The newest calls that ended, oldest first.
     runs: VecDeque<ToolRun>,
     /// The last list that a tool that keeps a todo list was given, or else its last report.
-    pub todo: String,
+    pub todo_list: String,
     /// The number of the current turn.
-    pub turn: usize,
+    pub turn_number: usize,
 }
 
-impl Work {
+impl ToolHistory {
     /// Records the result of a call, and returns the question that the call asked, or nothing.
     /// `result` is the call as far as the result names it.
-    pub fn record_result(&mut self, result: Call, outcome: Outcome, text: &str) -> String {
+    pub fn record_result(&mut self, result: SummaryCall, outcome: Outcome, text: &str) -> String {
         let pending = self.pending.iter().position(|call| call.id == result.id);
         let call = match pending {
             Some(at) => self.pending.remove(at),
             None => result,
         };
         if outcome == Outcome::Passed && call.tool.to_lowercase().contains("todo") {
-            let list = if call.todo.is_empty() {
+            let list = if call.todo_list.is_empty() {
                 text
             } else {
-                &call.todo
+                &call.todo_list
             };
-            list.clone_into(&mut self.todo);
+            list.clone_into(&mut self.todo_list);
         }
 
         let command = if call.command.is_empty() {
-            Command::of_tool(&call.tool, &call.target)
+            CommandLine::from_tool(&call.tool, &call.target)
         } else {
-            Command::read(&call.command)
+            CommandLine::parse(&call.command)
         };
         let output = informative_lines(&outcome, text);
         let question = call.question.clone();
@@ -74,7 +74,7 @@ impl Work {
             outcome,
             command,
             output,
-            turn: self.turn,
+            turn_number: self.turn_number,
         });
         question
     }
@@ -83,10 +83,14 @@ impl Work {
     pub fn last_calls(&self) -> Vec<String> {
         let mut newest_first = Vec::new();
         for run in self.runs.iter().rev() {
-            if run.turn != self.turn {
+            if run.turn_number != self.turn_number {
                 break;
             }
-            newest_first.push(format!("{}: {}", describe_call(&run.call), run.state()));
+            newest_first.push(format!(
+                "{}: {}",
+                describe_call(&run.call),
+                run.describe_outcome()
+            ));
         }
         let mut calls = fold_series(&newest_first);
         calls.truncate(LAST_CALLS);
@@ -95,11 +99,11 @@ impl Work {
     }
 
     /// Returns the commands whose last run is known to have passed, newest first, without commits.
-    pub fn passed(&self) -> Vec<String> {
+    pub fn passed_commands(&self) -> Vec<String> {
         let mut seen = HashSet::default();
         let mut passed = Vec::new();
         for run in self.runs.iter().rev() {
-            if run.call.command.is_empty() || run.command.looks || run.commits() {
+            if run.call.command.is_empty() || run.command.is_read_only || run.is_commit() {
                 continue;
             }
             let is_last_run = seen.insert(&run.command.steps);
@@ -111,11 +115,11 @@ impl Work {
     }
 
     /// Returns the first lines of the messages of commits, newest first.
-    pub fn commits(&self) -> Vec<String> {
+    pub fn commit_messages(&self) -> Vec<String> {
         static MESSAGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(COMMIT).expect("a constant"));
         let mut messages = Vec::new();
         for run in self.runs.iter().rev() {
-            if run.commits()
+            if run.is_commit()
                 && let Some(found) = MESSAGE.captures(&run.call.command)
             {
                 messages.push(quote_line(&found[1], COMMAND));
@@ -129,11 +133,11 @@ impl Work {
         let mut seen = HashSet::default();
         let mut files = Vec::new();
         for run in self.runs.iter().rev() {
-            if run.commits() {
+            if run.is_commit() {
                 break;
             }
             let file = &run.call.target;
-            let is_change = run.outcome == Outcome::Passed && is_changing(&run.call.tool);
+            let is_change = run.outcome == Outcome::Passed && changes_files(&run.call.tool);
             if !is_change || file.is_empty() {
                 continue;
             }
@@ -147,50 +151,53 @@ impl Work {
 
     /// Whether a failure of a previous summary is over: its command ran again, or its file was
     /// changed. `point` has the form of [`describe_call`]: `` `COMMAND` `` or ``TOOL `TARGET` ``.
-    pub fn is_over(&self, point: &str) -> bool {
+    pub fn is_settled(&self, point: &str) -> bool {
         let mut parts = point.split('`');
         let (Some(tool), Some(quoted)) = (parts.next(), parts.next()) else {
             return false;
         };
         let failed = if tool.is_empty() {
-            Command::read(quoted)
+            CommandLine::parse(quoted)
         } else {
-            Command::of_tool(tool.trim(), quoted)
+            CommandLine::from_tool(tool.trim(), quoted)
         };
         let Some(step) = failed.steps.last() else {
             return false;
         };
-        self.runs.iter().any(|run| run.settles(step))
+        self.runs.iter().any(|run| run.settles_step(step))
     }
 
     /// Returns the failures that nothing settled: first those that the last words of all mention,
     /// then those that the work is at or that the last words of their turn mention, then those that
     /// may be over; of each, the newest first.
-    pub fn failures<'a>(&self, turns: impl Iterator<Item = &'a Turn> + Clone) -> Vec<String> {
+    pub fn describe_failures<'a>(
+        &self,
+        turns: impl Iterator<Item = &'a Turn> + Clone,
+    ) -> Vec<String> {
         let mut failures = Vec::new();
         for (at, run) in self.runs.iter().enumerate().rev() {
             let Some(step) = run.failed_step() else {
                 continue;
             };
             let later = self.runs.range(at + 1..);
-            if later.clone().any(|run| run.settles(step)) {
+            if later.clone().any(|run| run.settles_step(step)) {
                 continue;
             }
 
-            let turn = turns.clone().find(|turn| turn.number == run.turn);
-            let is_of_current_turn = run.turn == self.turn;
+            let turn = turns.clone().find(|turn| turn.number == run.turn_number);
+            let is_of_current_turn = run.turn_number == self.turn_number;
             let is_answered = turn.is_some_and(Turn::is_answered);
             let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
             // Since then, the assistant only looked around or tried again.
             let is_last_work = later
                 .clone()
-                .all(|run| run.command.looks || run.repeats(step));
+                .all(|run| run.command.is_read_only || run.repeats_step(step));
             let is_at_work = is_of_current_turn && !is_answered || is_last_work;
-            let is_recent = run.turn + STALE_TURNS >= self.turn;
+            let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
             let is_open = is_recent && (is_mentioned || is_at_work);
 
             let call = describe_call(&run.call);
-            let state = run.state();
+            let state = run.describe_outcome();
             let since = describe_since(step, later);
             let point = if is_open {
                 format!(
@@ -221,16 +228,16 @@ struct OpenFailure {
 
 /// Returns what happened since a step failed, given the later calls.
 fn describe_since<'r>(
-    step: &Step,
+    step: &CommandStep,
     mut later: impl ExactSizeIterator<Item = &'r ToolRun>,
 ) -> String {
     let number = later.len();
     if number == 0 {
         "the last tool call".to_owned()
-    } else if later.any(|run| run.repeats(step)) {
-        format!("run again since, {HIDDEN}")
+    } else if later.any(|run| run.repeats_step(step)) {
+        format!("run again since, {HIDDEN_EXIT_CODE}")
     } else {
-        let calls = counted(number, "tool call", "tool calls");
+        let calls = format_count(number, "tool call", "tool calls");
         format!("not run again since, in {calls}")
     }
 }
@@ -238,19 +245,19 @@ fn describe_since<'r>(
 impl ToolRun {
     /// Whether the call is known to have passed.
     fn is_passed(&self) -> bool {
-        self.outcome == Outcome::Passed && !self.command.is_hidden
+        self.outcome == Outcome::Passed && !self.command.hides_exit_code
     }
 
-    fn commits(&self) -> bool {
+    fn is_commit(&self) -> bool {
         let mut steps = self.command.steps.iter();
         self.outcome == Outcome::Passed && steps.any(|step| step.is_one_of("git-commit"))
     }
 
     /// Returns how the call ended, in words.
-    fn state(&self) -> String {
-        let is_unknown = self.outcome == Outcome::Passed && self.command.is_hidden;
+    fn describe_outcome(&self) -> String {
+        let is_unknown = self.outcome == Outcome::Passed && self.command.hides_exit_code;
         if is_unknown {
-            format!("ended, {HIDDEN}")
+            format!("ended, {HIDDEN_EXIT_CODE}")
         } else {
             one_line(&self.outcome.to_string(), 80)
         }
@@ -258,28 +265,28 @@ impl ToolRun {
 
     /// Returns the step that failed, unless the call only looks, as `test -f a && make` also does
     /// if it finds nothing. Which of several steps failed is not known; most likely the last.
-    fn failed_step(&self) -> Option<&Step> {
+    fn failed_step(&self) -> Option<&CommandStep> {
         let has_failed = matches!(self.outcome, Outcome::Failed(_));
         let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
-        if !has_failed || found_nothing || self.command.looks {
+        if !has_failed || found_nothing || self.command.is_read_only {
             return None;
         }
         self.command.steps.last()
     }
 
     /// Whether the call repeats a step with a known outcome.
-    fn settles(&self, step: &Step) -> bool {
-        self.repeats(step) && (self.is_passed() || self.outcome != Outcome::Passed)
+    fn settles_step(&self, step: &CommandStep) -> bool {
+        self.repeats_step(step) && (self.is_passed() || self.outcome != Outcome::Passed)
     }
 
-    fn repeats(&self, step: &Step) -> bool {
+    fn repeats_step(&self, step: &CommandStep) -> bool {
         self.outcome != Outcome::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
     }
 }
 
 /// Returns a call in the form in which it is listed: a command ends before a here-document, and has
 /// no change to an absolute directory at its start.
-fn describe_call(call: &Call) -> String {
+fn describe_call(call: &SummaryCall) -> String {
     static CHANGE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^cd [/~]\S* *&& *").expect("a constant"));
     if !call.command.is_empty() {
@@ -316,7 +323,7 @@ fn informative_lines(outcome: &Outcome, text: &str) -> String {
     let Outcome::Failed(status) = outcome else {
         return String::new();
     };
-    let output = clean(text);
+    let output = sanitize(text);
     let is_informative = |line: &&str| !["", "(no output)", &**status].contains(&line.trim());
     let has_reason =
         |line: &&str| !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));

@@ -1,10 +1,10 @@
 //! Turns (a request and the replies to it), and what users ask for and decide beyond them.
 
 use super::budget::*;
-use super::message::Stop;
+use super::message::ReplyEnd;
 use super::quote::{
-    columns, cut_middle, ends_in_question, last_prose_line, prose_lines, quote_line, strip_digits,
-    strip_marks, substance,
+    cut_middle, display_width, ends_in_question, last_prose_line, prose_lines, quote_line,
+    strip_digits, strip_marks, strip_transitions,
 };
 use regex::Regex;
 use std::sync::LazyLock;
@@ -17,10 +17,10 @@ pub(super) struct Turn {
     pub entry: String,
     /// The request, with later additions.
     pub request: String,
-    pub stop: Stop,
+    pub reply_end: ReplyEnd,
     /// The assistant's remarks, including its last words.
-    pub said: Vec<String>,
-    pub calls: usize,
+    pub remarks: Vec<String>,
+    pub call_count: usize,
     /// The number of calls before the last words.
     pub calls_before_words: usize,
     /// How often the same request had the same answer before.
@@ -30,7 +30,7 @@ pub(super) struct Turn {
 impl Turn {
     /// Adds a user message sent during the work on the request, or to continue it.
     pub fn add_to_request(&mut self, text: &str) {
-        self.stop = Stop::NoReply;
+        self.reply_end = ReplyEnd::NoReply;
         let request = format!(
             "{}\n\n(Added while it was being worked on:)\n{text}",
             self.request
@@ -40,26 +40,27 @@ impl Turn {
 
     /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over
     /// to the next call are left out.
-    pub fn add_reply(&mut self, text: &str, stop: Stop) {
-        let only_leads_over = stop == Stop::ToolUse && columns(substance(text)) < REMARK;
-        self.stop = stop;
+    pub fn add_reply(&mut self, text: &str, stop: ReplyEnd) {
+        let only_leads_over =
+            stop == ReplyEnd::ToolUse && display_width(strip_transitions(text)) < REMARK;
+        self.reply_end = stop;
         if text.trim().is_empty() || only_leads_over {
             return;
         }
-        self.said.push(text.to_owned());
-        self.calls_before_words = self.calls;
-        let newest_start = self.said.len().saturating_sub(HELD).max(1);
-        self.said.drain(1..newest_start);
+        self.remarks.push(text.to_owned());
+        self.calls_before_words = self.call_count;
+        let newest_start = self.remarks.len().saturating_sub(MAX_HELD).max(1);
+        self.remarks.drain(1..newest_start);
     }
 
     /// Returns the assistant's last words.
     pub fn last_words(&self) -> &str {
-        self.said.last().map_or("", String::as_str)
+        self.remarks.last().map_or("", String::as_str)
     }
 
     /// Whether the assistant completed its reply.
     pub fn is_answered(&self) -> bool {
-        self.stop == Stop::Done
+        self.reply_end == ReplyEnd::Done
     }
 
     /// Whether the other turn had the same request, in its first line and without numbers, and the
@@ -68,12 +69,12 @@ impl Turn {
         self.last_words() == other.last_words()
             && self.is_answered()
             && other.is_answered()
-            && columns(&self.request) >= SHORT_REPLY
-            && self.comparable_request() == other.comparable_request()
+            && display_width(&self.request) >= SHORT_REPLY
+            && self.request_key() == other.request_key()
     }
 
     /// Returns the first line of the request without its digits.
-    fn comparable_request(&self) -> String {
+    fn request_key(&self) -> String {
         strip_digits(self.request.lines().next().unwrap_or_default())
     }
 }
@@ -83,7 +84,7 @@ impl Turn {
 /// however emphatic they are.
 const FIRST_WORDS: &str =
     r"(do\ not|don['’]?t|no|only|without|avoid|kein\w*|pas\ de|sin|sem|senza|без)\s";
-const BEFORE: &str = r"(and\ |but\ |please\ )*";
+const BEFORE_FIRST_WORDS: &str = r"(and\ |but\ |please\ )*";
 
 /// The words that do so anywhere in a sentence. What is beside a word is matched in place of `\b`,
 /// for which the fast automata of `regex` work only in ASCII.
@@ -96,18 +97,22 @@ const ANY_WORDS: &str = r"
     | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
 
 /// Matches a sentence that binds later work, too.
-static BINDING: LazyLock<Regex> =
-    LazyLock::new(|| rule(&format!(r"(?ix) ^{BEFORE}{FIRST_WORDS} | {ANY_WORDS}")));
+static BINDING: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(&format!(
+        r"(?ix) ^{BEFORE_FIRST_WORDS}{FIRST_WORDS} | {ANY_WORDS}"
+    ))
+});
 
 /// Matches every line with such a sentence, and few others: to divide a line into sentences takes
 /// much longer.
 static MAY_BIND: LazyLock<Regex> =
-    LazyLock::new(|| rule(&format!(r"(?ix) (^|\W){FIRST_WORDS} | {ANY_WORDS}")));
+    LazyLock::new(|| compile_regex(&format!(r"(?ix) (^|\W){FIRST_WORDS} | {ANY_WORDS}")));
 
 /// Matches lines of code and of logs.
-static CODE: LazyLock<Regex> = LazyLock::new(|| rule(r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:"));
+static CODE: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:"));
 
-fn rule(expression: &str) -> Regex {
+fn compile_regex(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant")
 }
 
@@ -121,7 +126,7 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
         }
         for sentence in line.unicode_sentences() {
             let sentence = strip_marks(sentence.trim());
-            let has_fit_length = (SHORT_REPLY..POINT).contains(&columns(sentence));
+            let has_fit_length = (SHORT_REPLY..POINT).contains(&display_width(sentence));
             if BINDING.is_match(sentence) && !ends_in_question(sentence) && has_fit_length {
                 found.push(quote_line(sentence, POINT));
             }
@@ -134,7 +139,7 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
 /// `b`), they are added.
 pub(super) fn describe_decision(question: &str, answer: &str) -> String {
     let mut named_items = Vec::new();
-    if columns(answer) < REMARK {
+    if display_width(answer) < REMARK {
         for name in answer.split(|c: char| !c.is_alphanumeric()) {
             if named_items.len() == MOST_NAMED_ITEMS {
                 break;

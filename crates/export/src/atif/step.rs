@@ -1,12 +1,16 @@
 //! The steps of a trajectory, and the values in them.
 
-use super::{Copied, Planned, SubAgent, model_of};
-use crate::source::{Contents, decoded, shown};
+use super::{CopyState, PlannedEntry, SubAgent, read_model_name};
+use crate::source::{Contents, decode_string, string_or_json};
 use pisess_core::agents::oh_my_pi::message::starts_user_turn;
-use pisess_core::session::content::{blocks_of, each_item_members, is_block, joined_text, members};
+use pisess_core::session::content::{
+    blocks_of_type, find_members, for_each_item, is_block, join_text,
+};
 use pisess_core::session::entry::{Entry, EntryIx, Kind, Role};
 use pisess_core::session::read::entry_reader::EntryReader;
-use pisess_core::session::usage::{Usage, UsageSums, end_of, places, sessions};
+use pisess_core::session::usage::{
+    Usage, UsageSums, possible_session_ends, reported_session_ends, session_end,
+};
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, array};
@@ -15,10 +19,10 @@ use std::io;
 use std::path::Path;
 
 /// The types of images that the format knows.
-const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+const ATIF_IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// The years that readers of the format take have four digits; JavaScript writes any other year with
-/// a sign and six digits, so that its time is longer.
+/// The years that readers of the format take have four digits; JavaScript writes any other year
+/// with a sign and six digits, so that its time is longer.
 const TIME_LEN: usize = "2026-01-31T12:00:00.000Z".len();
 
 /// Who a step is from.
@@ -28,7 +32,7 @@ const SYSTEM: &str = "system";
 
 /// A step, before it has a number.
 #[derive(Default)]
-pub(super) struct Step {
+pub(super) struct TrajectoryStep {
     /// Its JSON, without `step_id`.
     pub json: Vec<u8>,
     /// Whether it has `is_copied_context`.
@@ -36,12 +40,12 @@ pub(super) struct Step {
     /// The requests to count.
     pub usages: Vec<Usage>,
     /// The numbers of the sub-agents that its results name.
-    pub named: Vec<usize>,
+    pub named_agents: Vec<usize>,
     /// Its results with a usage of their own, if it is a copy.
-    pub unpaid: Vec<EntryIx>,
+    pub uncounted_results: Vec<EntryIx>,
     /// For a result that is in the step of its call, that result: this step is there only if that
     /// of the call did not count its usage.
-    pub unless_paid: Option<EntryIx>,
+    pub if_uncounted: Option<EntryIx>,
 }
 
 /// Makes steps; each thread has its own.
@@ -51,7 +55,7 @@ pub(super) struct StepMaker<'a> {
     agents: &'a [SubAgent<'a>],
     reader: EntryReader<'a>,
     /// Reads the results of calls, which are further down than the reply.
-    results: EntryReader<'a>,
+    result_reader: EntryReader<'a>,
 }
 
 impl<'a> StepMaker<'a> {
@@ -65,32 +69,36 @@ impl<'a> StepMaker<'a> {
             path_name,
             agents,
             reader: EntryReader::new(contents.session, contents.file),
-            results: EntryReader::new(contents.session, contents.file),
+            result_reader: EntryReader::new(contents.session, contents.file),
         }
     }
 
     /// Makes the step of an entry; `None` if it has none: a setting, or a result that is in the
     /// step of its call.
-    pub fn make_step(&self, planned: &Planned, effort: Option<&str>) -> io::Result<Option<Step>> {
-        let Planned { ix, copied, .. } = *planned;
+    pub fn make_step(
+        &self,
+        planned: &PlannedEntry,
+        effort: Option<&str>,
+    ) -> io::Result<Option<TrajectoryStep>> {
+        let PlannedEntry { ix, copied, .. } = *planned;
         self.reader
-            .with_entry(ix, |line| self.step_of_line(ix, line, copied, effort))?
+            .with_entry(ix, |line| self.entry_step(ix, line, copied, effort))?
     }
 
-    fn step_of_line(
+    fn entry_step(
         &self,
         ix: EntryIx,
         line: Raw,
-        copied: Copied,
+        copied: CopyState,
         effort: Option<&str>,
-    ) -> io::Result<Option<Step>> {
+    ) -> io::Result<Option<TrajectoryStep>> {
         let kind = self.contents.session.entry(ix).kind;
         // A compaction keeps messages, not the requests for summaries.
         let is_request = matches!(
             kind,
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
         );
-        if copied == Copied::Kept && is_request {
+        if copied == CopyState::Kept && is_request {
             return Ok(None);
         }
 
@@ -109,14 +117,14 @@ impl<'a> StepMaker<'a> {
                 let text = line
                     .get("summary")
                     .or(line.get("message"))
-                    .and_then(decoded)
+                    .and_then(decode_string)
                     .unwrap_or_default();
-                let extra = self.extra_with_kind(ix);
+                let extra = self.begin_extra_with_kind(ix);
                 Ok(Some(self.request_step(ix, None, &text, extra, copied)))
             }
             Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
-                let extra = self.extra_with_kind(ix);
-                let model = model_of(line);
+                let extra = self.begin_extra_with_kind(ix);
+                let model = read_model_name(line);
                 Ok(Some(self.request_step(ix, model, "", extra, copied)))
             }
             _ => Ok(None),
@@ -127,9 +135,9 @@ impl<'a> StepMaker<'a> {
         &self,
         ix: EntryIx,
         message: Raw,
-        copied: Copied,
+        copied: CopyState,
         effort: Option<&str>,
-    ) -> io::Result<Option<Step>> {
+    ) -> io::Result<Option<TrajectoryStep>> {
         let step = match self.contents.session.entry(ix).role {
             Role::Assistant => self.reply_step(ix, message, copied, effort)?,
             Role::ToolResult => return Ok(self.tool_result_step(ix, message, copied)),
@@ -145,7 +153,7 @@ impl<'a> StepMaker<'a> {
             }
             // pi sends its system messages again in the checkpoint of a compaction, which is no
             // step of its own.
-            Role::System if copied == Copied::Kept => return Ok(None),
+            Role::System if copied == CopyState::Kept => return Ok(None),
             Role::System
             | Role::Developer
             | Role::FileMention
@@ -158,13 +166,16 @@ impl<'a> StepMaker<'a> {
     }
 
     /// Makes the step of a command or code that the user ran.
-    fn execution_step(&self, ix: EntryIx, message: Raw, copied: Copied) -> Step {
-        let ran = message
+    fn execution_step(&self, ix: EntryIx, message: Raw, copied: CopyState) -> TrajectoryStep {
+        let command = message
             .get("command")
             .or(message.get("code"))
-            .and_then(decoded)
+            .and_then(decode_string)
             .unwrap_or_default();
-        let output = message.get("output").and_then(decoded).unwrap_or_default();
+        let output = message
+            .get("output")
+            .and_then(decode_string)
+            .unwrap_or_default();
 
         let mut result_extra = Object::new();
         if let Some(code) = message.get("exitCode") {
@@ -176,58 +187,72 @@ impl<'a> StepMaker<'a> {
             .finish();
         let step = self
             .begin_step(ix, USER, copied)
-            .str("message", &ran)
-            .json("observation", &observation(&[result]))
-            .json("extra", &self.extra(ix).finish());
-        Step::new(step, copied)
+            .str("message", &command)
+            .json("observation", &observation_json(&[result]))
+            .json("extra", &self.begin_extra(ix).finish());
+        TrajectoryStep::new(step, copied)
     }
 
     /// Makes the step of a result, unless it is in the step of its call. There it is not counted if
     /// that step is a copy, so that a result with a usage has a step as well, for the writer to
-    /// decide: see [`Step::unless_paid`].
-    fn tool_result_step(&self, ix: EntryIx, message: Raw, copied: Copied) -> Option<Step> {
+    /// decide: see [`TrajectoryStep::if_uncounted`].
+    fn tool_result_step(
+        &self,
+        ix: EntryIx,
+        message: Raw,
+        copied: CopyState,
+    ) -> Option<TrajectoryStep> {
         let call = message.get_text("toolCallId").unwrap_or_default();
-        let is_answer = self.contents.is_answer(call.as_bytes(), ix);
+        let is_answer = self.contents.is_matching_result(call.as_bytes(), ix);
         if is_answer && self.contents.session.usage_of(ix).is_none() {
             return None;
         }
 
-        let mut named = Vec::new();
-        let mut extra = self.extra(ix).str("type", "toolResult");
+        let mut named_agents = Vec::new();
+        let mut extra = self.begin_extra(ix).str("type", "toolResult");
         if !is_answer {
-            extra = extra.json("result", &self.result(message, None, &mut named));
+            extra = extra.json(
+                "result",
+                &self.result_json(message, None, &mut named_agents),
+            );
         }
-        Some(Step {
-            named,
-            unless_paid: if is_answer { Some(ix) } else { None },
+        Some(TrajectoryStep {
+            named_agents,
+            if_uncounted: if is_answer { Some(ix) } else { None },
             ..self.request_step(ix, None, "", extra, copied)
         })
     }
 
     /// Makes the step of a message that no request made.
-    fn plain_step(&self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Step {
-        let mut extra = self.extra(ix);
+    fn plain_step(
+        &self,
+        ix: EntryIx,
+        source: &str,
+        message: Raw,
+        copied: CopyState,
+    ) -> TrajectoryStep {
+        let mut extra = self.begin_extra(ix);
         if let Some(kind) = message.get("customType") {
-            extra = extra.str("custom_type", &shown(kind));
+            extra = extra.str("custom_type", &string_or_json(kind));
         }
         let content = content_json(message.get("content").or(message.get("summary")));
         let step = self
             .begin_step(ix, source, copied)
             .json("message", &content)
             .json("extra", &extra.finish());
-        Step::new(step, copied)
+        TrajectoryStep::new(step, copied)
     }
 
-    /// Makes a step for an entry that a request may have made: with a usage, it is the agent's; else
-    /// the system's.
+    /// Makes a step for an entry that a request may have made: with a usage, it is the agent's;
+    /// else the system's.
     fn request_step(
         &self,
         ix: EntryIx,
         model: Option<String>,
         text: &str,
         extra: Object,
-        copied: Copied,
-    ) -> Step {
+        copied: CopyState,
+    ) -> TrajectoryStep {
         let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
         let mut step;
         if usages.is_empty() {
@@ -240,7 +265,7 @@ impl<'a> StepMaker<'a> {
         }
         step = step.str("message", text);
         step = with_metrics(step, &usages, copied).json("extra", &extra.finish());
-        Step::with_usages(step, copied, usages)
+        TrajectoryStep::with_usages(step, copied, usages)
     }
 
     /// Makes the step of a reply, with the results of its calls.
@@ -248,16 +273,16 @@ impl<'a> StepMaker<'a> {
         &self,
         ix: EntryIx,
         message: Raw,
-        copied: Copied,
+        copied: CopyState,
         effort: Option<&str>,
-    ) -> io::Result<Step> {
+    ) -> io::Result<TrajectoryStep> {
         let names = ["usage", "content", "stopReason", "errorMessage", "api"];
-        let [usage, content, stop_reason, error, api] = members(message, names);
+        let [usage, content, stop_reason, error, api] = find_members(message, names);
         let own_usage = self.contents.session.usage_of(ix).copied();
         // A reply that `pick` copied was paid for where it is first.
         let is_paid = own_usage.is_some() || usage.is_none();
-        let copied = if copied == Copied::No && !is_paid {
-            Copied::Forked
+        let copied = if copied == CopyState::No && !is_paid {
+            CopyState::Forked
         } else {
             copied
         };
@@ -267,22 +292,22 @@ impl<'a> StepMaker<'a> {
         let mut usages = Vec::from_iter(own_usage);
         usages.extend(calls.usages);
 
-        let thinking: Vec<_> = blocks_of(blocks, "thinking")
-            .filter_map(|block| block.get("thinking").and_then(decoded))
+        let thinking: Vec<_> = blocks_of_type(blocks, "thinking")
+            .filter_map(|block| block.get("thinking").and_then(decode_string))
             .collect();
         let thinking = thinking.join("\n");
 
-        let mut extra = self.extra(ix);
+        let mut extra = self.begin_extra(ix);
         for (key, value) in [("stop_reason", stop_reason), ("error", error), ("api", api)] {
             if let Some(value) = value
                 && !value.is_null()
             {
-                extra = extra.str(key, &shown(value));
+                extra = extra.str(key, &string_or_json(value));
             }
         }
 
         let mut step = self.begin_step(ix, AGENT, copied);
-        if let Some(model) = model_of(message) {
+        if let Some(model) = read_model_name(message) {
             step = step.str("model_name", &model);
         }
         if let Some(effort) = effort {
@@ -292,37 +317,37 @@ impl<'a> StepMaker<'a> {
         if !thinking.is_empty() {
             step = step.str("reasoning_content", &thinking);
         }
-        step = step.list("tool_calls", &calls.calls);
+        step = step.json_array("tool_calls", &calls.calls);
         if !calls.calls.is_empty() {
-            step = step.json("observation", &observation(&calls.results));
+            step = step.json("observation", &observation_json(&calls.results));
         }
         step = with_metrics(step, &usages, copied).json("extra", &extra.finish());
-        Ok(Step {
-            named: calls.named,
-            unpaid: calls.unpaid,
-            ..Step::with_usages(step, copied, usages)
+        Ok(TrajectoryStep {
+            named_agents: calls.named_agents,
+            uncounted_results: calls.unpaid,
+            ..TrajectoryStep::with_usages(step, copied, usages)
         })
     }
 
     /// Reads the calls in the content of a reply, with their results.
-    fn reply_calls(&self, ix: EntryIx, content: Raw, copied: Copied) -> io::Result<ReplyCalls> {
+    fn reply_calls(&self, ix: EntryIx, content: Raw, copied: CopyState) -> io::Result<ReplyCalls> {
         let session = self.contents.session;
-        let mut read = ReplyCalls::default();
+        let mut reply_calls = ReplyCalls::default();
         // A reply may have two calls with the same id: the first one gets the result.
         let mut answers = Vec::new();
-        for block in blocks_of(content, "toolCall") {
-            let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
+        for block in blocks_of_type(content, "toolCall") {
+            let [id, name, arguments] = find_members(block, ["id", "name", "arguments"]);
             let raw_id = id.and_then(Raw::text).unwrap_or_default();
-            let id = id.and_then(decoded).unwrap_or_default();
-            let name = name.and_then(decoded).unwrap_or_default();
+            let id = id.and_then(decode_string).unwrap_or_default();
+            let name = name.and_then(decode_string).unwrap_or_default();
             let arguments = arguments.filter(|arguments| arguments.is_object());
             let call = Object::new()
                 .str("tool_call_id", &id)
                 .str("function_name", &name)
                 .json("arguments", arguments.map_or(b"{}", Raw::bytes));
-            read.calls.push(call.finish());
+            reply_calls.calls.push(call.finish());
 
-            let Some(answer) = self.contents.answer(raw_id.as_bytes(), ix) else {
+            let Some(answer) = self.contents.matching_result(raw_id.as_bytes(), ix) else {
                 continue;
             };
             if answers.contains(&answer) {
@@ -330,36 +355,41 @@ impl<'a> StepMaker<'a> {
             }
             answers.push(answer);
             match (copied, session.usage_of(answer)) {
-                (Copied::No, Some(usage)) => read.usages.push(*usage),
-                (Copied::Forked, Some(_)) => read.unpaid.push(answer),
-                (Copied::No | Copied::Forked | Copied::Kept, _) => {}
+                (CopyState::No, Some(usage)) => reply_calls.usages.push(*usage),
+                (CopyState::Forked, Some(_)) => reply_calls.unpaid.push(answer),
+                (CopyState::No | CopyState::Forked | CopyState::Kept, _) => {}
             }
-            let result = self.results.with_message(answer, |answer| {
-                self.result(answer, Some(&id), &mut read.named)
+            let result = self.result_reader.with_message(answer, |answer| {
+                self.result_json(answer, Some(&id), &mut reply_calls.named_agents)
             })?;
-            read.results.push(result);
+            reply_calls.results.push(result);
         }
-        Ok(read)
+        Ok(reply_calls)
     }
 
-    /// The JSON of a result. Adds the numbers of the sub-agents that it names to `named`.
-    fn result(&self, message: Raw, call_id: Option<&str>, named: &mut Vec<usize>) -> Vec<u8> {
+    /// The JSON of a result. Adds the numbers of the sub-agents that it names to `named_agents`.
+    fn result_json(
+        &self,
+        message: Raw,
+        call_id: Option<&str>,
+        named_agents: &mut Vec<usize>,
+    ) -> Vec<u8> {
         let names = ["details", "toolName", "isError", "content"];
-        let [details, tool, is_error, content] = members(message, names);
+        let [details, tool, is_error, content] = find_members(message, names);
 
-        let sessions = details.map(sessions).unwrap_or_default();
-        let ends = places(Path::new(self.path_name), &sessions);
+        let sessions = details.map(reported_session_ends).unwrap_or_default();
+        let path_ends = possible_session_ends(Path::new(self.path_name), &sessions);
         let mut references = Vec::new();
         for (number, agent) in self.agents.iter().enumerate() {
-            if ends.contains(&end_of(&agent.path)) {
+            if path_ends.contains(&session_end(&agent.path)) {
                 references.push(Object::new().str("trajectory_id", &agent.id).finish());
-                named.push(number);
+                named_agents.push(number);
             }
         }
 
         let mut extra = Object::new();
         if let Some(tool) = tool {
-            extra = extra.str("tool_name", &shown(tool));
+            extra = extra.str("tool_name", &string_or_json(tool));
         }
         let extra = extra.bool("is_error", is_error.is_some_and(Raw::is_truthy));
 
@@ -369,13 +399,13 @@ impl<'a> StepMaker<'a> {
         }
         result
             .json("content", &content_json(content))
-            .list("subagent_trajectory_ref", &references)
+            .json_array("subagent_trajectory_ref", &references)
             .json("extra", &extra.finish())
             .finish()
     }
 
     /// Begins the JSON of a step: with its time, where readers take it, and who it is from.
-    fn begin_step(&self, ix: EntryIx, source: &str, copied: Copied) -> Object {
+    fn begin_step(&self, ix: EntryIx, source: &str, copied: CopyState) -> Object {
         let mut step = Object::new();
         let time_ms = self.contents.session.entry(ix).time_ms;
         if time_ms != Entry::NO_TIME {
@@ -386,20 +416,20 @@ impl<'a> StepMaker<'a> {
             }
         }
         step = step.str("source", source);
-        if copied != Copied::No {
+        if copied != CopyState::No {
             step = step.bool("is_copied_context", true);
         }
         step
     }
 
     /// Begins the `extra` members of a step.
-    fn extra(&self, ix: EntryIx) -> Object {
+    fn begin_extra(&self, ix: EntryIx) -> Object {
         Object::new().str("entry_id", &self.contents.session.id(ix).to_string_lossy())
     }
 
-    fn extra_with_kind(&self, ix: EntryIx) -> Object {
+    fn begin_extra_with_kind(&self, ix: EntryIx) -> Object {
         let kind = self.contents.session.kind_name(ix);
-        self.extra(ix).str("type", &kind.to_string_lossy())
+        self.begin_extra(ix).str("type", &kind.to_string_lossy())
     }
 }
 
@@ -412,25 +442,25 @@ struct ReplyCalls {
     results: Vec<Vec<u8>>,
     /// The usages of the results, unless the reply is a copy.
     usages: Vec<Usage>,
-    /// As [`Step::named`].
-    named: Vec<usize>,
-    /// As [`Step::unpaid`].
+    /// As [`TrajectoryStep::named_agents`].
+    named_agents: Vec<usize>,
+    /// As [`TrajectoryStep::unpaid`].
     unpaid: Vec<EntryIx>,
 }
 
-impl Step {
-    fn new(object: Object, copied: Copied) -> Step {
-        Step {
+impl TrajectoryStep {
+    fn new(object: Object, copied: CopyState) -> TrajectoryStep {
+        TrajectoryStep {
             json: object.finish(),
-            is_copy: copied != Copied::No,
-            ..Step::default()
+            is_copy: copied != CopyState::No,
+            ..TrajectoryStep::default()
         }
     }
 
-    /// A step with the usages of its requests. Those of a copy do not count: they were counted where
-    /// the step is first.
-    fn with_usages(object: Object, copied: Copied, usages: Vec<Usage>) -> Step {
-        let mut step = Step::new(object, copied);
+    /// A step with the usages of its requests. Those of a copy do not count: they were counted
+    /// where the step is first.
+    fn with_usages(object: Object, copied: CopyState, usages: Vec<Usage>) -> TrajectoryStep {
+        let mut step = TrajectoryStep::new(object, copied);
         if !step.is_copy {
             step.usages = usages;
         }
@@ -439,8 +469,8 @@ impl Step {
 }
 
 /// Adds the usage of the requests that a step stands for.
-fn with_metrics(step: Object, usages: &[Usage], copied: Copied) -> Object {
-    if usages.is_empty() || copied == Copied::Kept {
+fn with_metrics(step: Object, usages: &[Usage], copied: CopyState) -> Object {
+    if usages.is_empty() || copied == CopyState::Kept {
         return step;
     }
     let names = MetricNames {
@@ -450,7 +480,7 @@ fn with_metrics(step: Object, usages: &[Usage], copied: Copied) -> Object {
         cost: "cost_usd",
     };
     let sums: UsageSums = usages.iter().collect();
-    let step = step.json("metrics", &metrics(names, &sums).finish());
+    let step = step.json("metrics", &metrics_object(names, &sums).finish());
     // With what a sub-agent used, the number of requests is not known.
     if usages.len() == 1 {
         step.number("llm_call_count", 1.0)
@@ -467,7 +497,7 @@ pub(super) fn final_metrics(sums: &UsageSums, steps: usize) -> Vec<u8> {
         cached: "total_cached_tokens",
         cost: "total_cost_usd",
     };
-    metrics(names, sums)
+    metrics_object(names, sums)
         .number("total_steps", steps as f64)
         .finish()
 }
@@ -480,14 +510,14 @@ struct MetricNames {
     cost: &'static str,
 }
 
-fn metrics(names: MetricNames, sums: &UsageSums) -> Object {
+fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
     let prompt = sums.input + sums.cache_read + sums.cache_write;
     let mut metrics = Object::new()
         .number(names.prompt, whole_number(prompt))
         .number(names.completion, whole_number(sums.output))
         .number(names.cached, whole_number(sums.cache_read));
     // Without a price for any of the requests, the cost is not known.
-    if sums.billed > sums.unpriced {
+    if sums.request_count > sums.unpriced_count {
         metrics = metrics.number(names.cost, sums.cost);
     }
     if sums.cache_write > 0.0 {
@@ -506,7 +536,7 @@ fn whole_number(tokens: f64) -> f64 {
 /// The tools of a system message, as OpenAI's API has them; `None` if there is none.
 pub(super) fn tool_definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let message = system?;
-    let tools = Raw::checked(&message).get("toolsAdded")?;
+    let tools = Raw::from_checked(&message).get("toolsAdded")?;
     let definitions: Vec<_> = tools
         .items()
         .filter(|tool| tool.is_object())
@@ -531,7 +561,7 @@ fn tool_definition(tool: Raw) -> Vec<u8> {
         .finish()
 }
 
-fn observation(results: &[Vec<u8>]) -> Vec<u8> {
+fn observation_json(results: &[Vec<u8>]) -> Vec<u8> {
     Object::new().json("results", &array(results)).finish()
 }
 
@@ -539,12 +569,12 @@ fn observation(results: &[Vec<u8>]) -> Vec<u8> {
 fn content_json(content: Option<Raw>) -> Vec<u8> {
     let blocks = content.unwrap_or(Raw::NULL);
     let mut has_image = false;
-    each_item_members(blocks, ["type"], |[kind]| {
+    for_each_item(blocks, ["type"], |[kind]| {
         has_image |= kind.is_some_and(|kind| kind.is("image"));
     });
     if !has_image {
-        let text = joined_text(content, "\n");
-        return string::encoded(&Text::from(&*text.to_string_lossy()));
+        let text = join_text(content, "\n");
+        return string::encode_to_vec(&Text::from(&*text.to_string_lossy()));
     }
 
     let mut parts = Vec::new();
@@ -552,7 +582,7 @@ fn content_json(content: Option<Raw>) -> Vec<u8> {
         if is_block(block, "image") {
             parts.push(image_part(block).unwrap_or_else(|| text_part("[image]")));
         } else if is_block(block, "text")
-            && let Some(text) = block.get("text").and_then(decoded)
+            && let Some(text) = block.get("text").and_then(decode_string)
         {
             parts.push(text_part(&text));
         }
@@ -567,11 +597,11 @@ fn text_part(text: &str) -> Vec<u8> {
 /// The part for an image: its data as a URL, or the name of the blob that oh-my-pi keeps it in;
 /// `None` if the format does not know its type.
 fn image_part(block: Raw) -> Option<Vec<u8>> {
-    let kind = block.get("mimeType").and_then(decoded)?;
-    if !IMAGES.contains(&&*kind) {
+    let kind = block.get("mimeType").and_then(decode_string)?;
+    if !ATIF_IMAGE_TYPES.contains(&&*kind) {
         return None;
     }
-    let data = block.get("data").and_then(decoded)?;
+    let data = block.get("data").and_then(decode_string)?;
     let path = if data.starts_with("blob:") {
         data
     } else {

@@ -1,9 +1,9 @@
 //! Text in which no character has a special meaning in Markdown.
 
-use crate::commonmark::address_in;
+use crate::commonmark::find_address;
 
 /// Returns text as inline code on one line; nothing if the text is blank.
-pub fn code(text: &str) -> String {
+pub fn inline_code(text: &str) -> String {
     let line = text.replace('\n', " ");
     if line.trim().is_empty() {
         return String::new();
@@ -26,13 +26,13 @@ fn longest_run(text: &str) -> usize {
 
 /// What separates `@` from a name and `#` from a number, so that a forge notifies nobody and links
 /// no issue.
-pub const APART: &str = "&#8203;";
+pub const ZERO_WIDTH_SPACE: &str = "&#8203;";
 
 /// Appends a line as [`push_escaped`] does, except that bare addresses become links `<ADDRESS>`. An
 /// address is not escaped: a backslash would become a part of it.
 pub fn push_with_addresses(line: &str, mut starts_line: bool, out: &mut String) {
     let mut remaining = line;
-    while let Some(address) = address_in(remaining) {
+    while let Some(address) = find_address(remaining) {
         push_escaped(&remaining[..address.start], starts_line, out);
         out.push('<');
         out.push_str(&remaining[address.clone()]);
@@ -44,7 +44,7 @@ pub fn push_with_addresses(line: &str, mut starts_line: bool, out: &mut String) 
 }
 
 /// Returns the text escaped as by [`push_escaped`].
-pub fn escaped(text: &str, starts_line: bool) -> String {
+pub fn escape_markdown(text: &str, starts_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     push_escaped(text, starts_line, &mut out);
     out
@@ -64,10 +64,10 @@ static IS_SPECIAL: [bool; 256] = {
 
 /// Appends a line so that none of its characters has a meaning in Markdown, or on a forge:
 ///
-/// - a character that acts in Markdown where it is gets a backslash, as does one that begins a block
-///   if the text `starts_line`;
+/// - a character that acts in Markdown where it is gets a backslash, as does one that begins a
+///   block if the text `starts_line`;
 /// - a tab becomes a space;
-/// - [`APART`] follows `@` before a name, and `#` before the number of an issue.
+/// - [`ZERO_WIDTH_SPACE`] follows `@` before a name, and `#` before the number of an issue.
 ///
 /// The bytes between two special ones are copied at once.
 pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
@@ -85,7 +85,7 @@ pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
         // The ends of the text are like spaces.
         let before = text[..offset].chars().next_back().unwrap_or(' ');
         let after = text[offset + 1..].chars().next().unwrap_or(' ');
-        let acts = match byte {
+        let needs_backslash = match byte {
             b'\\' | b'`' | b'*' | b'[' | b']' | b'<' | b'~' | b'|' | b'$' => true,
             // Within a word, it is no emphasis.
             b'_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
@@ -95,7 +95,7 @@ pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
             b'!' => after == '[',
             _ => is_block_mark,
         };
-        if acts {
+        if needs_backslash {
             out.push('\\');
         }
         out.push(if byte == b'\t' { ' ' } else { char::from(byte) });
@@ -106,7 +106,7 @@ pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
             && after.is_ascii_digit()
             && (!before.is_alphanumeric() || last_word(&out[start..]).contains('/'));
         if notifies || is_issue {
-            out.push_str(APART);
+            out.push_str(ZERO_WIDTH_SPACE);
         }
     }
     out.push_str(&text[copied..]);
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn nobody_is_notified() {
         assert_eq!(
-            escaped("@anna, x@y.z, see #151, a/b#2, x#3", true),
+            escape_markdown("@anna, x@y.z, see #151, a/b#2, x#3", true),
             "@&#8203;anna, x@y.z, see #&#8203;151, a/b#&#8203;2, x#3"
         );
-        assert_eq!(escaped("#1 @ #x", true), "\\#&#8203;1 @ #x");
+        assert_eq!(escape_markdown("#1 @ #x", true), "\\#&#8203;1 @ #x");
     }
 
     #[test]
@@ -185,15 +185,15 @@ mod tests {
             ("\u{a0}> a > b", "\u{a0}\\> a > b"),
             ("---", "\\---"),
         ] {
-            assert_eq!(escaped(text, true), wanted);
+            assert_eq!(escape_markdown(text, true), wanted);
         }
-        assert_eq!(escaped("# 1. - a", false), "# 1. - a");
+        assert_eq!(escape_markdown("# 1. - a", false), "# 1. - a");
     }
 
     #[test]
     fn characters_of_several_bytes_stay_whole() {
         assert_eq!(
-            escaped("é_é _é_ 日*本\té&a é& \u{1f600}", true),
+            escape_markdown("é_é _é_ 日*本\té&a é& \u{1f600}", true),
             "é_é \\_é\\_ 日\\*本 é\\&a é& \u{1f600}"
         );
     }

@@ -1,24 +1,24 @@
 //! Markup as Markdown.
 
-use super::escape::{code, escaped, push_escaped, push_with_addresses};
+use super::escape::{escape_markdown, inline_code, push_escaped, push_with_addresses};
 use crate::html::Html;
 use crate::markup::{Event, Markup, Tag};
 use memchr::memchr;
 
-/// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this
-/// number.
-pub fn markdown(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = Writer::new();
-    writer.write(markup, is_here);
+/// Returns markup as Markdown. `is_in_document` returns whether the document contains the entry
+/// with this number.
+pub fn markup_to_markdown(markup: &Markup, is_in_document: &dyn Fn(&str) -> bool) -> String {
+    let mut writer = MarkdownWriter::new();
+    writer.write_markup(markup, is_in_document);
     writer.finish()
 }
 
 /// Returns markup as a quotation in Markdown.
-pub fn quoted(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = Writer::new();
-    writer.open(Tag::Quote, "");
-    writer.write(markup, is_here);
-    writer.close();
+pub fn markup_to_quotation(markup: &Markup, is_in_document: &dyn Fn(&str) -> bool) -> String {
+    let mut writer = MarkdownWriter::new();
+    writer.open_element(Tag::Quote, "");
+    writer.write_markup(markup, is_in_document);
+    writer.close_element();
     writer.finish()
 }
 
@@ -36,59 +36,61 @@ struct Fence {
 
 /// Writes markup as Markdown, event by event.
 #[derive(Default)]
-struct Writer {
+struct MarkdownWriter {
     out: String,
     /// The open elements with their values, outermost first.
-    open: Vec<(Tag, String)>,
+    open_elements: Vec<(Tag, String)>,
     /// What begins each line: `> ` for an open quote, spaces for an open list item.
-    prefix: Vec<String>,
-    /// The text of the open element that is collected; see [`is_held`].
-    held: Option<String>,
+    line_prefixes: Vec<String>,
+    /// The text of the open element that is collected; see [`is_collected`].
+    collected: Option<String>,
     /// The fenced block that is open.
     fence: Option<Fence>,
     /// Whether a block has ended, so that the next begins after a blank line.
     block_ended: bool,
     /// Whether the line contains nothing but its prefix and the marker of an item.
-    starts_line: bool,
+    is_at_line_start: bool,
     /// The number of the next item of each open numbered list, outermost first.
     next_numbers: Vec<u64>,
     /// The cells of the row of rules below a table's head, one for each cell of the current row.
     column_rules: Vec<&'static str>,
 }
 
-impl Writer {
+impl MarkdownWriter {
     fn new() -> Self {
-        Writer {
+        MarkdownWriter {
             block_ended: true,
-            starts_line: true,
-            ..Writer::default()
+            is_at_line_start: true,
+            ..MarkdownWriter::default()
         }
     }
 
-    /// Writes markup, without the calls whose result the document contains. A fence needs the longest
-    /// run of backticks in its text before it is opened, so the events of its text are read twice.
-    fn write(&mut self, markup: &Markup, is_here: &dyn Fn(&str) -> bool) {
-        let mut events = markup.events_without(|tag, value| tag == Tag::Call && is_here(value));
+    /// Writes markup, without the calls whose result the document contains. A fence needs the
+    /// longest run of backticks in its text before it is opened, so the events of its text are read
+    /// twice.
+    fn write_markup(&mut self, markup: &Markup, is_in_document: &dyn Fn(&str) -> bool) {
+        let mut events =
+            markup.events_without(|tag, value| tag == Tag::Call && is_in_document(value));
         while let Some(event) = events.next() {
             match event {
-                Event::Text(text) => self.text(text),
+                Event::Text(text) => self.write_text(text),
                 Event::Open(tag, value) if is_fenced(tag) => {
                     let longest_run = longest_run_inside(events.clone());
                     self.open_fence(tag, value, longest_run);
                 }
-                Event::Open(tag, value) => self.open(tag, value),
-                Event::Close => self.close(),
+                Event::Open(tag, value) => self.open_element(tag, value),
+                Event::Close => self.close_element(),
                 Event::Section | Event::SectionEnd | Event::Word(_) | Event::WordEnd => {}
             }
         }
     }
 
-    /// Begins a block: after a blank line if a block has ended before it, and else at the start of a
-    /// line. The first block of a quote or an item stays on the line of its marker.
+    /// Begins a block: after a blank line if a block has ended before it, and else at the start of
+    /// a line. The first block of a quote or an item stays on the line of its marker.
     fn begin_block(&mut self) {
         if self.block_ended {
             self.push_blank_line();
-        } else if !self.starts_line {
+        } else if !self.is_at_line_start {
             self.break_line();
         }
         self.block_ended = false;
@@ -97,8 +99,8 @@ impl Writer {
     /// Ends the line, and begins the next one with the prefix.
     fn break_line(&mut self) {
         self.out.push('\n');
-        self.out += &self.prefix.concat();
-        self.starts_line = true;
+        self.out += &self.line_prefixes.concat();
+        self.is_at_line_start = true;
     }
 
     /// Ends the line, and begins another one after a blank line. The blank line has the prefix,
@@ -108,23 +110,23 @@ impl Writer {
             self.out.truncate(self.out.trim_end_matches(' ').len());
             self.out.push('\n');
         }
-        self.out += self.prefix.concat().trim_end_matches(' ');
+        self.out += self.line_prefixes.concat().trim_end_matches(' ');
         self.break_line();
     }
 
     /// Writes text of the session, escaped. Text of a fence is written as it is, and text of an
     /// element that is collected is escaped when the element ends.
-    fn text(&mut self, text: &str) {
+    fn write_text(&mut self, text: &str) {
         if self.fence.is_some() {
-            return self.fenced_text(text);
+            return self.write_fenced_text(text);
         }
-        if let Some(held) = &mut self.held {
+        if let Some(held) = &mut self.collected {
             *held += text;
             return;
         }
-        let in_link = self.open.iter().any(|(tag, _)| *tag == Tag::Link);
+        let in_link = self.open_elements.iter().any(|(tag, _)| *tag == Tag::Link);
         let in_table = self
-            .open
+            .open_elements
             .iter()
             .any(|(tag, _)| matches!(tag, Tag::Cell | Tag::HeadCell));
         for (index, line) in text.split('\n').enumerate() {
@@ -137,11 +139,11 @@ impl Writer {
             let line_start = self.out.len();
             // A link contains no further links.
             if in_link {
-                push_escaped(line, self.starts_line, &mut self.out);
+                push_escaped(line, self.is_at_line_start, &mut self.out);
             } else {
-                push_with_addresses(line, self.starts_line, &mut self.out);
+                push_with_addresses(line, self.is_at_line_start, &mut self.out);
             }
-            if self.starts_line {
+            if self.is_at_line_start {
                 self.remove_indent(line_start);
             }
         }
@@ -153,26 +155,26 @@ impl Writer {
         let line = &self.out[line_start..];
         let indent = line.len() - line.trim_start().len();
         self.out.drain(line_start..line_start + indent);
-        self.starts_line = self.out.len() == line_start;
+        self.is_at_line_start = self.out.len() == line_start;
     }
 
     /// Appends Markdown that needs no escape to the line.
     fn push(&mut self, markdown: &str) {
         self.out += markdown;
-        self.starts_line = false;
+        self.is_at_line_start = false;
     }
 
     /// Opens an element. Within a fence, elements have no effect. Within an element that is
-    /// collected, only the parts of a head line have one. Elsewhere, an element writes its marker, or
-    /// begins to collect its text.
-    fn open(&mut self, tag: Tag, value: &str) {
-        self.open.push((tag, value.to_owned()));
+    /// collected, only the parts of a head line have one. Elsewhere, an element writes its marker,
+    /// or begins to collect its text.
+    fn open_element(&mut self, tag: Tag, value: &str) {
+        self.open_elements.push((tag, value.to_owned()));
         if self.fence.is_some() {
             return;
         }
-        if let Some(held) = &mut self.held {
+        if let Some(held) = &mut self.collected {
             // In a head line, the name and the subject are separate.
-            if let Some((mark, _)) = in_head(tag) {
+            if let Some((mark, _)) = head_marks(tag) {
                 if !held.is_empty() {
                     held.push(' ');
                 }
@@ -192,9 +194,9 @@ impl Writer {
             Tag::Task => self.push(if value == "x" { "[x] " } else { "[ ] " }),
             Tag::Quote | Tag::Alert => {
                 self.push("> ");
-                self.prefix.push("> ".to_owned());
+                self.line_prefixes.push("> ".to_owned());
                 // The first block of the quote is on the line of its marker.
-                self.starts_line = true;
+                self.is_at_line_start = true;
             }
             Tag::Rule => self.push("---"),
             Tag::Break => {
@@ -207,12 +209,12 @@ impl Writer {
             Tag::Cell | Tag::HeadCell => self.begin_cell(value),
             Tag::Image => {
                 let image_type = value.split(' ').next().unwrap_or_default();
-                let image_type = escaped(image_type, false);
+                let image_type = escape_markdown(image_type, false);
                 self.push(&format!("*(image: {image_type})*"));
             }
-            tag if is_held(tag) => self.held = Some(String::new()),
+            tag if is_collected(tag) => self.collected = Some(String::new()),
             tag => {
-                if let Some(mark) = emphasis(tag) {
+                if let Some(mark) = emphasis_mark(tag) {
                     self.push(mark);
                 }
             }
@@ -220,7 +222,7 @@ impl Writer {
     }
 
     fn begin_row(&mut self) {
-        if !self.starts_line {
+        if !self.is_at_line_start {
             self.break_line();
         }
         self.column_rules.clear();
@@ -240,11 +242,11 @@ impl Writer {
     /// Begins an item with its marker, a number if the innermost list is numbered. Further lines of
     /// the item are indented by the length of the marker.
     fn begin_item(&mut self) {
-        if !self.starts_line {
+        if !self.is_at_line_start {
             self.break_line();
         }
         let innermost_list = self
-            .open
+            .open_elements
             .iter()
             .rev()
             .map(|(tag, _)| *tag)
@@ -256,16 +258,16 @@ impl Writer {
             marker = format!("{next_number}. ");
             *next_number += 1;
         }
-        self.prefix.push(" ".repeat(marker.len()));
+        self.line_prefixes.push(" ".repeat(marker.len()));
         self.push(&marker);
         // The first block of the item is on the line of its marker.
         self.block_ended = false;
-        self.starts_line = true;
+        self.is_at_line_start = true;
     }
 
-    /// Closes the element opened last. See [`Writer::open`] for the three cases.
-    fn close(&mut self) {
-        let Some((tag, value)) = self.open.pop() else {
+    /// Closes the element opened last. See [`MarkdownWriter::open`] for the three cases.
+    fn close_element(&mut self) {
+        let Some((tag, value)) = self.open_elements.pop() else {
             return;
         };
         if self.fence.is_some() {
@@ -274,11 +276,11 @@ impl Writer {
             }
             return;
         }
-        if let Some(held) = &mut self.held {
-            if let Some((_, end_mark)) = in_head(tag) {
+        if let Some(held) = &mut self.collected {
+            if let Some((_, end_mark)) = head_marks(tag) {
                 *held += end_mark;
             }
-            return self.close_held(tag);
+            return self.close_collected(tag);
         }
         match tag {
             Tag::Link if !value.is_empty() => {
@@ -299,7 +301,7 @@ impl Writer {
                 self.push(&rules);
             }
             Tag::Quote | Tag::Alert | Tag::Item => {
-                self.prefix.pop();
+                self.line_prefixes.pop();
             }
             Tag::Numbers => {
                 self.next_numbers.pop();
@@ -310,7 +312,7 @@ impl Writer {
                 self.push("</details>");
             }
             tag => {
-                if let Some(mark) = emphasis(tag) {
+                if let Some(mark) = emphasis_mark(tag) {
                     self.push(mark);
                 }
             }
@@ -323,28 +325,28 @@ impl Writer {
         }
     }
 
-    /// Whether the row that has just ended is the first of its table: the line above it, without its
-    /// prefix, is not a row.
+    /// Whether the row that has just ended is the first of its table: the line above it, without
+    /// its prefix, is not a row.
     fn is_head_row(&self) -> bool {
         let line_above = self.out.rsplit('\n').nth(1).unwrap_or_default();
         !line_above.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Writes the collected text, unless `tag` is an element that does not collect text, within one that
-    /// does. Code, a link to an entry, and a call become inline code. A summary or a tool's head line becomes
-    /// the beginning of `<details>`, which ends with its fold or tool.
-    fn close_held(&mut self, tag: Tag) {
-        if !is_held(tag) {
+    /// Writes the collected text, unless `tag` is an element that does not collect text, within one
+    /// that does. Code, a link to an entry, and a call become inline code. A summary or a tool's
+    /// head line becomes the beginning of `<details>`, which ends with its fold or tool.
+    fn close_collected(&mut self, tag: Tag) {
+        if !is_collected(tag) {
             return;
         }
-        let held = self.held.take().unwrap_or_default();
+        let held = self.collected.take().unwrap_or_default();
         match tag {
-            Tag::Code | Tag::Entry => self.push(&code(&held)),
+            Tag::Code | Tag::Entry => self.push(&inline_code(&held)),
             Tag::Call => {
                 self.begin_block();
                 // Control characters are removed: line breaks, and the placeholders of the name and
                 // the subject.
-                self.push(&code(&held.replace(|c: char| c < ' ', "")));
+                self.push(&inline_code(&held.replace(|c: char| c < ' ', "")));
                 self.block_ended = true;
             }
             _ => {
@@ -354,7 +356,7 @@ impl Writer {
                 html.push_escaped(&held.replace('\n', " "));
                 let mut head = html.to_string();
                 // Only now, so that the elements are not escaped.
-                for (placeholder, html_tag) in HEAD {
+                for (placeholder, html_tag) in HEAD_PLACEHOLDERS {
                     head = head.replace(placeholder, html_tag);
                 }
                 self.push(&format!("<details><summary>{head}</summary>"));
@@ -367,7 +369,7 @@ impl Writer {
     /// Begins a fenced block. Its fence is longer than `longest_run`, the length of the longest run
     /// of backticks in the text, and has at least the three backticks that Markdown requires.
     fn open_fence(&mut self, tag: Tag, value: &str, longest_run: usize) {
-        self.open.push((tag, value.to_owned()));
+        self.open_elements.push((tag, value.to_owned()));
         let mut language = if tag == Tag::Diff {
             "diff"
         } else {
@@ -391,7 +393,7 @@ impl Writer {
     }
 
     /// Writes text in the open fence. Line breaks are written before the next line that has text.
-    fn fenced_text(&mut self, text: &str) {
+    fn write_fenced_text(&mut self, text: &str) {
         for (index, line) in text.split('\n').enumerate() {
             let Some(fence) = &mut self.fence else {
                 return;
@@ -464,7 +466,7 @@ fn is_block(tag: Tag) -> bool {
 
 /// Whether the text of the element is collected, and written when it ends: as inline code, whose
 /// delimiter depends on the text, or as HTML.
-fn is_held(tag: Tag) -> bool {
+fn is_collected(tag: Tag) -> bool {
     matches!(
         tag,
         Tag::Code | Tag::Entry | Tag::Summary | Tag::ToolHead | Tag::Call
@@ -510,7 +512,7 @@ fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
 }
 
 /// Returns the mark that both begins and ends an element; `None` if there is no such mark.
-fn emphasis(tag: Tag) -> Option<&'static str> {
+fn emphasis_mark(tag: Tag) -> Option<&'static str> {
     match tag {
         Tag::Emphasis | Tag::Note => Some("*"),
         Tag::Strong => Some("**"),
@@ -520,8 +522,8 @@ fn emphasis(tag: Tag) -> Option<&'static str> {
 }
 
 /// Returns what begins and ends an element of a head line while the line is collected: placeholders
-/// for HTML (see [`HEAD`]), or characters that stay.
-fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
+/// for HTML (see [`HEAD_PLACEHOLDERS`]), or characters that stay.
+fn head_marks(tag: Tag) -> Option<(&'static str, &'static str)> {
     match tag {
         Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),
         Tag::Subject => Some(("\x13", "\x14")),
@@ -532,7 +534,7 @@ fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
 
 /// The placeholders and the HTML that replaces them. They are control characters, which no text of
 /// markup contains.
-const HEAD: [(&str, &str); 4] = [
+const HEAD_PLACEHOLDERS: [(&str, &str); 4] = [
     ("\x11", "<b>"),
     ("\x12", "</b>"),
     ("\x13", "<code>"),
@@ -546,14 +548,14 @@ mod tests {
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
-        super::markdown(
-            &Markup::of(|m| commonmark::push(text, Author::Program, m)),
+        super::markup_to_markdown(
+            &Markup::from_fn(|m| commonmark::push_markdown(text, Author::Program, m)),
             &|_| false,
         )
     }
 
     fn shape(text: &str) -> String {
-        Markup::of(|m| commonmark::push(text, Author::Program, m)).finish()
+        Markup::from_fn(|m| commonmark::push_markdown(text, Author::Program, m)).finish()
     }
 
     #[test]
@@ -585,14 +587,18 @@ mod tests {
         ] {
             // The same, in one piece and in many.
             for pieces in [vec![text], text.split_inclusive(|_| true).collect()] {
-                let markup = Markup::of(|m| {
+                let markup = Markup::from_fn(|m| {
                     m.open(Tag::Output);
                     for piece in &pieces {
-                        m.section(|m| m.text(piece));
+                        m.push_section(|m| m.push_text(piece));
                     }
                     m.close();
                 });
-                assert_eq!(super::markdown(&markup, &|_| false), wanted, "{text:?}");
+                assert_eq!(
+                    super::markup_to_markdown(&markup, &|_| false),
+                    wanted,
+                    "{text:?}"
+                );
             }
         }
     }
@@ -601,19 +607,19 @@ mod tests {
     fn no_content_ends_the_block_it_stands_in() {
         let hostile =
             "```\n</details>\n# out\n````\n<script>x</script>\n\n| a |\n[l]: http://x\n---\n* * *";
-        let markup = Markup::of(|m| {
+        let markup = Markup::from_fn(|m| {
             m.open(Tag::Fold);
-            m.words(Tag::Summary, hostile);
-            m.section(|m| {
-                crate::code::output(hostile, m);
-                m.words(Tag::Paragraph, hostile);
+            m.push_text_element(Tag::Summary, hostile);
+            m.push_section(|m| {
+                crate::code::push_output(hostile, m);
+                m.push_text_element(Tag::Paragraph, hostile);
             });
             m.close();
         });
-        let found = super::markdown(&markup, &|_| false);
+        let found = super::markup_to_markdown(&markup, &|_| false);
         let mut html = String::new();
         let mut headings = 0;
-        for event in Parser::new_ext(&found, commonmark::options()) {
+        for event in Parser::new_ext(&found, commonmark::parser_options()) {
             match event {
                 Event::Html(text) | Event::InlineHtml(text) => html += &text,
                 Event::Start(pulldown_cmark::Tag::Heading { .. }) => headings += 1,

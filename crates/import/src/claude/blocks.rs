@@ -1,6 +1,6 @@
 //! Blocks of Claude Code's messages, converted to those of pi.
 
-use crate::parts::{filled_text, image_block, type_and_text};
+use crate::parts::{image_block, non_empty_text, type_and_text};
 use pisess_core::session::content::{is_block, text_block, text_content};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -8,7 +8,7 @@ use pisess_json::write::{Object, array};
 
 /// Converts a text or an image that is sent to the model, by the user or as part of a result.
 /// `None` for any other block.
-pub fn user_block(block: Raw) -> Option<Vec<u8>> {
+pub fn convert_user_block(block: Raw) -> Option<Vec<u8>> {
     let (kind, text) = type_and_text(block);
     let kind = kind?;
     if let Some(text) = text
@@ -24,9 +24,9 @@ pub fn user_block(block: Raw) -> Option<Vec<u8>> {
 }
 
 /// The id of the call that a block answers, if the block is the result of a call.
-pub fn answered_call<'a>(block: Raw<'a>) -> Option<Text<'a>> {
+pub fn answered_call_id<'a>(block: Raw<'a>) -> Option<Text<'a>> {
     if is_block(block, "tool_result") {
-        filled_text(block, "tool_use_id")
+        non_empty_text(block, "tool_use_id")
     } else {
         None
     }
@@ -34,25 +34,33 @@ pub fn answered_call<'a>(block: Raw<'a>) -> Option<Text<'a>> {
 
 /// Builds the message for the result of the call `id` of the tool `name`. `details` is the result
 /// as Claude Code itself stores it, which has more than the model sees.
-pub fn result_message(block: Raw, id: &Text, name: Option<Text>, details: Option<Raw>) -> Object {
+pub fn build_result_message(
+    block: Raw,
+    id: &Text,
+    name: Option<Text>,
+    details: Option<Raw>,
+) -> Object {
     let content = block.get("content").unwrap_or(Raw::NULL);
-    let parts = match content.text() {
+    let converted_content = match content.text() {
         Some(text) => text_content(&text),
-        None => array(content.items().filter_map(user_block)),
+        None => array(content.items().filter_map(convert_user_block)),
     };
 
     // Blocks without a counterpart, such as references to tools, would be lost: in their place the
     // details have the whole content.
-    let is_whole = content.is_string() || content.items().all(|block| user_block(block).is_some());
-    let lossless = if is_whole { None } else { Some(content) };
+    let is_whole = content.is_string()
+        || content
+            .items()
+            .all(|block| convert_user_block(block).is_some());
+    let unconverted_content = if is_whole { None } else { Some(content) };
     let is_error = block.get("is_error").and_then(Raw::bool) == Some(true);
 
     Object::new()
         .str("role", "toolResult")
         .text("toolCallId", id)
         .text("toolName", &name.unwrap_or_else(|| Text::from("unknown")))
-        .json("content", &parts)
-        .with(details.or(lossless), |message, details| {
+        .json("content", &converted_content)
+        .with(details.or(unconverted_content), |message, details| {
             message.raw("details", details)
         })
         .bool("isError", is_error)
@@ -60,7 +68,7 @@ pub fn result_message(block: Raw, id: &Text, name: Option<Text>, details: Option
 
 /// Converts a block of a response: a text, a thought or a call. `None` for any other block, and
 /// for one that lacks a member.
-pub fn response_block(block: Raw) -> Option<Vec<u8>> {
+pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
     let (kind, text) = type_and_text(block);
     let kind = kind?;
 
@@ -80,7 +88,7 @@ pub fn response_block(block: Raw) -> Option<Vec<u8>> {
     }
 
     if kind.is("redacted_thinking") {
-        let encrypted = filled_text(block, "data")?;
+        let encrypted = non_empty_text(block, "data")?;
         let converted = Object::new()
             .str("type", "thinking")
             .str("thinking", "[Reasoning redacted]")
@@ -90,14 +98,14 @@ pub fn response_block(block: Raw) -> Option<Vec<u8>> {
     }
 
     if kind.is("tool_use") {
-        let id = filled_text(block, "id")?;
-        let name = filled_text(block, "name")?;
+        let id = non_empty_text(block, "id")?;
+        let name = non_empty_text(block, "name")?;
         let input = block.get("input").filter(|input| input.is_object());
         let converted = Object::new()
             .str("type", "toolCall")
             .text("id", &id)
             .text("name", &name)
-            .raw("arguments", input.unwrap_or(Raw::checked(b"{}")));
+            .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")));
         return Some(converted.finish());
     }
 

@@ -1,10 +1,10 @@
 //! What the items of a Codex session say: their texts, thoughts and images.
 
-use crate::parts::{filled_text, image_block, type_and_text};
+use crate::parts::{image_block, non_empty_text, type_and_text};
 use foldhash::fast::FixedState;
-use pisess_core::session::content::{members, text_block};
+use pisess_core::session::content::{find_members, text_block};
 use pisess_json::Raw;
-use pisess_json::text::{Text, joined};
+use pisess_json::text::{Text, join_with};
 use pisess_json::write::Object;
 use std::hash::BuildHasher;
 
@@ -17,13 +17,13 @@ pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
 /// The fingerprints of an item: one of a message or call, one for each thought of a reasoning.
 pub fn item_fingerprints(item: Raw) -> Vec<u64> {
     let [kind, role, content, call_id, id] =
-        members(item, ["type", "role", "content", "call_id", "id"]);
+        find_members(item, ["type", "role", "content", "call_id", "id"]);
     let Some(kind) = kind else {
         return Vec::new();
     };
 
     if kind.is("message") {
-        let text = joined_texts(content.unwrap_or(Raw::NULL));
+        let text = join_texts(content.unwrap_or(Raw::NULL));
         if text.is_empty() {
             return Vec::new();
         }
@@ -33,7 +33,7 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
     }
 
     if kind.is("reasoning") {
-        return reasoning_texts(item)
+        return list_reasoning_texts(item)
             .iter()
             .map(|thought| fingerprint("assistant", thought))
             .collect();
@@ -55,8 +55,8 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
 }
 
 /// Joins the texts of content without a separator.
-pub fn joined_texts(content: Raw) -> Text<'static> {
-    joined(content.items().filter_map(block_text), "")
+pub fn join_texts(content: Raw) -> Text<'static> {
+    join_with(content.items().filter_map(block_text), "")
 }
 
 /// The text of a block of content; `None` if it is of another type.
@@ -71,11 +71,11 @@ fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
 }
 
 /// The texts of a reasoning item: its summary, then its content.
-pub fn reasoning_texts(item: Raw) -> Vec<Text<'static>> {
+pub fn list_reasoning_texts(item: Raw) -> Vec<Text<'static>> {
     let mut texts = Vec::new();
     for key in ["summary", "content"] {
         for part in item.get(key).unwrap_or(Raw::NULL).items() {
-            if let Some(text) = filled_text(part, "text") {
+            if let Some(text) = non_empty_text(part, "text") {
                 texts.push(text.into_owned());
             }
         }
@@ -92,7 +92,7 @@ pub fn thinking_block(thought: &Text) -> Vec<u8> {
 }
 
 /// Converts the texts and images of content to blocks of pi; other blocks are left out.
-pub fn text_and_image_blocks(content: Raw) -> Vec<Vec<u8>> {
+pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
     let mut blocks = Vec::new();
     for block in content.items() {
         if let Some(text) = block_text(block) {

@@ -4,7 +4,7 @@
 //! what it sent before (`build_compacted_history` in `codex-rs/core/src/compact.rs`): what is sent
 //! before the first turn, and the newest of what the user said.
 
-use super::content::joined_texts;
+use super::content::join_texts;
 use pisess_core::session::content::text_content;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -29,7 +29,7 @@ const INJECTED_PREFIXES: [&str; 8] = [
 
 /// Whether content begins a turn: the user said it, and not Codex in the name of the user. Only the
 /// first block is looked at, whatever its type.
-pub fn is_turn(content: Raw) -> bool {
+pub fn begins_turn(content: Raw) -> bool {
     let first_text = match content.text() {
         Some(text) => Some(text),
         None => content
@@ -62,7 +62,7 @@ pub struct History {
     user_texts: Vec<UserText>,
     /// What the user said last on the path: a position in `user_texts`. What is said next follows
     /// it, so that a rollback only sets it to an earlier one.
-    pub last: Option<usize>,
+    pub last_user_text: Option<usize>,
 }
 
 struct UserText {
@@ -74,16 +74,16 @@ struct UserText {
 impl History {
     /// Adds what Codex sends by itself. `is_before_turns` is whether no turn has begun.
     pub fn add_context(&mut self, content: &[u8], is_before_turns: bool) {
-        if is_before_turns && self.last.is_none() {
+        if is_before_turns && self.last_user_text.is_none() {
             self.before_turns.push(content.to_vec());
         }
     }
 
     /// Adds what the user said.
-    pub fn add_user(&mut self, content: Raw) {
+    pub fn add_user_text(&mut self, content: Raw) {
         let text = match content.text() {
             Some(text) => text.into_owned(),
-            None => joined_texts(content),
+            None => join_texts(content),
         };
         if !text.is_empty() {
             self.push_user_text(text);
@@ -92,10 +92,10 @@ impl History {
 
     fn push_user_text(&mut self, text: Text<'static>) {
         self.user_texts.push(UserText {
-            previous: self.last,
+            previous: self.last_user_text,
             text,
         });
-        self.last = Some(self.user_texts.len() - 1);
+        self.last_user_text = Some(self.user_texts.len() - 1);
     }
 
     /// Compacts the history as Codex does. Returns the content that is sent beside the summary;
@@ -105,7 +105,7 @@ impl History {
         kept.reverse();
 
         let mut contents = self.before_turns.clone();
-        self.last = None;
+        self.last_user_text = None;
         for text in kept {
             contents.push(text_content(&text));
             self.push_user_text(text);
@@ -118,42 +118,43 @@ impl History {
     fn newest_user_texts(&self) -> Vec<Text<'static>> {
         let mut texts = Vec::new();
         let mut bytes_left = KEPT_BYTES;
-        let mut at = self.last;
-        while let Some(position) = at {
+        let mut cursor = self.last_user_text;
+        while let Some(position) = cursor {
             if bytes_left == 0 {
                 break;
             }
             let UserText { previous, text } = &self.user_texts[position];
             // Codex counts whole tokens.
-            let counted = text.as_bytes().len().div_ceil(BYTES_PER_TOKEN) * BYTES_PER_TOKEN;
-            if counted <= bytes_left {
+            let whole_token_bytes =
+                text.as_bytes().len().div_ceil(BYTES_PER_TOKEN) * BYTES_PER_TOKEN;
+            if whole_token_bytes <= bytes_left {
                 texts.push(text.clone());
             } else {
                 texts.push(cut_middle(text, bytes_left));
             }
-            bytes_left = bytes_left.saturating_sub(counted);
-            at = *previous;
+            bytes_left = bytes_left.saturating_sub(whole_token_bytes);
+            cursor = *previous;
         }
         texts
     }
 }
 
-/// Cuts the middle out of a text that is longer than `most` bytes. What stays of its beginning and
-/// of its end has `most` bytes together, or fewer where a character would be cut.
-fn cut_middle(text: &Text, most: usize) -> Text<'static> {
+/// Cuts the middle out of a text that is longer than `max_bytes` bytes. What stays of its beginning
+/// and of its end has `max_bytes` bytes together, or fewer where a character would be cut.
+fn cut_middle(text: &Text, max_bytes: usize) -> Text<'static> {
     let text = text.to_string_lossy();
-    let mut head_end = most / 2;
+    let mut head_end = max_bytes / 2;
     while !text.is_char_boundary(head_end) {
         head_end -= 1;
     }
-    let mut tail_start = text.len() - (most - most / 2);
+    let mut tail_start = text.len() - (max_bytes - max_bytes / 2);
     while !text.is_char_boundary(tail_start) {
         tail_start += 1;
     }
 
     let head = &text[..head_end];
     let tail = &text[tail_start..];
-    let removed = (text.len() - most).div_ceil(BYTES_PER_TOKEN);
+    let removed = (text.len() - max_bytes).div_ceil(BYTES_PER_TOKEN);
     Text::from(format!("{head}…{removed} tokens truncated…{tail}"))
 }
 
@@ -181,7 +182,7 @@ mod tests {
         let kept = history.compact();
         let lens: Vec<_> = kept
             .iter()
-            .map(|content| joined_texts(Raw::checked(content)).as_bytes().len())
+            .map(|content| join_texts(Raw::from_checked(content)).as_bytes().len())
             .collect();
         assert_eq!(
             lens,

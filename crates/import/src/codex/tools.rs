@@ -1,9 +1,9 @@
 //! The calls of tools in Codex's items and events, and their results. That a command failed is only
 //! in its output.
 
-use super::content::{fingerprint, joined_texts, text_and_image_blocks};
-use super::{Codex, CodexLine};
-use crate::parts::filled_text;
+use super::content::{convert_content_blocks, fingerprint, join_texts};
+use super::{CodexLine, CodexReader};
+use crate::parts::non_empty_text;
 use pisess_core::session::content::text_content;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -13,7 +13,7 @@ use std::io;
 use std::sync::LazyLock;
 
 /// The lines before the output of a command, up to the one with its exit code.
-const BEFORE_OUTPUT: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
+const EXIT_CODE_REGEX: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
     |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
 
 pub(super) struct ToolCall<'a> {
@@ -33,7 +33,7 @@ pub(super) struct ToolResult<'a> {
     pub is_error: bool,
 }
 
-impl Codex<'_> {
+impl CodexReader<'_> {
     /// Adds a call as a message of its own, held back until its tokens are known. `used` are the
     /// members of the payload that it has.
     pub(super) fn hold_tool_call(
@@ -60,7 +60,11 @@ impl Codex<'_> {
             // oh-my-pi sends a call of a custom tool as such if it has this name.
             block = block.text("customWireName", name);
         }
-        self.hold_reply(line, &array([block.finish()]), line.unused(used))
+        self.hold_reply(
+            line,
+            &array([block.finish()]),
+            line.unconverted_members(used),
+        )
     }
 
     /// Adds the result of a call. `used` are the members of the payload that it has.
@@ -76,20 +80,20 @@ impl Codex<'_> {
             content,
             is_error,
         } = result;
-        self.answered.insert(id.as_bytes().into());
+        self.answered_calls.insert(id.as_bytes().into());
 
-        let output = joined_texts(Raw::checked(content));
-        let failure = exit_code(&output).filter(|code| *code != 0.0);
+        let output = join_texts(Raw::from_checked(content));
+        let error_code = parse_exit_code(&output).filter(|code| *code != 0.0);
         let message = Object::new()
             .str("role", "toolResult")
             .text("toolCallId", id)
             .text("toolName", name)
             .json("content", content)
-            .with(failure, |message, code| {
+            .with(error_code, |message, code| {
                 let details = Object::new().number("exitCode", code).finish();
                 message.json("details", &details)
             })
-            .bool("isError", is_error || failure.is_some());
+            .bool("isError", is_error || error_code.is_some());
         self.add_message(line, message, used)
     }
 
@@ -104,21 +108,21 @@ impl Codex<'_> {
     /// Adds an event about a tool call. Returns `false` if it is to be kept as a line: it has no
     /// counterpart, or items contain the same call.
     pub(super) fn add_tool_event(&mut self, kind: &str, line: &CodexLine) -> io::Result<bool> {
-        let call_id =
-            filled_text(line.payload, "call_id").or_else(|| filled_text(line.payload, "callId"));
+        let call_id = non_empty_text(line.payload, "call_id")
+            .or_else(|| non_empty_text(line.payload, "callId"));
         let Some(id) = call_id else {
             return Ok(false);
         };
 
         let fingerprint = fingerprint("call", &id);
-        let is_item = self.is_in_items(line, fingerprint);
+        let is_item = self.is_repeated_by_item(line, fingerprint);
         if !is_item {
-            self.recorded.insert(fingerprint);
+            self.event_fingerprints.insert(fingerprint);
         }
         match kind {
             "dynamic_tool_call_request" if !is_item => self.add_dynamic_call(line, &id),
             "dynamic_tool_call_response" if !is_item => self.add_dynamic_result(line, &id),
-            "web_search_end" if !self.answered.contains(id.as_bytes()) => {
+            "web_search_end" if !self.answered_calls.contains(id.as_bytes()) => {
                 self.add_web_search(line, &id, is_item)
             }
             "mcp_tool_call_end" if !is_item => self.add_mcp_call(line, &id),
@@ -128,13 +132,13 @@ impl Codex<'_> {
 
     /// Adds the call of a tool that a client of Codex offers.
     fn add_dynamic_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
-        let Some(name) = filled_text(line.payload, "tool") else {
+        let Some(name) = non_empty_text(line.payload, "tool") else {
             return Ok(false);
         };
         let call = ToolCall {
             id,
             name: &name,
-            arguments: &call_arguments(line.payload.get("arguments")),
+            arguments: &convert_arguments(line.payload.get("arguments")),
         };
         self.hold_tool_call(line, call, &["arguments"])?;
         Ok(true)
@@ -142,11 +146,11 @@ impl Codex<'_> {
 
     fn add_dynamic_result(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
         let event = line.payload;
-        let own_name = filled_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
-        let error = filled_text(event, "error");
+        let own_name = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
+        let error = non_empty_text(event, "error");
         let content = match &error {
             Some(error) => text_content(error),
-            None => result_content(event.get("content_items")),
+            None => convert_result(event.get("content_items")),
         };
         let failed = event.get("success").and_then(Raw::bool) == Some(false);
         let result = ToolResult {
@@ -168,16 +172,16 @@ impl Codex<'_> {
             let call = ToolCall {
                 id,
                 name: &name,
-                arguments: &call_arguments(action),
+                arguments: &convert_arguments(action),
             };
             self.hold_tool_call(line, call, &["results"])?;
         }
 
-        let found = event.get_some("results").or_else(|| event.get("query"));
+        let results = event.get_some("results").or_else(|| event.get("query"));
         let result = ToolResult {
             id,
             name: &name,
-            content: &result_content(found),
+            content: &convert_result(results),
             is_error: false,
         };
         self.add_tool_result(line, result, &[])?;
@@ -188,17 +192,17 @@ impl Codex<'_> {
     fn add_mcp_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
         let event = line.payload;
         let invocation = event.get("invocation").unwrap_or(Raw::NULL);
-        let Some(server) = filled_text(invocation, "server") else {
+        let Some(server) = non_empty_text(invocation, "server") else {
             return Ok(false);
         };
-        let Some(tool) = filled_text(invocation, "tool") else {
+        let Some(tool) = non_empty_text(invocation, "tool") else {
             return Ok(false);
         };
         let name = Text::from(format!("{server}/{tool}"));
         let call = ToolCall {
             id,
             name: &name,
-            arguments: &call_arguments(invocation.get("arguments")),
+            arguments: &convert_arguments(invocation.get("arguments")),
         };
         self.hold_tool_call(line, call, &["result"])?;
 
@@ -211,8 +215,8 @@ impl Codex<'_> {
             .or(outcome);
         let content = match (&error, value) {
             (Some(error), _) => text_content(error),
-            (None, Some(value)) if value.is_object() => result_content(value.get("content")),
-            (None, value) => result_content(value),
+            (None, Some(value)) if value.is_object() => convert_result(value.get("content")),
+            (None, value) => convert_result(value),
         };
         let has_failed = value.and_then(|value| value.get("isError")?.bool()) == Some(true);
         let result = ToolResult {
@@ -228,7 +232,7 @@ impl Codex<'_> {
 
 /// Converts the arguments of a call to an object: they are one, or the text of one, or a text that
 /// becomes its member `input`.
-pub(super) fn call_arguments(value: Option<Raw>) -> Vec<u8> {
+pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"{}".to_vec();
     };
@@ -246,9 +250,9 @@ pub(super) fn call_arguments(value: Option<Raw>) -> Vec<u8> {
 
 /// Reads the exit code from the output of a command: it is in the lines before the output, or in
 /// the metadata if the output is an object.
-fn exit_code(output: &Text) -> Option<f64> {
-    static BEGINNING: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(BEFORE_OUTPUT).expect("a constant"));
+fn parse_exit_code(output: &Text) -> Option<f64> {
+    static EXIT_CODE_PATTERN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(EXIT_CODE_REGEX).expect("a constant"));
 
     let bytes = output.as_bytes();
     if bytes.first() == Some(&b'{') {
@@ -256,17 +260,17 @@ fn exit_code(output: &Text) -> Option<f64> {
         return metadata.get("exit_code")?.number();
     }
 
-    let code = BEGINNING.captures(bytes)?.get(1)?;
+    let code = EXIT_CODE_PATTERN.captures(bytes)?.get(1)?;
     let code = std::str::from_utf8(code.as_bytes()).ok()?;
     code.trim_end().parse().ok()
 }
 
 /// Converts a result to content: its texts and images, or else its text, or else its JSON.
-pub(super) fn result_content(value: Option<Raw>) -> Vec<u8> {
+pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"[]".to_vec();
     };
-    let blocks = text_and_image_blocks(value);
+    let blocks = convert_content_blocks(value);
     if !blocks.is_empty() {
         return array(blocks);
     }
@@ -311,7 +315,7 @@ mod tests {
             ("", None),
         ];
         for (output, expected) in cases {
-            assert_eq!(exit_code(&Text::from(output)), expected, "{output}");
+            assert_eq!(parse_exit_code(&Text::from(output)), expected, "{output}");
         }
     }
 }

@@ -11,7 +11,7 @@ impl Scanner<'_> {
     /// Walks from after the opening quote to after the closing one. Returns whether there was an
     /// escape.
     #[inline]
-    pub(super) fn string_end(&mut self) -> Result<bool, Malformed> {
+    pub(super) fn skip_string_rest(&mut self) -> Result<bool, Malformed> {
         // Keys, ids and most other strings are short and without escapes.
         if let Some(start) = self
             .bytes
@@ -28,23 +28,24 @@ impl Scanner<'_> {
                 return Ok(false);
             }
         }
-        self.long_string_end().ok_or_else(|| self.malformed())
+        self.skip_long_string_rest()
+            .ok_or_else(|| self.malformed_here())
     }
 
     /// Does the same, and returns `None` at a control character, an invalid escape, or the end of
     /// the bytes: unlike a `Result<bool>`, that fits in a register.
     #[allow(unsafe_code)]
-    fn long_string_end(&mut self) -> Option<bool> {
+    fn skip_long_string_rest(&mut self) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
             // SAFETY: the only precondition is that the processor has the instructions, which was
             // checked.
-            return unsafe { self.string_end_avx2() };
+            return unsafe { self.skip_string_rest_avx2() };
         }
-        self.string_end_in_lanes(false)
+        self.skip_string_rest_in_lanes(false)
     }
 
-    fn string_end_in_lanes(&mut self, mut escaped: bool) -> Option<bool> {
+    fn skip_string_rest_in_lanes(&mut self, mut escaped: bool) -> Option<bool> {
         while let Some(lane) = self
             .bytes
             .get(self.pos..)
@@ -54,7 +55,7 @@ impl Scanner<'_> {
             if high != 0 {
                 self.note_non_ascii(self.pos..self.pos + LANE);
             }
-            let mut taken = LANE;
+            let mut advance = LANE;
             while special != 0 {
                 let at = special.trailing_zeros() as usize;
                 match lane[at] {
@@ -70,7 +71,7 @@ impl Scanner<'_> {
                         };
                         let walked = end - self.pos;
                         if walked >= LANE {
-                            taken = walked;
+                            advance = walked;
                             break;
                         }
                         special &= u32::MAX << walked;
@@ -81,13 +82,13 @@ impl Scanner<'_> {
                     }
                 }
             }
-            self.pos += taken;
+            self.pos += advance;
         }
-        self.string_tail(escaped)
+        self.skip_string_tail(escaped)
     }
 
     /// Walks over the last bytes of the buffer, one at a time.
-    fn string_tail(&mut self, mut escaped: bool) -> Option<bool> {
+    fn skip_string_tail(&mut self, mut escaped: bool) -> Option<bool> {
         loop {
             match self.bytes.get(self.pos) {
                 Some(b'"') => {

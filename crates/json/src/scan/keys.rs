@@ -5,7 +5,8 @@
 //! search.
 //!
 //! ```text
-//! {"id":1,"usage":{"in":2,"out":3}}     outside ─inner→ {"id": ─next→ ,"usage": ─inner→ {"in": ─next→ ,"out":
+//! {"id":1,"usage":{"in":2,"out":3}}     outside ─inner→ {"id": ─next→ ,"usage": ─inner→ {"in":
+//! ─next→ ,"out":
 //! ```
 //!
 //! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows
@@ -15,23 +16,23 @@ use super::{Malformed, RawString, Scanner};
 
 /// The maximum length of a cached text in bytes: a key with its quotes, its colon, and the brace or
 /// comma before it.
-const TEXT: usize = 24;
+const MAX_TEXT_LEN: usize = 24;
 /// The maximum number of nodes.
-const NODES: usize = 1024;
+const MAX_NODES: usize = 1024;
 /// The maximum number of keys that are cached in one place.
-const CHOICES: usize = 8;
+const MAX_CHOICES: usize = 8;
 /// The maximum number of bytes of one character in an escaped key: `\u0061`.
-const ESCAPE: usize = 6;
+const MAX_ESCAPE_LEN: usize = 6;
 
 /// A cache of the keys of objects, each with a name given by the caller.
 #[derive(Debug)]
 pub struct KeyCache<N> {
     /// The first one is the outside of all objects. Empty if the cache is off.
-    nodes: Vec<Node<N>>,
+    nodes: Vec<CachedKey<N>>,
     /// Returns the name for a decoded key.
     name_of: fn(&[u8]) -> N,
     /// The key whose value is being walked.
-    pub(super) at: KeyIx,
+    pub(super) current: KeyIx,
 }
 
 /// The index of a cached key.
@@ -46,11 +47,11 @@ impl KeyIx {
 
 /// A cached key.
 #[derive(Debug)]
-struct Node<N> {
+struct CachedKey<N> {
     /// The key from the brace or comma before it to its colon, and then zeros.
-    text: [u64; TEXT / 8],
+    text: [u64; MAX_TEXT_LEN / 8],
     /// Ones for the bytes of the text.
-    mask: [u64; TEXT / 8],
+    mask: [u64; MAX_TEXT_LEN / 8],
     /// The number of bytes of the text.
     len: usize,
     name: N,
@@ -95,32 +96,33 @@ impl<N: Copy> KeyCache<N> {
     /// Returns an empty cache. `name_of` returns the name for a decoded key; keys of more than 24
     /// bytes, which are not always decoded, must have the name of the empty key.
     pub fn new(name_of: fn(&[u8]) -> N) -> Self {
-        let mut keys = Self::off(name_of);
-        keys.nodes.push(Node::new(b"", name_of(b""), KeyIx::NONE));
+        let mut keys = Self::disabled(name_of);
+        keys.nodes
+            .push(CachedKey::new(b"", name_of(b""), KeyIx::NONE));
         keys
     }
 
     /// Returns a cache that stays empty, for single objects.
-    pub fn off(name_of: fn(&[u8]) -> N) -> Self {
+    pub fn disabled(name_of: fn(&[u8]) -> N) -> Self {
         KeyCache {
             nodes: Vec::new(),
             name_of,
-            at: KeyIx::OUTSIDE,
+            current: KeyIx::OUTSIDE,
         }
     }
 
     /// Returns to the outside of all objects. Needed after an error.
     pub fn restart(&mut self) {
-        self.at = KeyIx::OUTSIDE;
+        self.current = KeyIx::OUTSIDE;
     }
 
-    fn get(&self, key: KeyIx) -> Option<&Node<N>> {
+    fn get(&self, key: KeyIx) -> Option<&CachedKey<N>> {
         self.nodes.get(usize::from(key.0))
     }
 
     #[inline(always)]
-    fn newest(&self, link: Link) -> KeyIx {
-        let newest = |node: &Node<N>| {
+    fn newest_key(&self, link: Link) -> KeyIx {
+        let newest = |node: &CachedKey<N>| {
             if link.is_next() {
                 node.next
             } else {
@@ -132,24 +134,24 @@ impl<N: Copy> KeyCache<N> {
 
     /// Returns the cached key that the bytes begin with, if there is one.
     #[inline(always)]
-    fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &Node<N>)> {
-        let start = words(bytes.first_chunk()?);
-        let mut at = self.newest(link);
-        while let Some(node) = self.get(at) {
+    fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &CachedKey<N>)> {
+        let start = to_words(bytes.first_chunk()?);
+        let mut key = self.newest_key(link);
+        while let Some(node) = self.get(key) {
             let differs = |word: usize| (start[word] & node.mask[word]) ^ node.text[word];
             if differs(0) | differs(1) | differs(2) == 0 {
-                return Some((at, node));
+                return Some((key, node));
             }
-            at = node.older;
+            key = node.older;
         }
         None
     }
 
     /// Returns the name for a key.
-    fn name(&self, key: RawString) -> N {
-        if !key.escaped {
+    fn key_name(&self, key: RawString) -> N {
+        if !key.has_escape {
             (self.name_of)(key.bytes)
-        } else if key.bytes.len() > ESCAPE * TEXT {
+        } else if key.bytes.len() > MAX_ESCAPE_LEN * MAX_TEXT_LEN {
             (self.name_of)(b"")
         } else {
             (self.name_of)(key.text().as_bytes())
@@ -157,12 +159,12 @@ impl<N: Copy> KeyCache<N> {
     }
 
     /// Caches a key if there is room for it. Returns its index.
-    fn learn(&mut self, link: Link, text: &[u8], name: N) -> KeyIx {
-        if self.get(link.key()).is_none() || text.len() > TEXT {
+    fn insert(&mut self, link: Link, text: &[u8], name: N) -> KeyIx {
+        if self.get(link.key()).is_none() || text.len() > MAX_TEXT_LEN {
             return KeyIx::NONE;
         }
-        let newest = self.newest(link);
-        let new = Node::new(text, name, newest);
+        let newest = self.newest_key(link);
+        let new = CachedKey::new(text, name, newest);
         let (mut at, mut choices) = (newest, 0);
         while let Some(node) = self.get(at) {
             // In the last bytes of a buffer, cached keys are not found.
@@ -172,7 +174,7 @@ impl<N: Copy> KeyCache<N> {
             at = node.older;
             choices += 1;
         }
-        if self.nodes.len() == NODES || choices == CHOICES {
+        if self.nodes.len() == MAX_NODES || choices == MAX_CHOICES {
             return KeyIx::NONE;
         }
         let ix = KeyIx(self.nodes.len() as u16);
@@ -187,15 +189,15 @@ impl<N: Copy> KeyCache<N> {
     }
 }
 
-impl<N> Node<N> {
+impl<N> CachedKey<N> {
     fn new(text: &[u8], name: N, older: KeyIx) -> Self {
-        let mut padded = [0; TEXT];
+        let mut padded = [0; MAX_TEXT_LEN];
         padded[..text.len()].copy_from_slice(text);
-        let mut mask = [0; TEXT];
+        let mut mask = [0; MAX_TEXT_LEN];
         mask[..text.len()].fill(u8::MAX);
-        Node {
-            text: words(&padded),
-            mask: words(&mask),
+        CachedKey {
+            text: to_words(&padded),
+            mask: to_words(&mask),
             len: text.len(),
             name,
             next: KeyIx::NONE,
@@ -206,7 +208,7 @@ impl<N> Node<N> {
 }
 
 #[inline]
-fn words(bytes: &[u8; TEXT]) -> [u64; TEXT / 8] {
+fn to_words(bytes: &[u8; MAX_TEXT_LEN]) -> [u64; MAX_TEXT_LEN / 8] {
     let (words, _) = bytes.as_chunks();
     std::array::from_fn(|at| u64::from_ne_bytes(words[at]))
 }
@@ -214,29 +216,29 @@ fn words(bytes: &[u8; TEXT]) -> [u64; TEXT / 8] {
 impl Scanner<'_> {
     /// Like [`Scanner::object`], with a cache of keys: `member` is called with the name of the key.
     #[inline]
-    pub fn members<N: Copy>(
+    pub fn walk_members<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         mut member: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         if self.peek() != b'{' {
-            return Err(self.malformed());
+            return Err(self.malformed_here());
         }
-        let outer = keys.at;
-        let Some((mut key, mut name)) = self.first_key(keys, outer)? else {
+        let outer = keys.current;
+        let Some((mut key, mut name)) = self.read_first_key(keys, outer)? else {
             return Ok(());
         };
         loop {
-            keys.at = key;
+            keys.current = key;
             member(self, keys, name)?;
             match self.peek() {
-                b',' => (key, name) = self.next_key(keys, key)?,
+                b',' => (key, name) = self.read_next_key(keys, key)?,
                 b'}' => {
                     self.pos += 1;
-                    keys.at = outer;
+                    keys.current = outer;
                     return Ok(());
                 }
-                _ => return Err(self.malformed()),
+                _ => return Err(self.malformed_here()),
             }
         }
     }
@@ -244,7 +246,7 @@ impl Scanner<'_> {
     /// Walks from the brace of an object to its first value; if the object is empty, to its end,
     /// and returns `None`.
     #[inline(always)]
-    pub(super) fn first_key<N: Copy>(
+    pub(super) fn read_first_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         outer: KeyIx,
@@ -254,11 +256,11 @@ impl Scanner<'_> {
             self.pos += node.len;
             return Ok(Some((key, node.name)));
         }
-        self.new_first_key(keys, link)
+        self.read_uncached_first_key(keys, link)
     }
 
     #[inline(never)]
-    fn new_first_key<N: Copy>(
+    fn read_uncached_first_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         link: Link,
@@ -268,12 +270,12 @@ impl Scanner<'_> {
             self.pos += 1;
             return Ok(None);
         }
-        self.new_key(keys, link).map(Some)
+        self.read_uncached_key(keys, link).map(Some)
     }
 
     /// Walks from the comma after a member to the value of the next one.
     #[inline(always)]
-    pub(super) fn next_key<N: Copy>(
+    pub(super) fn read_next_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         before: KeyIx,
@@ -284,20 +286,20 @@ impl Scanner<'_> {
             return Ok((key, node.name));
         }
         self.pos += 1;
-        self.new_key(keys, link)
+        self.read_uncached_key(keys, link)
     }
 
     /// Walks over a key and its colon, after a brace or comma, and caches them if they can be.
     #[inline(never)]
-    fn new_key<N: Copy>(
+    fn read_uncached_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         link: Link,
     ) -> Result<(KeyIx, N), Malformed> {
         let start = self.pos - 1;
-        let key = self.string()?;
+        let key = self.read_string()?;
         self.expect(b':')?;
-        let name = keys.name(key);
+        let name = keys.key_name(key);
         let text = &self.bytes[start..self.pos];
         // Without white space, a brace or comma, two quotes and a colon are around the key. Bytes
         // above 0x7f must be noted each time.
@@ -305,7 +307,7 @@ impl Scanner<'_> {
         if keys.nodes.is_empty() || has_space || !text.is_ascii() {
             return Ok((KeyIx::NONE, name));
         }
-        Ok((keys.learn(link, text, name), name))
+        Ok((keys.insert(link, text, name), name))
     }
 }
 
@@ -325,7 +327,7 @@ mod tests {
         scanner.seek(start);
         keys.restart();
         let mut names = Vec::new();
-        let end = scanner.members(keys, |scanner, keys, name| {
+        let end = scanner.walk_members(keys, |scanner, keys, name| {
             names.push(name);
             scanner.skip_value_with(keys)
         });
@@ -349,7 +351,7 @@ mod tests {
     fn cached_keys_are_found_again() {
         let mut keys = KeyCache::new(name);
         let line = br#"{"type":1,"usage":{"input":2,"cost":{"total":3}},"ids":[{"id":4}],"end":5}"#;
-        let padded = [&line[..], &[b' '; TEXT]].concat();
+        let padded = [&line[..], &[b' '; MAX_TEXT_LEN]].concat();
         let first = walked(&padded, 0, &mut keys);
         assert_eq!(first.0, [*b"type", *b"usag", *b"ids\0", *b"end\0"]);
         let seen = keys.nodes.len();
@@ -389,7 +391,7 @@ mod tests {
             let text = lines.join("\n");
             let mut start = 0;
             for line in lines {
-                let expected = walked(line.as_bytes(), 0, &mut KeyCache::off(name));
+                let expected = walked(line.as_bytes(), 0, &mut KeyCache::disabled(name));
                 whole += usize::from(expected.1.is_ok());
                 assert_eq!(
                     walked(text.as_bytes(), start, &mut keys),
@@ -406,20 +408,21 @@ mod tests {
     #[test]
     fn the_cache_is_limited() {
         let mut keys = KeyCache::new(name);
-        let space = " ".repeat(TEXT);
+        let space = " ".repeat(MAX_TEXT_LEN);
         let wide = |at: usize| {
             format!(
                 "{{{}\"k{at}\":1}}{space}",
-                "\"a\":1,".repeat(at / (CHOICES - 1))
+                "\"a\":1,".repeat(at / (MAX_CHOICES - 1))
             )
         };
-        for line in (0..4 * NODES).map(wide) {
-            let expected = walked(line.as_bytes(), 0, &mut KeyCache::off(name));
+        for line in (0..4 * MAX_NODES).map(wide) {
+            let expected = walked(line.as_bytes(), 0, &mut KeyCache::disabled(name));
             assert_eq!(walked(line.as_bytes(), 0, &mut keys), expected);
         }
-        assert_eq!(keys.nodes.len(), NODES);
+        assert_eq!(keys.nodes.len(), MAX_NODES);
         let mut keys = KeyCache::new(name);
-        (0..NODES).for_each(|at| drop(walked(format!("{{\"k{at}\":1}}").as_bytes(), 0, &mut keys)));
-        assert_eq!(keys.nodes.len(), 1 + CHOICES);
+        (0..MAX_NODES)
+            .for_each(|at| drop(walked(format!("{{\"k{at}\":1}}").as_bytes(), 0, &mut keys)));
+        assert_eq!(keys.nodes.len(), 1 + MAX_CHOICES);
     }
 }

@@ -8,31 +8,33 @@ use std::time::{Duration, Instant};
 
 /// Waits for a line, of which `read` takes no byte too many, before the command in the argument
 /// begins: if pisess is killed before the group is watched, the line never comes.
-const WAITS: &str = r#"read -r pisess_line && exec sh -c "$1""#;
+const WAITING_SCRIPT: &str = r#"read -r pisess_line && exec sh -c "$1""#;
 
-/// Returns the shell with its command, which begins only with [`Group::of`].
-pub fn command(text: &str) -> Command {
+/// Returns the shell with its command, which begins only with [`ProcessGroup::from_child`].
+pub fn shell_command(text: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", WAITS, "sh", text]).process_group(0);
+    command
+        .args(["-c", WAITING_SCRIPT, "sh", text])
+        .process_group(0);
     command
 }
 
 /// A command and its descendants, which end if pisess does, however it ends. Once the command has
 /// finished, what it left running continues.
-pub struct Group {
+pub struct ProcessGroup {
     id: Option<Pid>,
     /// A process of the group that kills it when its standard input ends without a line: SIGKILL
     /// closes the pipe.
-    watch: Option<Child>,
+    watcher: Option<Child>,
 }
 
 /// The time a command and its descendants have to exit after a signal before they are killed.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE_PERIOD: Duration = Duration::from_millis(500);
 
-impl Group {
+impl ProcessGroup {
     /// Returns the group of a child that was started with [`command`] and whose input is a pipe,
     /// and lets the command begin. If nothing can watch, it may outlive a pisess that is killed.
-    pub fn of(child: &mut Child) -> Group {
+    pub fn from_child(child: &mut Child) -> ProcessGroup {
         let id = i32::try_from(child.id()).ok();
         let mut watch = Command::new("sh");
         watch
@@ -45,15 +47,15 @@ impl Group {
         let watch = id.and_then(|_| watch.spawn().ok());
         // A shell that was killed meanwhile reads no line; its end is reported.
         let _ = child.stdin.as_mut().map(|stdin| stdin.write_all(b"\n"));
-        Group {
+        ProcessGroup {
             id: id.and_then(Pid::from_raw),
-            watch,
+            watcher: watch,
         }
     }
 
     /// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that
     /// they can clean up.
-    pub fn end(&mut self, child: &mut Child, signal: Option<i32>) {
+    pub fn kill(&mut self, child: &mut Child, signal: Option<i32>) {
         if let Some(group) = self.id {
             // A process that has exited already needs no signal, so errors are ignored.
             if let Some(signal) = signal.and_then(Signal::from_named_raw) {
@@ -67,12 +69,12 @@ impl Group {
     }
     /// Waits until the process group is empty, or the grace period is over.
     fn wait_for_end(&mut self, child: &mut Child, group: Pid) {
-        let end = Instant::now() + GRACE;
+        let end = Instant::now() + GRACE_PERIOD;
         while Instant::now() < end {
             // A child that was not waited for still belongs to its group. The id of an empty group
             // may be reused.
             let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
-            let is_unwatched = self.watch.as_mut().is_none_or(has_ended);
+            let is_unwatched = self.watcher.as_mut().is_none_or(has_ended);
             if has_ended(child) && is_unwatched && test_kill_process_group(group).is_err() {
                 return;
             }
@@ -81,9 +83,9 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        if let Some(mut watch) = self.watch.take() {
+        if let Some(mut watch) = self.watcher.take() {
             // If it was killed with the group, the pipe is closed.
             let _ = watch.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
             let _ = watch.wait();

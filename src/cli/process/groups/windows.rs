@@ -15,7 +15,7 @@ use windows_sys::Win32::System::JobObjects::{
 
 /// Returns the shell with its command. `/s` makes it remove the outer quotes and nothing else, `/d`
 /// disables the AutoRun commands in the registry.
-pub fn command(text: &str) -> Command {
+pub fn shell_command(text: &str) -> Command {
     let mut command = Command::new("cmd");
     command.raw_arg(format!("/d /s /c \"{text}\""));
     command
@@ -23,17 +23,17 @@ pub fn command(text: &str) -> Command {
 
 /// A command and its descendants, which end if pisess does, however it ends. Once the command has
 /// finished, what it left running continues, as on Unix.
-pub struct Group(Option<OwnedHandle>);
+pub struct ProcessGroup(Option<OwnedHandle>);
 
-impl Group {
+impl ProcessGroup {
     /// Returns the group of a child that was just started, and has not started a process itself
     /// yet. If no job can be created, only the command itself can be ended.
-    pub fn of(child: &mut Child) -> Group {
-        Group(job_of(child).ok())
+    pub fn from_child(child: &mut Child) -> ProcessGroup {
+        ProcessGroup(job_of(child).ok())
     }
 
     /// Kills the command and its descendants.
-    pub fn end(&mut self, child: &mut Child, _: Option<i32>) {
+    pub fn kill(&mut self, child: &mut Child, _: Option<i32>) {
         if let Some(job) = &self.0 {
             // SAFETY: the handle is open. If all have exited already, there is nothing to do.
             unsafe { TerminateJobObject(job.as_raw_handle(), 1) };
@@ -43,7 +43,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(job) = &self.0 {
             // If this fails, what the command left running ends.

@@ -1,7 +1,7 @@
 //! Unix: one thread writes and reads, so it works even if no further thread can be started, and
 //! reacts to signals at once.
 
-use crate::cli::process::signals::Waiting;
+use crate::cli::process::signals::SignalGuard;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::process::Child;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends
 /// pisess, others if the pipes fail.
-pub fn exchange(
+pub fn exchange_input_output(
     child: &mut Child,
     input: &[u8],
-    most: usize,
+    max_bytes: usize,
     deadline: Instant,
-    waiting: &Waiting,
+    waiting: &SignalGuard,
 ) -> io::Result<Vec<u8>> {
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let Some(mut stdout) = stdout else {
@@ -29,39 +29,39 @@ pub fn exchange(
         rustix::io::ioctl_fionbio(stdin, true)?;
     }
     rustix::io::ioctl_fionbio(&stdout, true)?;
-    let (mut left, mut output) = (input, Vec::new());
+    let (mut unwritten, mut output) = (input, Vec::new());
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        if left.is_empty() {
+        if unwritten.is_empty() {
             stdin = None;
         }
-        let Some(left_for_it) = deadline.checked_duration_since(Instant::now()) else {
+        let Some(time_left) = deadline.checked_duration_since(Instant::now()) else {
             return Err(io::ErrorKind::TimedOut.into());
         };
-        wait(stdin.as_ref(), Some(&stdout), waiting, left_for_it)?;
-        if waiting.signal().is_some() {
+        poll_pipes(stdin.as_ref(), Some(&stdout), waiting, time_left)?;
+        if waiting.pending_signal().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
         if let Some(pipe) = &mut stdin {
-            match pipe.write(left) {
-                Ok(written) => left = &left[written..],
-                Err(error) if is_for_later(&error) => {}
+            match pipe.write(unwritten) {
+                Ok(written) => unwritten = &unwritten[written..],
+                Err(error) if is_retryable(&error) => {}
                 Err(_) => stdin = None,
             }
         }
         match stdout.read(&mut buffer) {
             Ok(0) => return Ok(output),
-            Ok(read) if output.len() + read > most => {
+            Ok(read) if output.len() + read > max_bytes => {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
             Ok(read) => output.extend_from_slice(&buffer[..read]),
-            Err(error) if is_for_later(&error) => {}
+            Err(error) if is_retryable(&error) => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-fn is_for_later(error: &io::Error) -> bool {
+fn is_retryable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
@@ -69,11 +69,11 @@ fn is_for_later(error: &io::Error) -> bool {
 }
 
 /// Waits until a pipe is ready or closed, a signal arrives, or the time is over.
-fn wait(
+fn poll_pipes(
     stdin: Option<&std::process::ChildStdin>,
     stdout: Option<&std::process::ChildStdout>,
-    waiting: &Waiting,
-    time: Duration,
+    waiting: &SignalGuard,
+    timeout: Duration,
 ) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut fds: Vec<_> = stdin
@@ -83,24 +83,24 @@ fn wait(
     fds.extend(stdout.map(|stdout| PollFd::new(stdout, PollFlags::IN)));
     fds.extend(
         waiting
-            .woken()
+            .wake_fd()
             .map(|woken| PollFd::from_borrowed_fd(woken, PollFlags::IN)),
     );
-    match poll(&mut fds, Timespec::try_from(time).ok().as_ref()) {
+    match poll(&mut fds, Timespec::try_from(timeout).ok().as_ref()) {
         Err(rustix::io::Errno::INTR) | Ok(_) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Waits for this long, or until a signal arrives.
-pub fn pause(waiting: &Waiting, time: Duration) {
-    if wait(None, None, waiting, time).is_err() {
+pub fn sleep_or_signal(waiting: &SignalGuard, time: Duration) {
+    if poll_pipes(None, None, waiting, time).is_err() {
         std::thread::sleep(time);
     }
 }
 
 /// Whether an output is a pipe that nobody reads any more.
-pub fn is_closed(output: &File) -> bool {
+pub fn has_no_reader(output: &File) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut fds = [PollFd::new(output, PollFlags::empty())];
     poll(&mut fds, Some(&Timespec::default())).is_ok()

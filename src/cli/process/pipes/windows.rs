@@ -1,6 +1,6 @@
 //! Windows: pipes cannot be waited for, so one thread writes, and another one reads.
 
-use crate::cli::process::signals::Waiting;
+use crate::cli::process::signals::SignalGuard;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::process::Child;
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends
 /// pisess, others if the pipes fail.
-pub fn exchange(
+pub fn exchange_input_output(
     child: &mut Child,
     input: &[u8],
-    most: usize,
+    max_bytes: usize,
     deadline: Instant,
-    waiting: &Waiting,
+    waiting: &SignalGuard,
 ) -> io::Result<Vec<u8>> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
@@ -30,24 +30,24 @@ pub fn exchange(
     let (send, receive) = mpsc::channel();
     Builder::new().spawn(move || {
         let mut output = Vec::new();
-        let read = stdout.take(most as u64 + 1).read_to_end(&mut output);
+        let read = stdout.take(max_bytes as u64 + 1).read_to_end(&mut output);
         // After the time limit, nobody receives it.
         let _ = send.send(read.map(|_| output));
     })?;
     match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(Ok(output)) if output.len() > most => Err(io::ErrorKind::FileTooLarge.into()),
+        Ok(Ok(output)) if output.len() > max_bytes => Err(io::ErrorKind::FileTooLarge.into()),
         Ok(output) => output,
-        Err(_) if waiting.signal().is_some() => Err(io::ErrorKind::Interrupted.into()),
+        Err(_) if waiting.pending_signal().is_some() => Err(io::ErrorKind::Interrupted.into()),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
 /// Waits for this long.
-pub fn pause(_: &Waiting, time: Duration) {
+pub fn sleep_or_signal(_: &SignalGuard, time: Duration) {
     std::thread::sleep(time);
 }
 
 /// Whether an output is a pipe that nobody reads any more. Here, only the next write shows it.
-pub fn is_closed(_: &File) -> bool {
+pub fn has_no_reader(_: &File) -> bool {
     false
 }

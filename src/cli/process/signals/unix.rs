@@ -16,69 +16,69 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 struct Signals {
     /// Whether no command is running, so that the default action is taken.
-    idle: Arc<AtomicBool>,
-    waiting: Mutex<usize>,
+    is_idle: Arc<AtomicBool>,
+    guard_count: Mutex<usize>,
     /// The signal that arrived, 0 before.
-    number: Arc<AtomicUsize>,
+    pending: Arc<AtomicUsize>,
     /// Becomes readable with the signal, and stays readable.
-    woken: PipeReader,
+    wake_reader: PipeReader,
 }
 
 static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 
 /// While this value exists, signals do not end the process at once. If one arrived, dropping the
 /// value ends it.
-pub struct Waiting(Option<&'static Signals>);
+pub struct SignalGuard(Option<&'static Signals>);
 
-impl Waiting {
+impl SignalGuard {
     /// Starts waiting; if handlers cannot be set, the default actions apply.
-    pub fn begin() -> Waiting {
+    pub fn install() -> SignalGuard {
         let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
         if let Some(signals) = signals {
             let mut waiting = signals
-                .waiting
+                .guard_count
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             *waiting += 1;
-            signals.idle.store(false, Ordering::SeqCst);
+            signals.is_idle.store(false, Ordering::SeqCst);
         }
-        Waiting(signals)
+        SignalGuard(signals)
     }
 
     /// Returns the signal that arrived.
-    pub fn signal(&self) -> Option<i32> {
-        let number = self.0?.number.load(Ordering::SeqCst);
+    pub fn pending_signal(&self) -> Option<i32> {
+        let number = self.0?.pending.load(Ordering::SeqCst);
         i32::try_from(number).ok().filter(|&number| number > 0)
     }
 
     /// Returns a descriptor that is readable once a signal has arrived.
-    pub fn woken(&self) -> Option<BorrowedFd<'_>> {
-        self.0.map(|signals| signals.woken.as_fd())
+    pub fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.0.map(|signals| signals.wake_reader.as_fd())
     }
 
     /// Calls `last` before a signal ends the process. If no thread can be started, the default
     /// actions apply.
-    pub fn then(self, last: impl FnOnce() + Send + 'static) {
+    pub fn run_before_exit(self, action: impl FnOnce() + Send + 'static) {
         let wait = move || {
-            let Some(woken) = self.woken() else { return };
+            let Some(woken) = self.wake_fd() else { return };
             let mut fds = [PollFd::from_borrowed_fd(woken, PollFlags::IN)];
             while poll(&mut fds, None) == Err(Errno::INTR) {}
-            last();
+            action();
         };
         let _ = std::thread::Builder::new().spawn(wait);
     }
 }
 
-impl Drop for Waiting {
+impl Drop for SignalGuard {
     fn drop(&mut self) {
         let Some(signals) = self.0 else { return };
         let mut waiting = signals
-            .waiting
+            .guard_count
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         *waiting -= 1;
-        signals.idle.store(*waiting == 0, Ordering::SeqCst);
-        if let Some(signal) = self.signal() {
+        signals.is_idle.store(*waiting == 0, Ordering::SeqCst);
+        if let Some(signal) = self.pending_signal() {
             // Ended by the signal itself, so that a shell sees the reason; it reports 128 plus the
             // number.
             let _ = low_level::emulate_default_handler(signal);
@@ -94,7 +94,7 @@ impl Signals {
             Arc::new(AtomicBool::new(true)),
             Arc::new(AtomicUsize::new(0)),
         );
-        let ignored = ignored();
+        let ignored = ignored_mask();
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
             // nohup, and a shell that starts a background job, ignore some signals on purpose.
             if ignored >> (signal - 1) & 1 == 0 {
@@ -104,16 +104,16 @@ impl Signals {
             }
         }
         Ok(Signals {
-            idle,
-            waiting: Mutex::default(),
-            number,
-            woken,
+            is_idle: idle,
+            guard_count: Mutex::default(),
+            pending: number,
+            wake_reader: woken,
         })
     }
 }
 
 /// Returns a bit for each ignored signal, signal 1 lowest; none if there is no `/proc`.
-fn ignored() -> u64 {
+fn ignored_mask() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

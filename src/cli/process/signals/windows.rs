@@ -2,19 +2,19 @@
 //! command's descendants end with pisess, because they are in its job.
 
 /// Does nothing here.
-pub struct Waiting;
+pub struct SignalGuard;
 
-impl Waiting {
+impl SignalGuard {
     /// Does nothing.
-    pub fn begin() -> Waiting {
-        Waiting
+    pub fn install() -> SignalGuard {
+        SignalGuard
     }
 
     /// Returns `None`: a signal ends the process.
-    pub fn signal(&self) -> Option<i32> {
+    pub fn pending_signal(&self) -> Option<i32> {
         None
     }
 
     /// Does nothing: a signal ends the process.
-    pub fn then(self, _: impl FnOnce() + Send + 'static) {}
+    pub fn run_before_exit(self, _: impl FnOnce() + Send + 'static) {}
 }

@@ -2,34 +2,34 @@
 
 use super::Converted::{self, Entry, Kept};
 use super::{convert_blocks, start_entry};
-use crate::agents::pi::edits::{Edit, LoadedEdit, replaced};
-use crate::session::content::{is_block, truthy};
+use crate::agents::pi::edits::{ContextEdit, LoadedEdit, replace_content};
+use crate::session::content::{has_truthy, is_block};
 use crate::session::entry::Role;
 use pisess_json::Raw;
-use pisess_json::edit::with;
-use pisess_json::text::{Text, concat};
+use pisess_json::edit::with_member;
+use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
 use std::borrow::Cow;
 
-pub(super) fn message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
+pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     if role == Role::System {
         return Some(Kept("a system prompt: oh-my-pi builds its own"));
     }
     let edited = match edit {
-        Some(Edit::Omit) => return Some(Kept("an edit omits it from the context")),
-        Some(Edit::Replace(content)) => replaced(message, content.as_deref()),
+        Some(ContextEdit::Omit) => return Some(Kept("an edit omits it from the context")),
+        Some(ContextEdit::Replace(content)) => replace_content(message, content.as_deref()),
         None => None,
     };
-    let message = edited.as_deref().map_or(message, Raw::checked);
+    let message = edited.as_deref().map_or(message, Raw::from_checked);
     let adapted = if role == Role::Assistant {
         adapt_assistant(message)
     } else {
         None
     };
     let message = adapted.or(edited)?;
-    Some(Entry(with(entry, "message", &message)))
+    Some(Entry(with_member(entry, "message", &message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs
@@ -42,7 +42,7 @@ fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     } else {
         convert_blocks(content, convert_block)
     };
-    let adapted = accepted_content.map(|content| with(message, "content", &content));
+    let adapted = accepted_content.map(|content| with_member(message, "content", &content));
 
     let is_deferred = message
         .get("stopReason")
@@ -56,14 +56,14 @@ fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     } else {
         b"\"stop\""
     };
-    let current = adapted.as_deref().map_or(message, Raw::checked);
-    Some(with(current, "stopReason", reason))
+    let current = adapted.as_deref().map_or(message, Raw::from_checked);
+    Some(with_member(current, "stopReason", reason))
 }
 
 /// Converts a block: redacted thinking has a type of its own in oh-my-pi.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     if is_block(block, "thinking")
-        && truthy(block, "redacted")
+        && has_truthy(block, "redacted")
         && let Some(data) = block.get("thinkingSignature")
     {
         let redacted = Object::new()
@@ -74,27 +74,27 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
-pub(super) fn custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
+pub(super) fn convert_custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     match edit? {
-        Edit::Omit => Some(Kept("an edit omits it from the context")),
-        Edit::Replace(content) => {
+        ContextEdit::Omit => Some(Kept("an edit omits it from the context")),
+        ContextEdit::Replace(content) => {
             let content = content.as_deref().unwrap_or(b"[]");
-            Some(Entry(with(entry, "content", content)))
+            Some(Entry(with_member(entry, "content", content)))
         }
     }
 }
 
-pub(super) fn model_change(entry: Raw) -> Option<Vec<u8>> {
+pub(super) fn convert_model_change(entry: Raw) -> Option<Vec<u8>> {
     let provider = entry.get_text("provider")?;
     let model = entry.get_text("modelId")?;
     let line = start_entry("model_change", entry)
-        .text("model", &concat(&[&provider, &"/", &model]))
+        .text("model", &concat_texts(&[&provider, &"/", &model]))
         .str("role", "default")
         .bool("resolvedModelIsFallback", false);
     Some(line.finish())
 }
 
-pub(super) fn title_change(entry: Raw) -> Vec<u8> {
+pub(super) fn convert_session_info(entry: Raw) -> Vec<u8> {
     let name = entry
         .get_text("name")
         .map(|name| name.trim().into_owned())
@@ -105,19 +105,19 @@ pub(super) fn title_change(entry: Raw) -> Vec<u8> {
         .finish()
 }
 
-pub(super) fn usage(entry: Raw) -> Vec<u8> {
+pub(super) fn convert_usage(entry: Raw) -> Vec<u8> {
     let kind = entry
         .get_text("kind")
         .unwrap_or_else(|| Text::from("usage"));
     start_entry("model_usage", entry)
         .text("purpose", &kind)
-        .copy(entry, &["provider", "model", "usage"])
+        .copy_members(entry, &["provider", "model", "usage"])
         .finish()
 }
 
 /// Converts a branch summary. In oh-my-pi, `fromId` is where the branch begins: the parent of the
 /// summary, or `root`.
-pub(super) fn branch_summary(entry: Raw) -> Option<Vec<u8>> {
+pub(super) fn convert_branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let start = match entry.get("parentId") {
         Some(parent) if parent.is_string() => parent.bytes(),
         _ => b"\"root\"",
@@ -128,5 +128,5 @@ pub(super) fn branch_summary(entry: Raw) -> Option<Vec<u8>> {
     {
         return None;
     }
-    Some(with(entry, "fromId", start))
+    Some(with_member(entry, "fromId", start))
 }

@@ -1,26 +1,26 @@
 //! Entries of oh-my-pi, in the terms of pi.
 
 use super::Converted::{self, Entry, Kept};
-use super::{PLACE, convert_blocks, start_entry};
-use crate::agents::oh_my_pi::llm::convert_other;
-use crate::agents::oh_my_pi::message::{is_transient, sendable};
-use crate::session::content::{is_block, text_block, truthy};
+use super::{POSITION_KEYS, convert_blocks, start_entry};
+use crate::agents::oh_my_pi::llm::convert_non_turn;
+use crate::agents::oh_my_pi::message::{is_transient, sendable_content};
+use crate::session::content::{has_truthy, is_block, text_block};
 use crate::session::entry::Role;
 use pisess_json::Raw;
-use pisess_json::edit::with;
+use pisess_json::edit::with_member;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
-pub(super) fn message(entry: Raw) -> Option<Converted> {
+pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     match role {
         Role::HookMessage => {
-            let message = with(message, "role", b"\"custom\"");
-            Some(Entry(with(entry, "message", &message)))
+            let message = with_member(message, "role", b"\"custom\"");
+            Some(Entry(with_member(entry, "message", &message)))
         }
-        Role::PythonExecution if truthy(message, "excludeFromContext") => Some(Kept(
+        Role::PythonExecution if has_truthy(message, "excludeFromContext") => Some(Kept(
             "Python that the user ran outside of the context; pi has no such message",
         )),
         Role::Developer | Role::FileMention | Role::PythonExecution => {
@@ -28,8 +28,8 @@ pub(super) fn message(entry: Raw) -> Option<Converted> {
         }
         _ => {
             let content = convert_blocks(message.get("content")?, convert_block)?;
-            let message = with(message, "content", &content);
-            Some(Entry(with(entry, "message", &message)))
+            let message = with_member(message, "content", &content);
+            Some(Entry(with_member(entry, "message", &message)))
         }
     }
 }
@@ -37,12 +37,14 @@ pub(super) fn message(entry: Raw) -> Option<Converted> {
 /// Returns a custom message with what oh-my-pi's model sees of a message that pi does not have.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut content = Vec::new();
-    for converted in convert_other(message) {
-        let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
-        if let Some(text) = given.text() {
+    for converted in convert_non_turn(message) {
+        let converted_content = Raw::from_checked(&converted)
+            .get("content")
+            .unwrap_or(Raw::NULL);
+        if let Some(text) = converted_content.text() {
             content.push(text_block(&text));
         }
-        for block in given.items() {
+        for block in converted_content.items() {
             content.push(match convert_block(block) {
                 Some(converted) => converted.into_owned(),
                 None => block.bytes().to_vec(),
@@ -56,7 +58,7 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     custom_message
         .json("content", &array(content))
         .bool("display", true)
-        .copy(entry, &PLACE)
+        .copy_members(entry, &POSITION_KEYS)
         .finish()
 }
 
@@ -70,7 +72,7 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
         return Some(Cow::Owned(text_block(&Text::from(note))));
     }
     if is_block(block, "redactedThinking") {
-        let data = block.get("data").unwrap_or(Raw::checked(b"\"\""));
+        let data = block.get("data").unwrap_or(Raw::from_checked(b"\"\""));
         let thinking = Object::new()
             .str("type", "thinking")
             .str("thinking", "[Reasoning redacted]")
@@ -85,22 +87,22 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
-pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
+pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     if is_transient(entry) {
         return Some(Kept(
             "a note that oh-my-pi leaves out when it opens the session again",
         ));
     }
-    let Some(content) = sendable(entry) else {
+    let Some(content) = sendable_content(entry) else {
         return Some(Kept("a custom message without content"));
     };
     let content = convert_blocks(content, convert_block)?;
-    Some(Entry(with(entry, "content", &content)))
+    Some(Entry(with_member(entry, "content", &content)))
 }
 
 /// Converts a change of the default model. oh-my-pi also has models for other roles; a change of
 /// those is kept as a custom entry.
-pub(super) fn model_change(entry: Raw) -> Option<Converted> {
+pub(super) fn convert_model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     let default_model = if is_default {
@@ -118,7 +120,7 @@ pub(super) fn model_change(entry: Raw) -> Option<Converted> {
 }
 
 /// Converts a change of the thinking level. In oh-my-pi, a missing level or `null` is `off`.
-pub(super) fn thinking_level(entry: Raw) -> Option<Vec<u8>> {
+pub(super) fn convert_thinking_level(entry: Raw) -> Option<Vec<u8>> {
     let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
     if has_level {
         return None;
@@ -127,24 +129,24 @@ pub(super) fn thinking_level(entry: Raw) -> Option<Vec<u8>> {
     Some(line.finish())
 }
 
-pub(super) fn session_info(entry: Raw) -> Vec<u8> {
+pub(super) fn convert_title_change(entry: Raw) -> Vec<u8> {
     start_entry("session_info", entry)
         .text("name", &entry.get_text("title").unwrap_or_default())
         .finish()
 }
 
-pub(super) fn usage(entry: Raw) -> Vec<u8> {
+pub(super) fn convert_model_usage(entry: Raw) -> Vec<u8> {
     let purpose = entry
         .get_text("purpose")
         .unwrap_or_else(|| Text::from("usage"));
     start_entry("usage", entry)
         .text("kind", &purpose)
-        .copy(entry, &["provider", "model", "usage"])
+        .copy_members(entry, &["provider", "model", "usage"])
         .finish()
 }
 
 /// Returns a compaction that keeps nothing, so that nothing before it is sent.
-pub(super) fn compaction_of_everything(entry: Raw) -> Vec<u8> {
+pub(super) fn convert_reset_boundary(entry: Raw) -> Vec<u8> {
     let mut line =
         start_entry("compaction", entry).str("summary", "The user cleared the conversation here.");
     if let Some(id) = entry.get("id") {

@@ -20,23 +20,23 @@ use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
-use pisess_json::edit::{Edit as LineEdit, with};
+use pisess_json::edit::{Edit as LineEdit, with_member};
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
 /// The type of the custom entries that hold an entry without a counterpart.
-pub const KEPT: &str = "pisess.kept";
+pub const KEPT_ENTRY_TYPE: &str = "pisess.kept";
 
 /// The member of a converted entry that holds the original.
-const ORIGIN: &str = "pisess";
+const ORIGINAL_KEY: &str = "pisess";
 
 /// Who caused a message, in files of oh-my-pi. As it shows whose file it is, copies for pi have the
 /// other name.
-const ATTRIBUTION: &str = "attribution";
-const ATTRIBUTION_IN_PI: &str = "pisess.attribution";
+const ATTRIBUTION_KEY: &str = "attribution";
+const PI_ATTRIBUTION_KEY: &str = "pisess.attribution";
 
 /// The members that place an entry.
-const PLACE: [&str; 3] = ["id", "parentId", "timestamp"];
+const POSITION_KEYS: [&str; 3] = ["id", "parentId", "timestamp"];
 
 /// What an entry becomes for the other agent.
 enum Converted {
@@ -51,18 +51,18 @@ enum Converted {
 /// `edit` is pi's edit of the entry, with the content as JSON, if it has any.
 pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
-    let entry = Raw::checked(bytes);
-    if let Some(original) = restore(entry, to) {
+    let entry = Raw::from_checked(bytes);
+    if let Some(original) = restore_original(entry, to) {
         return Cow::Owned(original);
     }
 
     let kind = Kind::of(entry.get("type"));
-    let respelled = respell(kind, entry, to);
-    let spelled = respelled.as_deref().map_or(entry, Raw::checked);
-    match counterpart(kind, spelled, to, edit) {
-        Some(Converted::Entry(line)) => Cow::Owned(add_origin(&line, entry, other(to))),
-        Some(Converted::Kept(note)) => Cow::Owned(keep(entry, other(to), note)),
-        None => match respelled {
+    let renamed = rename_agent_keys(kind, entry, to);
+    let renamed_entry = renamed.as_deref().map_or(entry, Raw::from_checked);
+    match find_counterpart(kind, renamed_entry, to, edit) {
+        Some(Converted::Entry(line)) => Cow::Owned(add_original(&line, entry, other_agent(to))),
+        Some(Converted::Kept(note)) => Cow::Owned(wrap_original(entry, other_agent(to), note)),
+        None => match renamed {
             Some(line) => Cow::Owned(line),
             None => Cow::Borrowed(bytes),
         },
@@ -71,18 +71,24 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
 
 /// Returns an entry with a key in the agent's spelling, if it has the other one: the key that marks
 /// a summary as a hook's, or the attribution of a message. This is undone without the original.
-fn respell(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+fn rename_agent_keys(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     match kind {
         Kind::Compaction | Kind::BranchSummary => rename_key(
             entry,
-            other(to).agent().constants().hook_key,
+            other_agent(to).agent().constants().hook_key,
             to.agent().constants().hook_key,
         ),
-        Kind::CustomMessage => rename_key(entry, attribution_key(other(to)), attribution_key(to)),
+        Kind::CustomMessage => {
+            rename_key(entry, attribution_key(other_agent(to)), attribution_key(to))
+        }
         Kind::Message => {
             let message = entry.get("message")?;
-            let message = rename_key(message, attribution_key(other(to)), attribution_key(to))?;
-            Some(with(entry, "message", &message))
+            let message = rename_key(
+                message,
+                attribution_key(other_agent(to)),
+                attribution_key(to),
+            )?;
+            Some(with_member(entry, "message", &message))
         }
         _ => None,
     }
@@ -90,8 +96,8 @@ fn respell(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
 
 fn attribution_key(agent: Dialect) -> &'static str {
     match agent {
-        Dialect::Pi => ATTRIBUTION_IN_PI,
-        Dialect::OhMyPi => ATTRIBUTION,
+        Dialect::Pi => PI_ATTRIBUTION_KEY,
+        Dialect::OhMyPi => ATTRIBUTION_KEY,
     }
 }
 
@@ -104,12 +110,12 @@ fn rename_key(object: Raw, old: &str, new: &str) -> Option<Vec<u8>> {
     let mut edit = LineEdit::new(object.bytes()).ok()?;
     let braced = Object::new().raw(new, value).finish();
     let member = &braced[1..braced.len() - 1];
-    edit.put_in_place_of(old, member);
+    edit.replace_member(old, member);
     Some(edit.finish())
 }
 
 /// Returns what an entry becomes, `None` if it is the same for both agents.
-fn counterpart(
+fn find_counterpart(
     kind: Kind,
     entry: Raw,
     to: Dialect,
@@ -118,24 +124,24 @@ fn counterpart(
     use Converted::{Entry, Kept};
     use Dialect::{OhMyPi, Pi};
     match (kind, to) {
-        (Kind::Message, Pi) => for_pi::message(entry),
-        (Kind::Message, OhMyPi) => for_oh_my_pi::message(entry, edit),
-        (Kind::CustomMessage, Pi) => for_pi::custom_message(entry),
-        (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::custom_message(entry, edit),
-        (Kind::ModelChange, Pi) => for_pi::model_change(entry),
-        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::model_change(entry).map(Entry),
-        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::branch_summary(entry).map(Entry),
-        (Kind::ThinkingLevelChange, Pi) => for_pi::thinking_level(entry).map(Entry),
-        (Kind::TitleChange, Pi) => Some(Entry(for_pi::session_info(entry))),
-        (Kind::SessionInfo, OhMyPi) => Some(Entry(for_oh_my_pi::title_change(entry))),
-        (Kind::ModelUsage, Pi) => Some(Entry(for_pi::usage(entry))),
-        (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::usage(entry))),
-        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::compaction_of_everything(entry))),
+        (Kind::Message, Pi) => for_pi::convert_message(entry),
+        (Kind::Message, OhMyPi) => for_oh_my_pi::convert_message(entry, edit),
+        (Kind::CustomMessage, Pi) => for_pi::convert_custom_message(entry),
+        (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::convert_custom_message(entry, edit),
+        (Kind::ModelChange, Pi) => for_pi::convert_model_change(entry),
+        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::convert_model_change(entry).map(Entry),
+        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::convert_branch_summary(entry).map(Entry),
+        (Kind::ThinkingLevelChange, Pi) => for_pi::convert_thinking_level(entry).map(Entry),
+        (Kind::TitleChange, Pi) => Some(Entry(for_pi::convert_title_change(entry))),
+        (Kind::SessionInfo, OhMyPi) => Some(Entry(for_oh_my_pi::convert_session_info(entry))),
+        (Kind::ModelUsage, Pi) => Some(Entry(for_pi::convert_model_usage(entry))),
+        (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::convert_usage(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::convert_reset_boundary(entry))),
         // What only the other agent writes; all else is the same in both, or not an entry of the
         // other agent.
         _ => {
             let schema = kind.schema();
-            let only_writer = schema.fields.writer()?;
+            let only_writer = schema.fields.only_writer()?;
             if only_writer == to {
                 return None;
             }
@@ -146,7 +152,9 @@ fn counterpart(
 
 /// Returns the start of an entry of this type, with the id, the parent and the time of another.
 fn start_entry(kind: &str, placed_as: Raw) -> Object {
-    Object::new().str("type", kind).copy(placed_as, &PLACE)
+    Object::new()
+        .str("type", kind)
+        .copy_members(placed_as, &POSITION_KEYS)
 }
 
 /// Returns content with its blocks converted, or dropped where `convert` returns `None`. Returns
@@ -173,7 +181,7 @@ fn convert_blocks<'a>(
 }
 
 /// Returns the agent that a session is converted from.
-fn other(to: Dialect) -> Dialect {
+fn other_agent(to: Dialect) -> Dialect {
     match to {
         Dialect::Pi => Dialect::OhMyPi,
         Dialect::OhMyPi => Dialect::Pi,
@@ -181,16 +189,16 @@ fn other(to: Dialect) -> Dialect {
 }
 
 /// Adds the original, an entry of `agent`, to what it was converted to.
-fn add_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
+fn add_original(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     let origin = Object::new()
         .str("agent", agent.agent().constants().name)
         .raw("entry", original)
         .finish();
-    with(Raw::checked(line), ORIGIN, &origin)
+    with_member(Raw::from_checked(line), ORIGINAL_KEY, &origin)
 }
 
 /// Returns a custom entry that holds the original, an entry of `agent`.
-fn keep(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
+fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data = Object::new()
         .str("agent", agent.agent().constants().name)
         .str("note", note)
@@ -198,17 +206,17 @@ fn keep(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
         .finish();
     Object::new()
         .str("type", "custom")
-        .str("customType", KEPT)
+        .str("customType", KEPT_ENTRY_TYPE)
         .json("data", &data)
-        .copy(original, &PLACE)
+        .copy_members(original, &POSITION_KEYS)
         .finish()
 }
 
 /// Returns the original of a converted entry, with the id, parent and first kept entry of the
 /// converted one, which may have moved since.
-fn restore(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
-    let is_kept = content::is(entry, "customType", KEPT);
-    let origin = entry.get(if is_kept { "data" } else { ORIGIN })?;
+fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+    let is_kept = content::member_is(entry, "customType", KEPT_ENTRY_TYPE);
+    let origin = entry.get(if is_kept { "data" } else { ORIGINAL_KEY })?;
     if !origin.get("agent")?.is(to.agent().constants().name) {
         return None;
     }

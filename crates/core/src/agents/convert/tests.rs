@@ -1,7 +1,7 @@
 //! Each type of entry, both ways.
 
 use super::*;
-use crate::agents::pi::edits::Edit;
+use crate::agents::pi::edits::ContextEdit;
 
 fn to(line: &str, to: Dialect) -> String {
     String::from_utf8(convert_entry(line.as_bytes(), to, None).into_owned()).unwrap()
@@ -25,11 +25,11 @@ fn message(rest: &str) -> String {
 
 /// Converts a line there and back, and returns it as the other agent has it.
 fn there_and_back(from: Dialect, line: &str) -> String {
-    let there = to(line, other(from));
+    let there = to(line, other_agent(from));
     assert!(Raw::parse(there.as_bytes()).is_ok(), "{there}");
     for key in ["id", "parentId", "timestamp"] {
         let value = |line: &str| {
-            Raw::checked(line.as_bytes())
+            Raw::from_checked(line.as_bytes())
                 .get(key)
                 .map(|value| value.bytes().to_vec())
         };
@@ -40,8 +40,10 @@ fn there_and_back(from: Dialect, line: &str) -> String {
 }
 
 fn kind(line: &str) -> String {
-    let line = Raw::checked(line.as_bytes());
-    let kept = line.get("customType").filter(|kind| kind.is(KEPT));
+    let line = Raw::from_checked(line.as_bytes());
+    let kept = line
+        .get("customType")
+        .filter(|kind| kind.is(KEPT_ENTRY_TYPE));
     kept.or(line.get("type"))
         .unwrap()
         .text()
@@ -134,7 +136,7 @@ fn each_entry_comes_back_as_it_was() {
         (
             Pi,
             message(r#""role":"system","content":"p","toolsAdded":[]"#),
-            KEPT,
+            KEPT_ENTRY_TYPE,
         ),
         (
             Pi,
@@ -142,7 +144,7 @@ fn each_entry_comes_back_as_it_was() {
             "never_seen",
         ),
         (OhMyPi, message(blob), "message"),
-        (OhMyPi, message(python), KEPT),
+        (OhMyPi, message(python), KEPT_ENTRY_TYPE),
         (
             OhMyPi,
             message(r#""role":"hookMessage","customType":"x","content":"y","display":true"#),
@@ -158,9 +160,13 @@ fn each_entry_comes_back_as_it_was() {
         (
             OhMyPi,
             line("model_change", r#""model":"p/m","role":"smol""#),
-            KEPT,
+            KEPT_ENTRY_TYPE,
         ),
-        (OhMyPi, line("model_change", r#""model":"m""#), KEPT),
+        (
+            OhMyPi,
+            line("model_change", r#""model":"m""#),
+            KEPT_ENTRY_TYPE,
+        ),
         (
             OhMyPi,
             line("thinking_level_change", r#""thinkingLevel":null"#),
@@ -169,7 +175,7 @@ fn each_entry_comes_back_as_it_was() {
         (
             OhMyPi,
             line("service_tier_change", r#""serviceTier":null"#),
-            KEPT,
+            KEPT_ENTRY_TYPE,
         ),
         (OhMyPi, line("compaction", extended), "compaction"),
         (
@@ -177,7 +183,7 @@ fn each_entry_comes_back_as_it_was() {
             line("branch_summary", r#""fromId":"a0","fromExtension":true"#),
             "branch_summary",
         ),
-        (OhMyPi, line("custom_message", transient), KEPT),
+        (OhMyPi, line("custom_message", transient), KEPT_ENTRY_TYPE),
     ] {
         assert_eq!(kind(&there_and_back(from, &entry)), wanted, "{entry}");
     }
@@ -190,9 +196,9 @@ fn an_edit_is_applied_to_the_entry_that_it_edits() {
             .unwrap()
     };
     let answer = message(r#""role":"assistant","content":[],"stopReason":"stop""#);
-    let omitted = entry_of(&answer, Edit::Omit);
-    assert_eq!(kind(&omitted), KEPT);
-    let replaced = entry_of(&answer, Edit::Replace(Some(b"\"new\"".to_vec())));
+    let omitted = entry_of(&answer, ContextEdit::Omit);
+    assert_eq!(kind(&omitted), KEPT_ENTRY_TYPE);
+    let replaced = entry_of(&answer, ContextEdit::Replace(Some(b"\"new\"".to_vec())));
     assert!(
         replaced.contains(r#""content":[{"type":"text","text":"new"}]"#),
         "{replaced}"
@@ -240,7 +246,9 @@ fn a_forged_original_is_not_restored() {
     ] {
         let forged = line(
             "custom",
-            &format!(r#""customType":"{KEPT}","data":{{"agent":"oh-my-pi","entry":{original}}}"#),
+            &format!(
+                r#""customType":"{KEPT_ENTRY_TYPE}","data":{{"agent":"oh-my-pi","entry":{original}}}"#
+            ),
         );
         assert_eq!(to(&forged, Dialect::OhMyPi), forged);
         let forged = line(
@@ -275,7 +283,7 @@ fn a_turn_without_content_gets_an_empty_one_for_oh_my_pi() {
         r#""role":"assistant""#,
     ] {
         let there = there_and_back(Dialect::Pi, &message(missing));
-        let message = Raw::checked(there.as_bytes()).get("message").unwrap();
+        let message = Raw::from_checked(there.as_bytes()).get("message").unwrap();
         assert_eq!(
             message.get("content").map(Raw::bytes),
             Some(&b"[]"[..]),

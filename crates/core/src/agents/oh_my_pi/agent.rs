@@ -6,21 +6,21 @@ use super::{
 };
 use crate::agents::agent::{Agent, AgentConstants, Emit};
 use crate::agents::oh_my_pi::title::title_line;
-use crate::agents::ordered::Ordered;
+use crate::agents::ordered::OrderedMap;
 use crate::agents::pi;
-use crate::agents::prepare::{Budget, FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prepare::{BranchBudget, FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::row::RowText;
-use crate::agents::row::search::query;
+use crate::agents::row::search::parse_query;
 use crate::session::Format;
-use crate::session::column::Parts;
+use crate::session::column::RowShape;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
-use crate::session::read::entry_reader::{Context, EntryReader, Message};
-use crate::session::read::record::{Block, MessageFacts, Record, Typed};
+use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
+use crate::session::read::record::{Block, MessageFacts, Record, TypedRecord};
 use foldhash::HashMap;
 use pisess_json::Raw;
-use pisess_json::string::encoded;
-use pisess_json::text::{Text, concat};
+use pisess_json::string::encode_to_vec;
+use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
 use std::io::{self, Write};
 
@@ -37,20 +37,20 @@ static CONSTANTS: AgentConstants = AgentConstants {
     has_title_line: true,
     keeps_label_times: false,
     attribution: Some("agent"),
-    follows_edits: false,
-    summarizes_from_start: true,
+    applies_context_edits: false,
+    from_id_is_branch_start: true,
     hook_key: "fromExtension",
     stores_usage: false,
     branch_preamble: files::BRANCH_PREAMBLE,
     requests: prompt::REQUESTS,
     lists_nested_calls: false,
     drops_foreign_thinking: false,
-    half_pair: "\u{fffd}",
-    drops_failed: false,
-    drops_cut_thoughts: true,
-    rescues_results: true,
-    shares_signatures: true,
-    drops_unsigned: true,
+    surrogate_replacement: "\u{fffd}",
+    drops_failed_turns: false,
+    drops_interrupted_thinking: true,
+    moves_late_results: true,
+    shares_thinking_signatures: true,
+    drops_unsigned_thinking: true,
 };
 
 impl Agent for OhMyPi {
@@ -64,8 +64,8 @@ impl Agent for OhMyPi {
         message: &MessageFacts,
         blocks: &[Block],
         row: &mut Vec<u8>,
-    ) -> Parts {
-        row::push_message(role, message, blocks, row)
+    ) -> RowShape {
+        row::push_message_row(role, message, blocks, row)
     }
 
     fn entry_row(&self, kind: Kind, record: &Record) -> RowText<'static> {
@@ -73,27 +73,31 @@ impl Agent for OhMyPi {
     }
 
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
-        row_call::tool_call(name, arguments, home)
+        row_call::call_row(name, arguments, home)
     }
 
-    fn search_text(&self, typed: &Typed) -> Text<'static> {
-        row::searchable(typed)
+    fn search_text(&self, typed: &TypedRecord) -> Text<'static> {
+        row::search_text(typed)
     }
 
     fn parse_fuzzy_query(&self, typed: &str) -> Option<Vec<Vec<u16>>> {
-        Some(query(typed))
+        Some(parse_query(typed))
     }
 
-    fn says_something(&self, text: &[u8]) -> bool {
-        row_note::says_something(text)
+    fn is_visible_text(&self, text: &[u8]) -> bool {
+        row_note::is_visible_text(text)
     }
 
-    fn is_user_request(&self, typed: &Typed) -> bool {
-        message::is_user_request(Raw::checked(typed.record.bytes), typed.kind, typed.role)
+    fn is_user_request(&self, typed: &TypedRecord) -> bool {
+        message::is_user_request(
+            Raw::from_checked(typed.record.bytes),
+            typed.kind,
+            typed.role,
+        )
     }
 
-    fn edits_custom_message(&self, entry: &Entry) -> bool {
-        !entry.flags.has(Flags::SKILL_PROMPT)
+    fn drafts_custom_message(&self, entry: &Entry) -> bool {
+        !entry.flags.contains(Flags::SKILL_PROMPT)
     }
 
     fn draft_text(&self, reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>> {
@@ -105,15 +109,15 @@ impl Agent for OhMyPi {
         kind == Kind::CustomMessage
     }
 
-    fn weigh_defect(
+    fn assess_defect(
         &self,
         kind: FindingKind,
         _format: Format,
-        grave: bool,
+        is_worst_case: bool,
     ) -> (Severity, &'static str) {
-        match defects::weight(kind, grave) {
+        match defects::assess_defect(kind, is_worst_case) {
             Some(weight) => weight,
-            None => pi::defects::weight(kind, Format::V3, grave),
+            None => pi::defects::assess_defect(kind, Format::V3, is_worst_case),
         }
     }
 
@@ -123,7 +127,7 @@ impl Agent for OhMyPi {
         Text::from(words.join(" ")).trim().into_owned()
     }
 
-    fn name_entry(&self, name: &Text, previous: Option<&Text>) -> Object {
+    fn new_name_entry(&self, name: &Text, previous: Option<&Text>) -> Object {
         Object::new()
             .str("type", "title_change")
             .text("title", name)
@@ -134,28 +138,32 @@ impl Agent for OhMyPi {
     }
 
     fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>> {
-        let title = encoded(name);
-        let user_source = encoded(&Text::from(USER_SOURCE));
+        let title = encode_to_vec(name);
+        let user_source = encode_to_vec(&Text::from(USER_SOURCE));
         // Without a source, the agent may give the session a name again.
         let source = if name.is_empty() {
             None
         } else {
-            Some(Raw::checked(&user_source))
+            Some(Raw::from_checked(&user_source))
         };
 
         let timestamp = Text::from(timestamp);
-        Some(title_line(Some(Raw::checked(&title)), source, &timestamp))
+        Some(title_line(
+            Some(Raw::from_checked(&title)),
+            source,
+            &timestamp,
+        ))
     }
 
-    fn model_entry(&self, provider: &Text, model: &Text) -> Object {
+    fn new_model_entry(&self, provider: &Text, model: &Text) -> Object {
         Object::new()
             .str("type", "model_change")
-            .text("model", &concat(&[provider, &"/", model]))
+            .text("model", &concat_texts(&[provider, &"/", model]))
             .str("role", "default")
             .bool("resolvedModelIsFallback", false)
     }
 
-    fn thinking_entry(&self, level: &Text) -> Object {
+    fn new_thinking_entry(&self, level: &Text) -> Object {
         Object::new()
             .str("type", "thinking_level_change")
             .text("thinkingLevel", level)
@@ -163,33 +171,33 @@ impl Agent for OhMyPi {
     }
 
     fn build_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
-        context::build(path, reader)
+        context::build_context(path, reader)
     }
 
     fn convert_for_model(
         &self,
-        messages: &[Message],
+        messages: &[ContextMessage],
         reader: &EntryReader,
         emit: &mut Emit,
     ) -> io::Result<()> {
-        llm::convert(messages, reader, emit)
+        llm::convert_messages(messages, reader, emit)
     }
 
     fn write_transcript(
         &self,
-        messages: &[Message],
+        messages: &[ContextMessage],
         reader: &EntryReader,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        transcript::write(messages, reader, out)
+        transcript::write_transcript(messages, reader, out)
     }
 
     fn estimate_message(&self, message: Raw) -> u64 {
-        tokens::estimate(message)
+        tokens::estimate_message(message)
     }
 
     fn estimate_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
-        sizes::size(path, reader)
+        sizes::context_size(path, reader)
     }
 
     fn estimate_contexts(
@@ -197,7 +205,7 @@ impl Agent for OhMyPi {
         tips: &[EntryIx],
         reader: &EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>> {
-        sizes::sizes(tips, reader)
+        sizes::context_sizes(tips, reader)
     }
 
     fn prepare_compaction(
@@ -206,24 +214,20 @@ impl Agent for OhMyPi {
         reader: &EntryReader,
         from: FirstKept,
     ) -> io::Result<Option<Preparation>> {
-        compaction::prepare(path, reader, from)
+        compaction::prepare_compaction(path, reader, from)
     }
 
-    fn entries_used_above(
-        &self,
-        path: &[EntryIx],
-        reader: &EntryReader,
-    ) -> io::Result<Vec<EntryIx>> {
-        context::used_above(path, reader)
+    fn ancestors_in_use(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
+        context::ancestors_in_use(path, reader)
     }
 
-    fn prepare_branch(
+    fn prepare_branch_summary(
         &self,
         entries: &[EntryIx],
         reader: &EntryReader,
-        budget: Budget,
-    ) -> io::Result<(Vec<Message>, FileOps)> {
-        branch::prepare(entries, reader, budget)
+        budget: BranchBudget,
+    ) -> io::Result<(Vec<ContextMessage>, FileOps)> {
+        branch::prepare_branch_summary(entries, reader, budget)
     }
 
     fn system_checkpoint(
@@ -239,19 +243,19 @@ impl Agent for OhMyPi {
     }
 
     fn lists_path(&self, path: &Text) -> bool {
-        !files::is_url(path)
+        !files::contains_url(path)
     }
 
-    fn read_path<'a>(&self, path: Text<'a>) -> Text<'a> {
-        files::without_selector(path)
+    fn strip_read_selector<'a>(&self, path: Text<'a>) -> Text<'a> {
+        files::strip_selector(path)
     }
 
-    fn append_files(
+    fn append_file_list(
         &self,
         summary: Text<'static>,
         files: &FileLists,
-        read: &Ordered<Text>,
+        read: &OrderedMap<Text>,
     ) -> Text<'static> {
-        files::append(summary, files, read)
+        files::append_file_list(summary, files, read)
     }
 }

@@ -3,12 +3,12 @@
 //! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob
 //! store are not read; they count as missing, as they do for the agent if the blob is missing.
 
-use super::data_url::elided;
+use super::data_url::elide_data_urls;
 use super::message::non_empty_text;
 use crate::session::content;
 use pisess_json::Raw;
 use pisess_json::js;
-use pisess_json::text::{Text, joined, utf16_len};
+use pisess_json::text::{Text, join_with, utf16_len};
 use pisess_json::write::Object;
 use regex::bytes::{Captures, Regex};
 use std::sync::LazyLock;
@@ -28,20 +28,20 @@ const NEWLINE_GLYPH: &str = "\u{2588}";
 const CUT_NOTICE: &[u8] = b"\n\n[Session persistence truncated large content]";
 
 /// Returns the blocks of a compaction's archive, oldest first; none if it has no archive.
-pub fn blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
-    Archive::of(preserve_data)
-        .map(|archive| archive.blocks())
+pub fn archive_blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
+    SnapcompactArchive::read(preserve_data)
+        .map(|archive| archive.render_blocks())
         .unwrap_or_default()
 }
 
 /// Returns the text that a compaction's archive was made from; `None` if it has none.
 pub fn source_text(compaction: Raw) -> Option<Text<'static>> {
-    let archive = Archive::of(compaction.get("preserveData")?)?;
-    Some(archive.source()).filter(|text| !text.is_empty())
+    let archive = SnapcompactArchive::read(compaction.get("preserveData")?)?;
+    Some(archive.source_text()).filter(|text| !text.is_empty())
 }
 
 /// The archive in a compaction's `preserveData`. A text is `None` if it is empty.
-struct Archive<'a> {
+struct SnapcompactArchive<'a> {
     /// The pictures, oldest first.
     frames: Vec<Frame<'a>>,
     /// The stored `truncatedChars`: more than 0 if a part of the history was omitted.
@@ -72,21 +72,21 @@ struct SelectedFrame<'a> {
     is_shown: bool,
 }
 
-impl<'a> Archive<'a> {
+impl<'a> SnapcompactArchive<'a> {
     /// Reads the archive in a compaction's `preserveData`; `None` if it has neither text nor
     /// pictures.
-    fn of(preserve_data: Raw<'a>) -> Option<Self> {
+    fn read(preserve_data: Raw<'a>) -> Option<Self> {
         let slot = preserve_data.get("snapcompact")?;
         let frames = slot.get("frames").unwrap_or(Raw::NULL).items();
         let truncated_chars = slot.get("truncatedChars").and_then(Raw::number);
-        let mut archive = Archive {
-            frames: frames.filter_map(Frame::of).collect(),
+        let mut archive = SnapcompactArchive {
+            frames: frames.filter_map(Frame::read).collect(),
             truncated_chars: truncated_chars.unwrap_or(0.0),
             text: non_empty_text(slot, "text"),
             head: non_empty_text(slot, "textHead"),
             tail: non_empty_text(slot, "textTail"),
         };
-        archive.repair();
+        archive.replace_cut_frames();
 
         let has_text = archive.text.is_some() || archive.head.is_some() || archive.tail.is_some();
         if !has_text && archive.frames.is_empty() {
@@ -97,7 +97,7 @@ impl<'a> Archive<'a> {
 
     /// Replaces pictures truncated while saving by the whole text, if it was kept
     /// (`repairTruncatedSnapcompactFrames`).
-    fn repair(&mut self) {
+    fn replace_cut_frames(&mut self) {
         if !self.frames.iter().any(|frame| frame.is_cut) {
             return;
         }
@@ -132,29 +132,29 @@ impl<'a> Archive<'a> {
         let bytes: usize = self.frames.iter().map(|frame| frame.bytes).sum();
         bytes >= FRAME_BYTES
             && (self.truncated_chars >= RISKY_TRUNCATED_CHARS
-                || self.source().utf16_len() >= RISKY_SOURCE_UNITS)
+                || self.source_text().utf16_len() >= RISKY_SOURCE_UNITS)
     }
 
     /// Returns the whole text, or else the text before and after the pictures.
-    fn source(&self) -> Text<'static> {
+    fn source_text(&self) -> Text<'static> {
         if let Some(text) = &self.text {
-            return readable(text);
+            return decode_archived_text(text);
         }
         let ends = [&self.head, &self.tail].into_iter().flatten().cloned();
-        readable(&joined(ends, NEWLINE_GLYPH))
+        decode_archived_text(&join_with(ends, NEWLINE_GLYPH))
     }
 
     /// Returns the blocks for a model: the text before the pictures, the pictures that are shown,
     /// a note in place of each gap, and the text after the pictures. If no picture precedes the
     /// last text, it continues the block before it.
-    fn blocks(&self) -> Vec<Vec<u8>> {
+    fn render_blocks(&self) -> Vec<Vec<u8>> {
         let frames = self.select_frames(if self.is_risky() { 0 } else { FRAME_BYTES });
         let has_images = frames.iter().any(|selected| selected.is_shown);
         let has_gaps = frames.iter().any(|selected| !selected.is_shown);
 
         let mut blocks = Vec::new();
         // The last text, which the text after the pictures may continue.
-        let mut text = self.head.as_ref().map(readable);
+        let mut text = self.head.as_ref().map(decode_archived_text);
         if has_images && let Some(head) = &mut text {
             head.push_str("\n-------------- imaged middle below\n");
         }
@@ -165,9 +165,9 @@ impl<'a> Archive<'a> {
             }
             // A picture that is shown is a run of its own.
             if run[0].is_shown {
-                blocks.push(image(run[0].frame.raw));
+                blocks.push(image_block(run[0].frame.raw));
             } else {
-                text = Some(Text::from(note_on(run)));
+                text = Some(Text::from(gap_note(run)));
             }
         }
 
@@ -180,7 +180,7 @@ impl<'a> Archive<'a> {
                 ""
             };
             text.get_or_insert_default()
-                .push_all(&[&heading, &readable(tail)]);
+                .push_all(&[&heading, &decode_archived_text(tail)]);
         }
         if let Some(text) = text {
             blocks.push(content::text_block(&text));
@@ -207,7 +207,7 @@ impl<'a> Archive<'a> {
 
 impl<'a> Frame<'a> {
     /// Reads a picture; `None` if one of its members is missing or of another type.
-    fn of(raw: Raw<'a>) -> Option<Self> {
+    fn read(raw: Raw<'a>) -> Option<Self> {
         let has_mime_type = raw.get("mimeType").is_some_and(Raw::is_string);
         let has_size = ["cols", "rows", "chars"]
             .into_iter()
@@ -228,10 +228,10 @@ impl<'a> Frame<'a> {
 }
 
 /// Returns a picture as a block.
-fn image(frame: Raw) -> Vec<u8> {
+fn image_block(frame: Raw) -> Vec<u8> {
     Object::new()
         .str("type", "image")
-        .copy(frame, &["data", "mimeType"])
+        .copy_members(frame, &["data", "mimeType"])
         .with(
             frame.get("detail").filter(|d| d.is_truthy()),
             |object, detail| object.raw("detail", detail),
@@ -245,9 +245,9 @@ fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
 }
 
 /// Returns the note in place of a gap: pictures that are omitted for one reason.
-fn note_on(gap: &[SelectedFrame]) -> String {
+fn gap_note(gap: &[SelectedFrame]) -> String {
     let plural_suffix = if gap.len() == 1 { "" } else { "s" };
-    let count = js::grouped(gap.len() as f64);
+    let count = js::group_digits(gap.len() as f64);
     if gap[0].frame.is_blob {
         return format!(
             "-------------- {count} archived image frame{plural_suffix} unavailable here --------------"
@@ -272,22 +272,22 @@ fn note_on(gap: &[SelectedFrame]) -> String {
 /// Formats a number of bytes in units of 1,000 bytes.
 fn format_size(bytes: f64) -> String {
     if bytes >= 1_000_000.0 {
-        format!("{} MB", js::fixed1(bytes / 1_000_000.0))
+        format!("{} MB", js::to_fixed_1(bytes / 1_000_000.0))
     } else if bytes >= 1_000.0 {
-        format!("{} KB", js::fixed1(bytes / 1_000.0))
+        format!("{} KB", js::to_fixed_1(bytes / 1_000.0))
     } else {
-        format!("{} B", js::number(bytes))
+        format!("{} B", js::number_to_string(bytes))
     }
 }
 
 /// Returns archived text with real newlines, without data URLs and without the characters 0x0E and
 /// 0x0F, which switch between dim and normal ink in a picture.
-fn readable(text: &Text) -> Text<'static> {
+fn decode_archived_text(text: &Text) -> Text<'static> {
     static MARK: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"{NEWLINE_GLYPH}|[\x0e\x0f]")).expect("a constant"));
     let meaning = |mark: &Captures| match &mark[0] {
         b"\x0e" | b"\x0f" => "",
         _ => "\n",
     };
-    elided(&Text::from_wtf8(MARK.replace_all(text.as_bytes(), meaning)))
+    elide_data_urls(&Text::from_wtf8(MARK.replace_all(text.as_bytes(), meaning)))
 }

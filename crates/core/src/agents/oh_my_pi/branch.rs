@@ -1,27 +1,31 @@
 //! The input for the summary of an abandoned branch (`prepareBranchEntries`).
 
-use super::transcript::is_useless;
+use super::transcript::is_useless_result;
 use super::{message, tokens};
-use crate::agents::prepare::{Budget, FileOps, prepare_branch};
+use crate::agents::prepare::{BranchBudget, FileOps, collect_branch_input};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use std::io;
 
 /// Prepares the summary of `entries`, oldest first. Tool results are included, truncated to 2,000
 /// units each, except those marked useless.
-pub fn prepare(
+pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,
-    budget: Budget,
-) -> io::Result<(Vec<Message>, FileOps)> {
-    prepare_branch(entries, reader, budget, tokens::estimate_in_branch, |ix| {
-        message_of(ix, reader)
-    })
+    budget: BranchBudget,
+) -> io::Result<(Vec<ContextMessage>, FileOps)> {
+    collect_branch_input(
+        entries,
+        reader,
+        budget,
+        tokens::estimate_branch_message,
+        |ix| branch_message(ix, reader),
+    )
 }
 
 /// Returns the message of an entry of the branch; `None` for a useless result and for an entry
 /// without a message.
-fn message_of(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Message>> {
+fn branch_message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<ContextMessage>> {
     let entry = reader.session().entry(ix);
     if !matches!(
         entry.kind,
@@ -33,13 +37,13 @@ fn message_of(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Message>> 
     let body = reader.with_entry(ix, |line| {
         if entry.role == Role::ToolResult
             && let Some(message) = line.get("message")
-            && is_useless(message, message.get("isError"))
+            && is_useless_result(message, message.get("isError"))
         {
             return None;
         }
-        message::plain(line, entry)
+        message::body_for_summary(line, entry)
     })?;
-    Ok(body.map(|body| Message { entry: ix, body }))
+    Ok(body.map(|body| ContextMessage { entry: ix, body }))
 }
 
 #[cfg(test)]
@@ -63,7 +67,7 @@ mod tests {
         ])
         .of_oh_my_pi();
         let path = made.path();
-        let (messages, ops) = prepare(&path, &made.reader(), BRANCH_BUDGET).unwrap();
+        let (messages, ops) = prepare_branch_summary(&path, &made.reader(), BRANCH_BUDGET).unwrap();
         assert_eq!(made.ids(&messages), ["e0", "e1", "e2", "e4"]);
         assert!(ops.written.keys().eq(["w.ts"]));
     }
@@ -77,7 +81,8 @@ mod tests {
             user("cccc"),
         ])
         .of_oh_my_pi();
-        let (messages, _) = prepare(&made.path(), &made.reader(), Budget::Tokens(2)).unwrap();
+        let (messages, _) =
+            prepare_branch_summary(&made.path(), &made.reader(), BranchBudget::Tokens(2)).unwrap();
         assert_eq!(made.ids(&messages), ["e2", "e3"]);
     }
 }

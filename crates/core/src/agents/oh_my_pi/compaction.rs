@@ -15,42 +15,42 @@ use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::Raw;
 use std::io;
 
 /// Prepares a compaction at the end of `path`, which keeps what follows `from`. Of
-/// [`FirstKept::Within`] a number of tokens, it keeps fewer if the provider counted more than the
-/// estimate.
+/// [`FirstKept::RecentTokens`] a number of tokens, it keeps fewer if the provider counted more than
+/// the estimate.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes
 /// the cut, or the entry at the cut has no id.
-pub fn prepare(
+pub fn prepare_compaction(
     path: &[EntryIx],
     reader: &EntryReader,
     from: FirstKept,
 ) -> io::Result<Option<Preparation>> {
     let session = reader.session();
-    if ends_compacted(path, reader)? {
+    if ends_in_compaction(path, reader)? {
         return Ok(None);
     }
 
     let mut preparation = Preparation::default();
     let start = continue_from_last(path, reader, &mut preparation)?;
     let candidates = read_candidates(path, start, reader)?;
-    let usage = tokens::last_counted(path, reader)?.map(|(_, usage)| usage);
+    let usage = tokens::find_last_count(path, reader)?.map(|(_, usage)| usage);
     let scale = tokens_per_estimate(usage, &candidates);
 
     let (cut, first_kept) = match from {
         FirstKept::Nothing => (candidates.len(), None),
         FirstKept::Entry(entry) => {
-            let Some(place) = path.iter().position(|&ix| ix == entry) else {
+            let Some(path_index) = path.iter().position(|&ix| ix == entry) else {
                 return Ok(None);
             };
-            let cut = candidates.partition_point(|candidate| candidate.place < place);
+            let cut = candidates.partition_point(|candidate| candidate.path_index < path_index);
             (cut, Some(entry))
         }
-        FirstKept::Within(tokens) => {
+        FirstKept::RecentTokens(tokens) => {
             let cut = choose_cut(&candidates, session, estimate_budget(tokens as f64, scale));
             let Some(first) = candidates.get(cut) else {
                 return Ok(None);
@@ -59,7 +59,7 @@ pub fn prepare(
         }
     };
 
-    let turn_start = start_of_split_turn(&candidates, cut, session);
+    let turn_start = find_split_turn_start(&candidates, cut, session);
     let before_cut = candidates.into_iter().take(cut);
     let mut messages: Vec<_> = before_cut.map(|candidate| candidate.message).collect();
     let turn_prefix = match turn_start {
@@ -70,15 +70,15 @@ pub fn prepare(
     preparation.first_kept = first_kept;
     preparation.is_split_turn = turn_start.is_some();
     preparation.tokens_before = usage.map_or(0.0, |usage| usage.context);
-    preparation.scale = scale;
+    preparation.token_ratio = scale;
     preparation.messages_to_summarize = messages;
     preparation.turn_prefix_messages = turn_prefix;
-    preparation.completed(path, reader)
+    preparation.finish(path, reader)
 }
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not
 /// cover all messages before it.
-fn ends_compacted(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
+fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
     let Some(&last) = path.last() else {
         return Ok(false);
     };
@@ -86,7 +86,7 @@ fn ends_compacted(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
         return Ok(false);
     }
     reader.with_entry(last, |line| {
-        !content::truthy(line, "providerReplayThroughEntryId")
+        !content::has_truthy(line, "providerReplayThroughEntryId")
     })
 }
 
@@ -123,9 +123,9 @@ fn continue_from_last(
     preparation: &mut Preparation,
 ) -> io::Result<usize> {
     let session = reader.session();
-    let reset = session.last_on(path, Kind::ResetBoundary);
+    let reset = session.last_index_of_kind(path, Kind::ResetBoundary);
     let after_reset = reset.map_or(0, |reset| reset + 1);
-    let Some(previous) = session.last_on(path, Kind::Compaction) else {
+    let Some(previous) = session.last_index_of_kind(path, Kind::Compaction) else {
         return Ok(after_reset);
     };
     if previous < after_reset {
@@ -134,23 +134,23 @@ fn continue_from_last(
 
     let start = reader.with_entry(path[previous], |line| {
         preparation.continue_from(line, session);
-        start_of_kept(line, &path[..previous], after_reset, session)
+        find_kept_start(line, &path[..previous], after_reset, session)
     })?;
     Ok(start.unwrap_or(previous + 1))
 }
 
 /// The index of the first entry `above` a compaction, whose line is given, that is not in its
 /// summary; `None` if there is none.
-fn start_of_kept(
+fn find_kept_start(
     line: Raw,
     above: &[EntryIx],
     after_reset: usize,
     session: &Session,
 ) -> Option<usize> {
-    let place_of = |key: &str| session.place_on(above, &line.get_text(key)?);
+    let place_of = |key: &str| session.index_on_path(above, &line.get_text(key)?);
     let replayed_through = place_of("providerReplayThroughEntryId");
     let after_replayed = replayed_through.map(|through| through + 1);
-    if is_replayed(line.get("preserveData").unwrap_or(Raw::NULL)) {
+    if has_provider_history(line.get("preserveData").unwrap_or(Raw::NULL)) {
         // The provider has everything that was kept; only what was appended since then is new.
         return after_replayed.map(|start| start.max(after_reset));
     }
@@ -160,7 +160,7 @@ fn start_of_kept(
     {
         return Some(first_kept);
     }
-    if native::through(line).is_some() {
+    if native::last_covered_id(line).is_some() {
         after_replayed
     } else {
         None
@@ -168,12 +168,12 @@ fn start_of_kept(
 }
 
 /// Whether a compaction carries its history as returned by OpenAI, in either of its forms.
-fn is_replayed(preserved: Raw) -> bool {
+fn has_provider_history(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else {
         return false;
     };
     let names = ["provider", "replacementHistory", "compactionItem"];
-    let [provider, history, item] = content::members(remote, names);
+    let [provider, history, item] = content::find_members(remote, names);
     if !history.is_some_and(Raw::is_array) {
         return false;
     }
@@ -181,18 +181,18 @@ fn is_replayed(preserved: Raw) -> bool {
     let provider = provider.and_then(Raw::text);
     let names_provider = provider.is_some_and(|provider| !provider.is_empty());
     let item = item.unwrap_or(Raw::NULL);
-    let has_encrypted_item = content::is(item, "type", "compaction")
+    let has_encrypted_item = content::member_is(item, "type", "compaction")
         && item.get("encrypted_content").is_some_and(Raw::is_string);
-    names_provider || has_encrypted_item || content::is(item, "type", "compaction_summary")
+    names_provider || has_encrypted_item || content::member_is(item, "type", "compaction_summary")
 }
 
 /// A message that the compaction summarizes or keeps.
 struct Candidate {
-    message: Message,
+    message: ContextMessage,
     /// Its estimate.
     tokens: u64,
     /// The index of its entry on the path.
-    place: usize,
+    path_index: usize,
 }
 
 /// Reads the messages of a path from the index `start` on, without those of compactions.
@@ -203,20 +203,21 @@ fn read_candidates(
 ) -> io::Result<Vec<Candidate>> {
     let session = reader.session();
     let mut candidates = Vec::new();
-    for (place, &ix) in path.iter().enumerate().skip(start) {
+    for (path_index, &ix) in path.iter().enumerate().skip(start) {
         let entry = session.entry(ix);
         if entry.kind == Kind::Compaction {
             continue;
         }
-        let Some(body) = reader.with_entry(ix, |line| message::plain(line, entry))? else {
+        let Some(body) = reader.with_entry(ix, |line| message::body_for_summary(line, entry))?
+        else {
             continue;
         };
-        let message = Message { entry: ix, body };
-        let tokens = message.with(reader, tokens::estimate)?;
+        let message = ContextMessage { entry: ix, body };
+        let tokens = message.with_json(reader, tokens::estimate_message)?;
         candidates.push(Candidate {
             message,
             tokens,
-            place,
+            path_index,
         });
     }
     Ok(candidates)
@@ -230,7 +231,7 @@ fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize
     let mut kept_tokens = 0;
     for (at, candidate) in candidates.iter().enumerate().rev() {
         kept_tokens += candidate.tokens;
-        if !may_be_cut(session.entry(candidate.message.entry)) {
+        if !can_cut_before(session.entry(candidate.message.entry)) {
             continue;
         }
         let exceeds = kept_tokens as f64 > budget;
@@ -245,7 +246,7 @@ fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize
 }
 
 /// The index of the message that starts the turn in which the cut is, if the cut is inside a turn.
-fn start_of_split_turn(candidates: &[Candidate], cut: usize, session: &Session) -> Option<usize> {
+fn find_split_turn_start(candidates: &[Candidate], cut: usize, session: &Session) -> Option<usize> {
     let starts = |candidate: &Candidate| starts_turn(session.entry(candidate.message.entry));
     let first_kept = candidates.get(cut)?;
     if starts(first_kept) {
@@ -262,7 +263,7 @@ fn starts_turn(entry: &Entry) -> bool {
     )
 }
 
-fn may_be_cut(entry: &Entry) -> bool {
+fn can_cut_before(entry: &Entry) -> bool {
     let is_inside_turn = matches!(
         entry.role,
         Role::Assistant | Role::HookMessage | Role::BranchSummary | Role::CompactionSummary

@@ -8,11 +8,11 @@
 //! A reset after the last compaction leaves only what follows it. Then calls without results and
 //! failed turns are removed (`repair`).
 
-use super::repair::{MessageKind, repaired};
+use super::repair::{MessageKind, remove_unsendable};
 use super::{archive, message, native, notes, settings, tokens};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -20,19 +20,19 @@ use std::io;
 
 /// Builds the context for the leaf at the end of `path` (root first; empty for the empty
 /// conversation).
-pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
-    let settings = settings::read(path, reader)?;
-    let mut emitter = Emitter {
+pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
+    let settings = settings::read_settings(path, reader)?;
+    let mut builder = ContextBuilder {
         path,
         reader,
         items: Vec::new(),
     };
-    if let Some(notes) = notes::message(path, reader)? {
-        emitter.items.push((notes, MessageKind::Other));
+    if let Some(notes) = notes::notes_message(path, reader)? {
+        builder.items.push((notes, MessageKind::Other));
     }
-    emitter.append_context()?;
+    builder.append_context()?;
     Ok(Context {
-        messages: repaired(emitter.items, reader)?,
+        messages: remove_unsendable(builder.items, reader)?,
         settings,
     })
 }
@@ -42,20 +42,20 @@ pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
 ///
 /// These are the entries that it keeps or a provider replays, the settings, the turn with the last
 /// count of a provider, and the request that a rollover repeats.
-pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else {
         return Ok(Vec::new());
     };
-    let line = reader.line(compaction)?;
-    let line = Raw::checked(line.trim_ascii());
-    let emitter = Emitter {
+    let line = reader.read_line(compaction)?;
+    let line = Raw::from_checked(line.trim_ascii());
+    let builder = ContextBuilder {
         path,
         reader,
         items: Vec::new(),
     };
 
-    let first_kept = emitter.place_of(line.get_text("firstKeptEntryId"));
-    let replayed_through = emitter.place_of(line.get_text("providerReplayThroughEntryId"));
+    let first_kept = builder.index_of_id(line.get_text("firstKeptEntryId"));
+    let replayed_through = builder.index_of_id(line.get_text("providerReplayThroughEntryId"));
     let first = first_kept
         .into_iter()
         .chain(replayed_through)
@@ -65,57 +65,63 @@ pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<Entr
         .min(above.len());
     let mut used = above[first..].to_vec();
 
-    used.extend(settings::used(above, reader)?);
-    if let Some((turn, _)) = tokens::last_counted(above, reader)? {
+    used.extend(settings::settings_entries(above, reader)?);
+    if let Some((turn, _)) = tokens::find_last_count(above, reader)? {
         used.push(turn);
     }
-    let reset = reader.session().last_on(above, Kind::ResetBoundary);
-    if let Some(request) = emitter.last_request(above.len(), reset)? {
+    let reset = reader
+        .session()
+        .last_index_of_kind(above, Kind::ResetBoundary);
+    if let Some(request) = builder.find_last_request(above.len(), reset)? {
         used.push(path[request]);
     }
     Ok(used)
 }
 
 /// Collects the messages of a context. A "place" is an index on the path.
-struct Emitter<'a> {
+struct ContextBuilder<'a> {
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
-    /// The messages so far, with what [`repaired`] must know of each.
-    items: Vec<(Message, MessageKind)>,
+    /// The messages so far, with what [`remove_unsendable`] must know of each.
+    items: Vec<(ContextMessage, MessageKind)>,
 }
 
-impl Emitter<'_> {
+impl ContextBuilder<'_> {
     /// Adds the messages of the path, from its last reset or compaction on.
     fn append_context(&mut self) -> io::Result<()> {
         let session = self.reader.session();
-        let reset = session.last_on(self.path, Kind::ResetBoundary);
-        let compaction = session.last_on(self.path, Kind::Compaction);
+        let reset = session.last_index_of_kind(self.path, Kind::ResetBoundary);
+        let compaction = session.last_index_of_kind(self.path, Kind::Compaction);
         if let Some(reset) = reset
             && compaction.is_none_or(|compaction| reset > compaction)
         {
-            return self.append_all(&self.path[reset + 1..]);
+            return self.append_entries(&self.path[reset + 1..]);
         }
         match compaction {
             Some(compaction) => self.append_compacted(compaction, reset),
-            None => self.append_all(self.path),
+            None => self.append_entries(self.path),
         }
     }
 
     /// Adds the summary of the compaction at `at`, the entries it kept, and those that follow it.
-    fn append_compacted(&mut self, at: usize, reset: Option<usize>) -> io::Result<()> {
-        let ix = self.path[at];
-        let line = self.reader.line(ix)?;
-        let line = Raw::checked(line.trim_ascii());
+    fn append_compacted(
+        &mut self,
+        compaction_index: usize,
+        reset: Option<usize>,
+    ) -> io::Result<()> {
+        let ix = self.path[compaction_index];
+        let line = self.reader.read_line(ix)?;
+        let line = Raw::from_checked(line.trim_ascii());
         let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
         let openai = openai_payload(preserved);
-        let anthropic = native::payload(preserved);
+        let anthropic = native::anthropic_payload(preserved);
 
-        let first_kept = self.place_of(line.get_text("firstKeptEntryId"));
+        let first_kept = self.index_of_id(line.get_text("firstKeptEntryId"));
         let after_replayed = self
-            .place_of(line.get_text("providerReplayThroughEntryId"))
+            .index_of_id(line.get_text("providerReplayThroughEntryId"))
             .map(|through| through + 1);
         // A native snapshot keeps what follows the last entry that it covers.
-        let is_snapshot = anthropic.is_some() && native::through(line).is_some();
+        let is_snapshot = anthropic.is_some() && native::last_covered_id(line).is_some();
         let retained = if is_snapshot {
             after_replayed
         } else {
@@ -125,7 +131,7 @@ impl Emitter<'_> {
         // A model must accept the signatures in what is kept: they are from before the summary was
         // written.
         let rewritten_at = if anthropic.is_some() {
-            self.time_before_retained(retained, at)
+            self.time_before_retained(retained, compaction_index)
         } else {
             None
         };
@@ -138,51 +144,60 @@ impl Emitter<'_> {
 
         let entry = self.reader.session().entry(ix);
         let payload = openai.or(anthropic);
-        let blocks = archive::blocks(preserved);
-        let summary =
-            message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten_at);
-        self.push_built(ix, summary, MessageKind::Other);
+        let blocks = archive::archive_blocks(preserved);
+        let summary = message::build_compaction_message(
+            line,
+            entry,
+            payload.as_deref(),
+            &blocks,
+            rewritten_at,
+        );
+        self.push_built_message(ix, summary, MessageKind::Other);
 
         let details = line.get("details").unwrap_or(Raw::NULL);
-        if content::is(details, "kind", "experimental-context-rollover") {
-            self.repeat_request(at, reset, first_kept)?;
+        if content::member_is(details, "kind", "experimental-context-rollover") {
+            self.repeat_request(compaction_index, reset, first_kept)?;
         }
         if let Some(kept_from) = kept_from
-            && kept_from <= at
+            && kept_from <= compaction_index
         {
-            self.append_all(&self.path[kept_from..at])?;
+            self.append_entries(&self.path[kept_from..compaction_index])?;
         }
-        self.append_all(&self.path[at + 1..])
+        self.append_entries(&self.path[compaction_index + 1..])
     }
 
     /// Adds the newest user request before the rollover at `at`, unless the rollover keeps that
     /// request, or names no entry to keep.
     fn repeat_request(
         &mut self,
-        at: usize,
+        rollover_index: usize,
         reset: Option<usize>,
         first_kept: Option<usize>,
     ) -> io::Result<()> {
-        let Some(request) = self.last_request(at, reset)? else {
+        let Some(request) = self.find_last_request(rollover_index, reset)? else {
             return Ok(());
         };
         if first_kept.is_some_and(|first_kept| request < first_kept) {
-            self.append(self.path[request])?;
+            self.append_entry(self.path[request])?;
         }
         Ok(())
     }
 
     /// Looks up an id on the path.
-    fn place_of(&self, id: Option<Text>) -> Option<usize> {
-        self.reader.session().place_on(self.path, &id?)
+    fn index_of_id(&self, id: Option<Text>) -> Option<usize> {
+        self.reader.session().index_on_path(self.path, &id?)
     }
 
     /// The time, in milliseconds, just before the first entry that the compaction at `at` keeps or,
     /// if it keeps none, before the next entry.
-    fn time_before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
+    fn time_before_retained(
+        &self,
+        retained: Option<usize>,
+        compaction_index: usize,
+    ) -> Option<f64> {
         let next = match retained {
-            Some(retained) if retained < at => retained,
-            _ => at + 1,
+            Some(retained) if retained < compaction_index => retained,
+            _ => compaction_index + 1,
         };
         let next = *self.path.get(next)?;
         let time = self.reader.session().entry(next).js_time();
@@ -194,17 +209,17 @@ impl Emitter<'_> {
     }
 
     /// Finds the newest user request before the place `at`, after the last reset.
-    fn last_request(&self, at: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
+    fn find_last_request(&self, at: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
         let from = reset.map_or(0, |reset| reset + 1);
         for place in (from..at).rev() {
-            if self.is_request(self.path[place])? {
+            if self.is_user_request(self.path[place])? {
                 return Ok(Some(place));
             }
         }
         Ok(None)
     }
 
-    fn is_request(&self, ix: EntryIx) -> io::Result<bool> {
+    fn is_user_request(&self, ix: EntryIx) -> io::Result<bool> {
         let entry = self.reader.session().entry(ix);
         match (entry.kind, entry.role) {
             (Kind::Message, Role::User) => Ok(true),
@@ -217,15 +232,15 @@ impl Emitter<'_> {
         }
     }
 
-    fn append_all(&mut self, entries: &[EntryIx]) -> io::Result<()> {
+    fn append_entries(&mut self, entries: &[EntryIx]) -> io::Result<()> {
         for &ix in entries {
-            self.append(ix)?;
+            self.append_entry(ix)?;
         }
         Ok(())
     }
 
     /// Adds the message of an entry, if it has one.
-    fn append(&mut self, ix: EntryIx) -> io::Result<()> {
+    fn append_entry(&mut self, ix: EntryIx) -> io::Result<()> {
         match self.reader.session().entry(ix).kind {
             Kind::Message => self.append_message(ix),
             Kind::CustomMessage => self.append_custom(ix),
@@ -235,7 +250,7 @@ impl Emitter<'_> {
     }
 
     /// Adds the message of a `message` entry, unless its turn was retried or failed before any
-    /// output, for which [`MessageKind::of`] has no kind.
+    /// output, for which [`MessageKind::read`] has no kind.
     fn append_message(&mut self, ix: EntryIx) -> io::Result<()> {
         let role = self.reader.session().entry(ix).role;
         let is_as_stored = !matches!(
@@ -243,7 +258,7 @@ impl Emitter<'_> {
             Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing
         );
         if is_as_stored {
-            let message = Message {
+            let message = ContextMessage {
                 entry: ix,
                 body: Body::Stored,
             };
@@ -253,13 +268,13 @@ impl Emitter<'_> {
 
         let item = self.reader.with_entry(ix, |line| {
             let stored = line.get("message")?;
-            let body = message::loaded(stored, role);
+            let body = message::load_body(stored, role);
             let json = match &body {
-                Body::Built(json) => Raw::checked(json),
+                Body::Built(json) => Raw::from_checked(json),
                 Body::Stored => stored,
             };
-            let kind = MessageKind::of(json)?;
-            Some((Message { entry: ix, body }, kind))
+            let kind = MessageKind::read(json)?;
+            Some((ContextMessage { entry: ix, body }, kind))
         })?;
         self.items.extend(item);
         Ok(())
@@ -269,15 +284,15 @@ impl Emitter<'_> {
     fn append_custom(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
         let built = self.reader.with_entry(ix, |line| {
-            let json = message::custom(line, entry)?;
+            let json = message::build_custom_message(line, entry)?;
             if message::is_transient(line) {
                 return None;
             }
-            let kind = MessageKind::of(Raw::checked(&json))?;
+            let kind = MessageKind::read(Raw::from_checked(&json))?;
             Some((json, kind))
         })?;
         if let Some((json, kind)) = built {
-            self.push_built(ix, json, kind);
+            self.push_built_message(ix, json, kind);
         }
         Ok(())
     }
@@ -286,25 +301,25 @@ impl Emitter<'_> {
     fn append_branch_summary(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
         let body = self.reader.with_entry(ix, |line| {
-            let body = message::plain(line, entry)?;
-            if content::truthy(line, "summary") {
+            let body = message::body_for_summary(line, entry)?;
+            if content::has_truthy(line, "summary") {
                 Some(body)
             } else {
                 None
             }
         })?;
         if let Some(body) = body {
-            let message = Message { entry: ix, body };
+            let message = ContextMessage { entry: ix, body };
             self.items.push((message, MessageKind::Other));
         }
         Ok(())
     }
 
     /// Adds a message that was built from the entry.
-    fn push_built(&mut self, ix: EntryIx, json: Vec<u8>, kind: MessageKind) {
-        let message = Message {
+    fn push_built_message(&mut self, ix: EntryIx, json: Vec<u8>, kind: MessageKind) {
+        let message = ContextMessage {
             entry: ix,
-            body: Body::built(json),
+            body: Body::from_json(json),
         };
         self.items.push((message, kind));
     }
@@ -338,10 +353,10 @@ mod tests {
     /// Returns the messages of the context, each with its entry and its text.
     fn context(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        let context = build(&made.path(), &made.reader()).unwrap();
+        let context = build_context(&made.path(), &made.reader()).unwrap();
         let shown = |json: &String| {
-            let json = Raw::checked(json.as_bytes());
-            let text = content::joined_text(json.get("content").or(json.get("summary")), "");
+            let json = Raw::from_checked(json.as_bytes());
+            let text = content::join_text(json.get("content").or(json.get("summary")), "");
             format!("{} {text}", json.get_text("role").unwrap())
         };
         made.json(&context.messages).iter().map(shown).collect()
@@ -349,7 +364,7 @@ mod tests {
 
     fn setting(entries: &[String], name: &str) -> Option<String> {
         let made = chain(entries);
-        let context = build(&made.path(), &made.reader()).unwrap();
+        let context = build_context(&made.path(), &made.reader()).unwrap();
         let value = context.settings.into_iter().find(|(key, _)| *key == name);
         value.map(|(_, json)| String::from_utf8(json).unwrap())
     }
@@ -360,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_empty_conversation_has_settings() {
-        let context = build(&[], &chain(&[]).reader()).unwrap();
+        let context = build_context(&[], &chain(&[]).reader()).unwrap();
         assert!(context.messages.is_empty());
         let keys = context.settings.iter().map(|(key, _)| *key);
         assert!(keys.eq([
@@ -483,7 +498,11 @@ mod tests {
             let path = [user("a"), user("b"), user("c"), compacted(first_kept, more)];
             let made = chain(&path);
             let summary = made
-                .json(&build(&made.path(), &made.reader()).unwrap().messages)
+                .json(
+                    &build_context(&made.path(), &made.reader())
+                        .unwrap()
+                        .messages,
+                )
                 .remove(0);
             let payload = r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
             assert!(summary.contains(payload), "{summary}");
@@ -536,14 +555,14 @@ mod tests {
             result("r"),
             call("read", "p"),
         ]);
-        let context = build(&made.path()[..2], &made.reader()).unwrap();
+        let context = build_context(&made.path()[..2], &made.reader()).unwrap();
         assert_eq!(
             made.json(&context.messages)[0],
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c"}],"x":1}"#
         );
         let made = chain(&[call("read", "p")]);
         assert!(
-            build(&made.path(), &made.reader())
+            build_context(&made.path(), &made.reader())
                 .unwrap()
                 .messages
                 .is_empty()
@@ -582,9 +601,9 @@ mod tests {
             frame("AAAA")
         );
         let made = chain(&[user("a"), compacted("none", &archive)]);
-        let context = build(&made.path(), &made.reader()).unwrap();
+        let context = build_context(&made.path(), &made.reader()).unwrap();
         let summary = made.json(&context.messages).remove(0);
-        let blocks = Raw::checked(summary.as_bytes()).get("blocks").unwrap();
+        let blocks = Raw::from_checked(summary.as_bytes()).get("blocks").unwrap();
         let texts: Vec<_> = blocks
             .items()
             .map(|block| block.get_text("text").unwrap_or_default().to_string())
@@ -607,7 +626,7 @@ mod tests {
             r#""content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"}],"provider":"github-copilot","providerPayload":{"type":"openaiResponsesHistory"}"#,
         );
         let made = chain(&[turn]);
-        let context = build(&made.path(), &made.reader()).unwrap();
+        let context = build_context(&made.path(), &made.reader()).unwrap();
         assert_eq!(
             made.json(&context.messages),
             [

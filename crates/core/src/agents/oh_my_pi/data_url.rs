@@ -26,25 +26,25 @@ static MARKDOWN_OPENER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the text with every base64 data URL replaced by a note, including a Markdown image or
 /// link around it.
-pub fn elided(text: &Text) -> Text<'static> {
+pub fn elide_data_urls(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut copied_to = 0;
-    for found in DATA_URL.captures_iter(bytes) {
-        let before = &bytes[copied_to..found.get_match().start()];
-        copied_to = found.get_match().end();
+    for url_match in DATA_URL.captures_iter(bytes) {
+        let before = &bytes[copied_to..url_match.get_match().start()];
+        copied_to = url_match.get_match().end();
 
         // The opener and the `)` of a link are replaced only together.
         let opener = MARKDOWN_OPENER.find(before);
-        let close = found.name("close");
+        let close = url_match.name("close");
         let (before, after) = match (opener, close) {
             (Some(opener), Some(_)) => (&before[..opener.start()], &b""[..]),
             (_, Some(close)) => (before, close.as_bytes()),
             (_, None) => (before, &b""[..]),
         };
 
-        let media_type = String::from_utf8_lossy(&found["type"]);
-        let chars = js::number(payload_chars(&found));
+        let media_type = String::from_utf8_lossy(&url_match["type"]);
+        let chars = js::number_to_string(payload_chars(&url_match));
         let note = format!("[data URL omitted: {media_type}, {chars} base64 chars]");
         out.extend_from_slice(before);
         out.extend_from_slice(note.as_bytes());
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(elided(&Text::from(text)).to_string(), expected);
+        assert_eq!(elide_data_urls(&Text::from(text)).to_string(), expected);
     }
 
     #[test]

@@ -4,13 +4,13 @@
 use crate::session::defect::FindingKind as K;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect and its consequence; `None` if they are as in pi. `grave`:
-/// whether the defect has the form or position that does most harm.
-pub fn weight(kind: K, grave: bool) -> Option<(Severity, &'static str)> {
+/// Returns the severity of a defect and its consequence; `None` if they are as in pi.
+/// `is_worst_case`: whether the defect has the form or position that does most harm.
+pub fn assess_defect(kind: K, is_worst_case: bool) -> Option<(Severity, &'static str)> {
     Some(match kind {
         K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),
         K::OldVersion => (Note, "oh-my-pi rewrites the whole file at the first change"),
-        K::SecondHeader if grave => (
+        K::SecondHeader if is_worst_case => (
             Error,
             "oh-my-pi treats it as the leaf and opens the session empty",
         ),
@@ -32,12 +32,12 @@ pub fn weight(kind: K, grave: bool) -> Option<(Severity, &'static str)> {
             Error,
             "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only",
         ),
-        K::SelfParent if grave => (Error, "the tree selector of oh-my-pi hangs"),
-        K::ParentCycle if grave => (
+        K::SelfParent if is_worst_case => (Error, "the tree selector of oh-my-pi hangs"),
+        K::ParentCycle if is_worst_case => (
             Error,
             "oh-my-pi stops where the cycle closes; earlier entries are not seen",
         ),
-        K::NoContent if grave => (
+        K::NoContent if is_worst_case => (
             Error,
             "oh-my-pi opens the session and fails when it builds the context",
         ),

@@ -1,15 +1,15 @@
 //! The files of a summary: which paths are listed, and how, below the text.
 
-use super::path_tree::{URL, outline};
+use super::path_tree::{URL, outline_paths};
 use super::template;
-use crate::agents::ordered::Ordered;
+use crate::agents::ordered::OrderedMap;
 use crate::agents::prepare::FileLists;
-use pisess_json::text::{JS_SPACE, Text, concat, joined, trim_end};
+use pisess_json::text::{JS_SPACE, Text, concat_texts, join_with, trim_end};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
 /// The maximum number of files listed below a summary.
-const MAX_LISTED: usize = 20;
+const MAX_LISTED_FILES: usize = 20;
 
 pub use template::BRANCH_PREAMBLE;
 
@@ -24,53 +24,57 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the summary followed by its list of files, which replaces any list it had
 /// (`upsertFileOperations`). `read` are all files that were read, whether changed or not.
-pub fn append(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
-    let bare_summary = without_lists(&summary);
-    let list = listed(files, read);
+pub fn append_file_list(
+    summary: Text<'static>,
+    files: &FileLists,
+    read: &OrderedMap<Text>,
+) -> Text<'static> {
+    let bare_summary = strip_file_lists(&summary);
+    let list = format_file_list(files, read);
     if list.is_empty() {
         bare_summary
     } else if bare_summary.is_empty() {
         list
     } else {
-        concat(&[&bare_summary, &"\n\n", &list])
+        concat_texts(&[&bare_summary, &"\n\n", &list])
     }
 }
 
-/// Returns the files as an outline in its tag, at most [`MAX_LISTED`] in the order of their UTF-16
-/// units; empty if there are none. Each has a mark for how it was used.
-fn listed(files: &FileLists, read: &Ordered<Text>) -> Text<'static> {
-    let mut all: Vec<&Text> = files
+/// Returns the files as an outline in its tag, at most [`MAX_LISTED_FILES`] in the order of their
+/// UTF-16 units; empty if there are none. Each has a mark for how it was used.
+fn format_file_list(files: &FileLists, read: &OrderedMap<Text>) -> Text<'static> {
+    let mut paths: Vec<&Text> = files
         .read_files
         .iter()
         .chain(&files.modified_files)
         .collect();
-    all.sort_by(|a, b| a.cmp_utf16(b));
-    all.dedup();
-    if all.is_empty() {
+    paths.sort_by(|a, b| a.cmp_utf16(b));
+    paths.dedup();
+    if paths.is_empty() {
         return Text::default();
     }
 
     let mut lines = Vec::new();
-    let listed = all.iter().copied().take(MAX_LISTED);
-    outline(listed, |depth, name, file| {
+    let listed = paths.iter().copied().take(MAX_LISTED_FILES);
+    outline_paths(listed, |depth, name, file| {
         lines.push(match file {
-            None => concat(&[&"#".repeat(depth + 1), &" ", &name, &"/"]),
-            Some(file) => concat(&[&name, &access_mark(file, files, read)]),
+            None => concat_texts(&[&"#".repeat(depth + 1), &" ", &name, &"/"]),
+            Some(file) => concat_texts(&[&name, &access_mark(file, files, read)]),
         });
     });
-    let mut tree = joined(lines, "\n");
-    if all.len() > MAX_LISTED {
-        let elided = all.len() - MAX_LISTED;
+    let mut tree = join_with(lines, "\n");
+    if paths.len() > MAX_LISTED_FILES {
+        let elided = paths.len() - MAX_LISTED_FILES;
         tree.push_str(&format!("\n[…{elided} files elided…]"));
     }
     if tree.is_empty() {
         return tree;
     }
-    template::files(&tree)
+    template::wrap_file_list(&tree)
 }
 
 /// Returns the mark of a listed file: whether it was only read, only written, or both.
-fn access_mark(file: &Text, files: &FileLists, read: &Ordered<Text>) -> &'static str {
+fn access_mark(file: &Text, files: &FileLists, read: &OrderedMap<Text>) -> &'static str {
     let is_modified = files.modified_files.iter().any(|path| path == file);
     if !is_modified {
         " (Read)"
@@ -83,7 +87,7 @@ fn access_mark(file: &Text, files: &FileLists, read: &Ordered<Text>) -> &'static
 
 /// Returns the text without lists added by this agent or an older version, and without trailing
 /// white space.
-fn without_lists(summary: &Text) -> Text<'static> {
+fn strip_file_lists(summary: &Text) -> Text<'static> {
     static LISTS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         ["files", "read-files", "modified-files"].map(|tag| {
             let list = format!("(?s-u)<{tag}>.*?</{tag}>{JS_SPACE}*");
@@ -98,12 +102,12 @@ fn without_lists(summary: &Text) -> Text<'static> {
 }
 
 /// Whether a path contains `scheme://`, at any position.
-pub fn is_url(path: &Text) -> bool {
+pub fn contains_url(path: &Text) -> bool {
     URL.is_match(path.as_bytes())
 }
 
 /// Returns a path without a selection at its end, as `SELECTION` matches it.
-pub fn without_selector(path: Text) -> Text {
+pub fn strip_selector(path: Text) -> Text {
     // Most paths have no colon, which is faster to find out.
     if !path.as_bytes().contains(&b':') {
         return path;
@@ -112,7 +116,7 @@ pub fn without_selector(path: Text) -> Text {
         .captures(path.as_bytes())
         .and_then(|found| found.name("path"));
     match found {
-        Some(found) => path.part(found.range()),
+        Some(found) => path.slice(found.range()),
         None => path,
     }
 }
@@ -137,7 +141,7 @@ mod tests {
             "a.ts:50+10",
             "a.ts:conflicts",
         ] {
-            assert_eq!(without_selector(Text::from(path)), "a.ts", "{path}");
+            assert_eq!(strip_selector(Text::from(path)), "a.ts", "{path}");
         }
         for path in [
             "a.ts:",
@@ -148,9 +152,9 @@ mod tests {
             "a.ts:raw:raw2",
             "C:a",
         ] {
-            assert_eq!(without_selector(Text::from(path)), path, "{path}");
+            assert_eq!(strip_selector(Text::from(path)), path, "{path}");
         }
-        assert_eq!(without_selector(Text::from("a:raw:raw")), "a:raw");
+        assert_eq!(strip_selector(Text::from("a:raw:raw")), "a:raw");
     }
 
     #[test]
@@ -163,7 +167,7 @@ mod tests {
             ("1://", false),
             ("é-a1://", true),
         ] {
-            assert_eq!(is_url(&Text::from(path)), url, "{path}");
+            assert_eq!(contains_url(&Text::from(path)), url, "{path}");
         }
     }
 
@@ -179,9 +183,12 @@ mod tests {
         let summary =
             Text::from("S\n<files>\nold\n</files>\n\n<read-files>\nx\n</read-files> end \n");
         assert_eq!(
-            ops.below(summary.clone(), &session),
+            ops.append_to_summary(summary.clone(), &session),
             "S\nend\n\n<files>\nc.ts (Write)\n# src/\na.ts (Read)\nb.ts (RW)\n</files>"
         );
-        assert_eq!(append(summary, &FileLists::default(), &ops.read), "S\nend");
+        assert_eq!(
+            append_file_list(summary, &FileLists::default(), &ops.read),
+            "S\nend"
+        );
     }
 }

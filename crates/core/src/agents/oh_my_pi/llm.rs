@@ -5,33 +5,37 @@
 //! changed: the agent wraps them later, on their way to the provider.
 
 use super::message::{self, INTERRUPTED_THINKING};
-use super::notice::notice;
+use super::notice::format_notice;
 use super::template;
 use crate::agents::agent::Emit;
 use crate::agents::pi::llm::{COMMAND_WORDS, OutputWords, push_output};
 use crate::session::content;
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::edit;
 use pisess_json::js;
-use pisess_json::text::{Text, concat, joined};
+use pisess_json::text::{Text, concat_texts, join_with};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
-pub fn convert(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
-    for (at, message) in messages.iter().enumerate() {
-        let next = messages.get(at + 1);
+pub fn convert_messages(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    emit: &mut Emit,
+) -> io::Result<()> {
+    for (index, message) in messages.iter().enumerate() {
+        let next = messages.get(index + 1);
         // Read only if the turn ends in thinking.
         let is_explained = || match next {
-            Some(next) => next.with(reader, explains_thinking),
+            Some(next) => next.with_json(reader, explains_thinking),
             None => Ok(false),
         };
-        message.with(reader, |message| {
-            if content::is(message, "role", "assistant") {
+        message.with_json(reader, |message| {
+            if content::member_is(message, "role", "assistant") {
                 return emit_turn(message, is_explained, emit);
             }
-            for json in convert_other(message) {
+            for json in convert_non_turn(message) {
                 emit(&json)?;
             }
             Ok(())
@@ -42,8 +46,8 @@ pub fn convert(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> i
 
 /// Whether a message is the note on the thinking of the turn before it.
 fn explains_thinking(message: Raw) -> bool {
-    content::is(message, "role", "custom")
-        && content::is(message, "customType", INTERRUPTED_THINKING)
+    content::member_is(message, "role", "custom")
+        && content::member_is(message, "customType", INTERRUPTED_THINKING)
 }
 
 /// Emits a turn (an assistant message).
@@ -61,7 +65,7 @@ fn emit_turn(
     };
     let is_explained = is_explained()?;
     let names = ["errorId", "errorMessage", "stopReason", "requestControls"];
-    let [id, error, stop_reason, controls] = content::members(turn, names);
+    let [id, error, stop_reason, controls] = content::find_members(turn, names);
     let is_interrupted = stop_reason.is_some_and(|reason| reason.is("aborted"))
         && message::is_user_interrupt(id, error);
 
@@ -74,7 +78,7 @@ fn emit_turn(
     let has_content = content.items().next().is_some();
     if has_content && (is_explained || is_interrupted) {
         let kept = array(kept.iter().map(|block| block.bytes()));
-        emit(&edit::with(turn, "content", &kept))
+        emit(&edit::with_member(turn, "content", &kept))
     } else {
         emit(turn.bytes())
     }
@@ -107,69 +111,71 @@ fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
 }
 
 fn is_blank_text(block: Raw) -> bool {
-    content::is_block(block, "text") && content::is_blank(block, "text")
+    content::is_block(block, "text") && content::is_blank_member(block, "text")
 }
 
 fn is_unsigned_thinking(block: Raw) -> bool {
     content::is_block(block, "thinking")
-        && !content::is_blank(block, "thinking")
-        && !content::truthy(block, "thinkingSignature")
+        && !content::is_blank_member(block, "thinking")
+        && !content::has_truthy(block, "thinkingSignature")
 }
 
 /// Converts any message but a turn, into none, one or two messages for the model.
-pub fn convert_other(message: Raw) -> Vec<Vec<u8>> {
+pub fn convert_non_turn(message: Raw) -> Vec<Vec<u8>> {
     match message.get_text("role").unwrap_or_default().as_bytes() {
-        b"user" => vec![attributed(message, "user")],
-        b"developer" => vec![attributed(message, "agent")],
-        b"toolResult" => vec![tool_result(message)],
-        b"bashExecution" | b"pythonExecution" if content::truthy(message, "excludeFromContext") => {
+        b"user" => vec![with_attribution(message, "user")],
+        b"developer" => vec![with_attribution(message, "agent")],
+        b"toolResult" => vec![convert_tool_result(message)],
+        b"bashExecution" | b"pythonExecution"
+            if content::has_truthy(message, "excludeFromContext") =>
+        {
             Vec::new()
         }
-        b"bashExecution" => vec![bash_execution(message)],
-        b"pythonExecution" => vec![python_execution(message)],
-        b"fileMention" => file_mention(message),
-        b"custom" => custom(message),
-        b"hookMessage" => injected(message),
-        b"branchSummary" => vec![branch_summary(message)],
-        b"compactionSummary" => vec![compaction_summary(message)],
+        b"bashExecution" => vec![convert_bash_execution(message)],
+        b"pythonExecution" => vec![convert_python_execution(message)],
+        b"fileMention" => convert_file_mention(message),
+        b"custom" => convert_custom(message),
+        b"hookMessage" => convert_to_developer(message),
+        b"branchSummary" => vec![convert_branch_summary(message)],
+        b"compactionSummary" => vec![convert_compaction_summary(message)],
         _ => Vec::new(),
     }
 }
 
 /// Returns the message with the attribution `default` if it has none.
-fn attributed(message: Raw, default: &str) -> Vec<u8> {
+fn with_attribution(message: Raw, default: &str) -> Vec<u8> {
     match message.get_some("attribution") {
         Some(_) => message.bytes().to_vec(),
-        None => edit::with(
+        None => edit::with_member(
             message,
             "attribution",
-            &json_string::encoded(&Text::from(default)),
+            &json_string::encode_to_vec(&Text::from(default)),
         ),
     }
 }
 
-fn tool_result(message: Raw) -> Vec<u8> {
-    let [pruned_at, content] = content::members(message, ["prunedAt", "content"]);
+fn convert_tool_result(message: Raw) -> Vec<u8> {
+    let [pruned_at, content] = content::find_members(message, ["prunedAt", "content"]);
     if let Some(content) = content
         && pruned_at.is_some()
         && content.is_array()
     {
-        let shortened = edit::with(message, "content", &pruned_content(content));
-        return attributed(Raw::checked(&shortened), "agent");
+        let shortened = edit::with_member(message, "content", &pruned_content(content));
+        return with_attribution(Raw::from_checked(&shortened), "agent");
     }
-    attributed(message, "agent")
+    with_attribution(message, "agent")
 }
 
 /// The content of a pruned result: one text block with all its text in place of the first text
 /// block (or first, if it has none), and the blocks that are not text.
 fn pruned_content(content: Raw) -> Vec<u8> {
-    let mut text = content::joined_text(Some(content), "");
+    let mut text = content::join_text(Some(content), "");
     if text.is_empty() {
         text = Text::from("[Output truncated]");
     }
     let text = content::text_block(&text);
 
-    let has_text = content::blocks_of(content, "text").next().is_some();
+    let has_text = content::blocks_of_type(content, "text").next().is_some();
     let mut blocks = Vec::new();
     let mut is_text_written = false;
     if !has_text {
@@ -187,9 +193,9 @@ fn pruned_content(content: Raw) -> Vec<u8> {
     array(blocks)
 }
 
-fn bash_execution(message: Raw) -> Vec<u8> {
-    let start = concat(&[&"Ran `", &js::template(message.get("command")), &"`\n"]);
-    execution(message, start, &COMMAND_WORDS, message.get("images"))
+fn convert_bash_execution(message: Raw) -> Vec<u8> {
+    let start = concat_texts(&[&"Ran `", &js::interpolate(message.get("command")), &"`\n"]);
+    build_execution_message(message, start, &COMMAND_WORDS, message.get("images"))
 }
 
 const PYTHON_WORDS: OutputWords = OutputWords {
@@ -198,27 +204,32 @@ const PYTHON_WORDS: OutputWords = OutputWords {
     failed: "Execution failed with code ",
 };
 
-fn python_execution(message: Raw) -> Vec<u8> {
-    let code = js::template(message.get("code"));
-    let start = concat(&[&"Ran Python:\n```python\n", &code, &"\n```\n"]);
-    execution(message, start, &PYTHON_WORDS, None)
+fn convert_python_execution(message: Raw) -> Vec<u8> {
+    let code = js::interpolate(message.get("code"));
+    let start = concat_texts(&[&"Ran Python:\n```python\n", &code, &"\n```\n"]);
+    build_execution_message(message, start, &PYTHON_WORDS, None)
 }
 
 /// Builds the message for what the user ran, whose text begins with `text`.
-fn execution(message: Raw, mut text: Text, words: &OutputWords, images: Option<Raw>) -> Vec<u8> {
+fn build_execution_message(
+    message: Raw,
+    mut text: Text,
+    words: &OutputWords,
+    images: Option<Raw>,
+) -> Vec<u8> {
     push_output(&mut text, message, words);
-    text.push(&notice(message.get("meta")));
-    let content = text_with(&text, images.into_iter().flat_map(Raw::items));
-    plain_message("user", &content, "user", message)
+    text.push(&format_notice(message.get("meta")));
+    let content = text_and_blocks(&text, images.into_iter().flat_map(Raw::items));
+    build_message("user", &content, "user", message)
 }
 
 /// Converts mentioned files: one message for the files of text, and one for those with an image,
 /// since a model accepts images only from the user.
-fn file_mention(message: Raw) -> Vec<Vec<u8>> {
+fn convert_file_mention(message: Raw) -> Vec<Vec<u8>> {
     let mut with_image = Vec::new();
     let mut text_only = Vec::new();
     for file in message.get("files").unwrap_or(Raw::NULL).items() {
-        if content::truthy(file, "image") {
+        if content::has_truthy(file, "image") {
             with_image.push(file);
         } else {
             text_only.push(file);
@@ -227,101 +238,101 @@ fn file_mention(message: Raw) -> Vec<Vec<u8>> {
 
     let mut out = Vec::new();
     if !text_only.is_empty() {
-        let content = content::text_content(&quoted_files(&text_only));
-        out.push(plain_message("developer", &content, "user", message));
+        let content = content::text_content(&quote_files(&text_only));
+        out.push(build_message("developer", &content, "user", message));
     }
     if !with_image.is_empty() {
         let images = with_image.iter().filter_map(|file| file.get("image"));
-        let content = text_with(&quoted_files(&with_image), images);
-        out.push(plain_message("user", &content, "user", message));
+        let content = text_and_blocks(&quote_files(&with_image), images);
+        out.push(build_message("user", &content, "user", message));
     }
     out
 }
 
-fn quoted_files(files: &[Raw]) -> Text<'static> {
-    joined(files.iter().map(|&file| quoted_file(file)), "\n")
+fn quote_files(files: &[Raw]) -> Text<'static> {
+    join_with(files.iter().map(|&file| quote_file(file)), "\n")
 }
 
-fn quoted_file(file: Raw) -> Text<'static> {
-    let [path, content] = content::members(file, ["path", "content"]);
+fn quote_file(file: Raw) -> Text<'static> {
+    let [path, content] = content::find_members(file, ["path", "content"]);
     let lines = match content {
-        Some(content) if content.is_truthy() => concat(&[&js::string(content), &"\n"]),
+        Some(content) if content.is_truthy() => concat_texts(&[&js::to_js_string(content), &"\n"]),
         _ => Text::default(),
     };
-    let path = js::template(path);
-    concat(&[&"<file path=\"", &path, &"\">\n", &lines, &"</file>"])
+    let path = js::interpolate(path);
+    concat_texts(&[&"<file path=\"", &path, &"\">\n", &lines, &"</file>"])
 }
 
 /// Converts an extension's message: into a user message if it is a skill or a prompt attributed to
 /// the user, otherwise into a developer message.
-fn custom(message: Raw) -> Vec<Vec<u8>> {
-    let Some(content) = message::sendable(message) else {
+fn convert_custom(message: Raw) -> Vec<Vec<u8>> {
+    let Some(content) = message::sendable_content(message) else {
         return Vec::new();
     };
     let content = if message::is_user_collab(message) {
-        interjected(content)
+        interjection_content(content)
     } else if message::is_user_skill(message) {
-        as_blocks(content)
+        to_blocks(content)
     } else {
-        return injected(message);
+        return convert_to_developer(message);
     };
-    vec![plain_message("user", &content, "user", message)]
+    vec![build_message("user", &content, "user", message)]
 }
 
 /// Returns the content of a prompt that arrived while the model was working.
-fn interjected(content: Raw) -> Vec<u8> {
-    let text = content::joined_text(Some(content), "\n");
+fn interjection_content(content: Raw) -> Vec<u8> {
+    let text = content::join_text(Some(content), "\n");
     if text.is_empty() {
         return content.bytes().to_vec();
     }
-    let wrapped = template::interjection(&text);
+    let wrapped = template::wrap_interjection(&text);
     if content.is_string() {
-        return json_string::encoded(&wrapped);
+        return json_string::encode_to_vec(&wrapped);
     }
-    text_with(&wrapped, content::blocks_of(content, "image"))
+    text_and_blocks(&wrapped, content::blocks_of_type(content, "image"))
 }
 
 /// Converts a message into a developer message; its images become a user message, since a model
 /// accepts them only there.
-fn injected(message: Raw) -> Vec<Vec<u8>> {
-    let Some(content) = message::sendable(message) else {
+fn convert_to_developer(message: Raw) -> Vec<Vec<u8>> {
+    let Some(content) = message::sendable_content(message) else {
         return Vec::new();
     };
-    let has_image = content::blocks_of(content, "image").next().is_some();
+    let has_image = content::blocks_of_type(content, "image").next().is_some();
     if !has_image {
-        return vec![with_role("developer", &as_blocks(content), message)];
+        return vec![rebuild_with_role("developer", &to_blocks(content), message)];
     }
 
     let mut out = Vec::new();
-    let texts: Vec<_> = content::blocks_of(content, "text")
+    let texts: Vec<_> = content::blocks_of_type(content, "text")
         .map(Raw::bytes)
         .collect();
     if !texts.is_empty() {
-        out.push(with_role("developer", &array(texts), message));
+        out.push(rebuild_with_role("developer", &array(texts), message));
     }
-    let custom_type = js::template(message.get("customType"));
-    let lead = concat(&[&"Images attached to ", &custom_type, &"."]);
-    let images = text_with(&lead, content::blocks_of(content, "image"));
-    out.push(with_role("user", &images, message));
+    let custom_type = js::interpolate(message.get("customType"));
+    let caption = concat_texts(&[&"Images attached to ", &custom_type, &"."]);
+    let images = text_and_blocks(&caption, content::blocks_of_type(content, "image"));
+    out.push(rebuild_with_role("user", &images, message));
     out
 }
 
 /// Builds a message with the attribution, if any, and the time of `message`.
-fn with_role(role: &str, content: &[u8], message: Raw) -> Vec<u8> {
+fn rebuild_with_role(role: &str, content: &[u8], message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
         .json("content", content)
-        .copy(message, &["attribution", "timestamp"])
+        .copy_members(message, &["attribution", "timestamp"])
         .finish()
 }
 
-fn branch_summary(message: Raw) -> Vec<u8> {
-    let text = template::branch_summary(&summary_text(message));
+fn convert_branch_summary(message: Raw) -> Vec<u8> {
+    let text = template::wrap_branch_summary(&summary_text(message));
     let content = content::text_content(&text);
-    summary(message, &content, message.get("timestamp"), None)
+    build_summary_message(message, &content, message.get("timestamp"), None)
 }
 
-fn compaction_summary(message: Raw) -> Vec<u8> {
+fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     let names = [
         "method",
         "blocks",
@@ -330,30 +341,36 @@ fn compaction_summary(message: Raw) -> Vec<u8> {
         "historyRewriteAt",
         "timestamp",
     ];
-    let [method, blocks, images, payload, rewritten, timestamp] = content::members(message, names);
+    let [method, blocks, images, payload, rewritten, timestamp] =
+        content::find_members(message, names);
     let summarized = summary_text(message);
     let text = if blocks.is_some() {
         summarized
     } else if method.is_some_and(|method| method.is("handoff")) {
-        template::handoff_summary(&summarized)
+        template::wrap_handoff_summary(&summarized)
     } else {
-        template::compaction_summary(&summarized)
+        template::wrap_compaction_summary(&summarized)
     };
     let archive = blocks.or(images).into_iter().flat_map(Raw::items);
-    let content = text_with(&text, archive);
-    summary(message, &content, rewritten.or(timestamp), payload)
+    let content = text_and_blocks(&text, archive);
+    build_summary_message(message, &content, rewritten.or(timestamp), payload)
 }
 
 /// The text of a summary, empty if it is missing.
 fn summary_text(message: Raw) -> Text<'static> {
     match message.get_some("summary") {
-        Some(summary) => js::string(summary).into_owned(),
+        Some(summary) => js::to_js_string(summary).into_owned(),
         None => Text::default(),
     }
 }
 
 /// Builds the user message of a summary. `rewritten` is the time at which it replaced the history.
-fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option<Raw>) -> Vec<u8> {
+fn build_summary_message(
+    message: Raw,
+    content: &[u8],
+    rewritten: Option<Raw>,
+    payload: Option<Raw>,
+) -> Vec<u8> {
     Object::new()
         .str("role", "user")
         .json("content", content)
@@ -364,12 +381,12 @@ fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option
         .with(payload, |object, payload| {
             object.raw("providerPayload", payload)
         })
-        .copy(message, &["timestamp"])
+        .copy_members(message, &["timestamp"])
         .finish()
 }
 
 /// Content of a text block, followed by other blocks.
-fn text_with<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Vec<u8> {
+fn text_and_blocks<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Vec<u8> {
     let mut all = vec![content::text_block(text)];
     for block in blocks {
         all.push(block.bytes().to_vec());
@@ -378,17 +395,17 @@ fn text_with<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Vec<u8> 
 }
 
 /// Builds a message with the time of `message`.
-fn plain_message(role: &str, content: &[u8], attribution: &str, message: Raw) -> Vec<u8> {
+fn build_message(role: &str, content: &[u8], attribution: &str, message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
         .json("content", content)
         .str("attribution", attribution)
-        .copy(message, &["timestamp"])
+        .copy_members(message, &["timestamp"])
         .finish()
 }
 
 /// Returns a string as a text block, an array unchanged.
-fn as_blocks(content: Raw) -> Vec<u8> {
+fn to_blocks(content: Raw) -> Vec<u8> {
     match content.text() {
         Some(text) => content::text_content(&text),
         None => content.bytes().to_vec(),
@@ -403,13 +420,13 @@ mod tests {
     fn converted(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
         let context =
-            crate::agents::oh_my_pi::context::build(&made.path(), &made.reader()).unwrap();
+            crate::agents::oh_my_pi::context::build_context(&made.path(), &made.reader()).unwrap();
         let mut out = Vec::new();
         let mut take = |json: &[u8]| {
             out.push(String::from_utf8(json.to_vec()).unwrap());
             Ok(())
         };
-        convert(&context.messages, &made.reader(), &mut take).unwrap();
+        convert_messages(&context.messages, &made.reader(), &mut take).unwrap();
         out
     }
 
@@ -420,7 +437,7 @@ mod tests {
     }
 
     fn text_of(json: &str) -> String {
-        content::joined_text(Raw::checked(json.as_bytes()).get("content"), "").to_string()
+        content::join_text(Raw::from_checked(json.as_bytes()).get("content"), "").to_string()
     }
 
     #[test]
@@ -544,7 +561,12 @@ mod tests {
                 emitted.push(json.to_vec());
                 Ok(())
             };
-            emit_turn(Raw::checked(message.as_bytes()), || Ok(false), &mut take).unwrap();
+            emit_turn(
+                Raw::from_checked(message.as_bytes()),
+                || Ok(false),
+                &mut take,
+            )
+            .unwrap();
             emitted == [message.into_bytes()]
         };
         assert!(!is_emitted(""));

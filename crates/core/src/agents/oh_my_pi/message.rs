@@ -4,9 +4,9 @@ use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader};
 use pisess_json::Raw;
-use pisess_json::edit::{with, without};
+use pisess_json::edit::{with_member, without_member};
 use pisess_json::js;
-use pisess_json::text::{Text, concat};
+use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, array};
 use std::io;
 
@@ -17,16 +17,16 @@ pub const SKILL_PROMPT: &str = "skill-prompt";
 /// The custom type of a prompt by someone who shares the session.
 pub const COLLAB_PROMPT: &str = "collab-prompt";
 /// Custom messages that are removed when the context is rebuilt.
-const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
+const TRANSIENT_TYPES: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
 
 /// The custom type of an entry that has none.
 const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
 /// The bit of `errorId` for a turn that the user interrupted.
-const USER_INTERRUPT: u32 = 0x0400_0000;
+const USER_INTERRUPT_BIT: u32 = 0x0400_0000;
 
 /// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
-    content::blocks_of(content, "toolCall")
+    content::blocks_of_type(content, "toolCall")
         .map(|call| call.get_text("id").map(Text::into_owned))
         .collect()
 }
@@ -34,12 +34,12 @@ pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
 /// Returns the message of a `message` entry as the agent loads it: without the data that GitHub
 /// Copilot binds to a connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`), which are
 /// the provider's payload and the signatures of thinking.
-pub fn loaded(message: Raw, role: Role) -> Body {
+pub fn load_body(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
     }
-    let [provider, payload] = content::members(message, ["provider", "providerPayload"]);
-    let is_replayed = content::is(
+    let [provider, payload] = content::find_members(message, ["provider", "providerPayload"]);
+    let is_replayed = content::member_is(
         payload.unwrap_or(Raw::NULL),
         "type",
         "openaiResponsesHistory",
@@ -48,24 +48,28 @@ pub fn loaded(message: Raw, role: Role) -> Body {
         return Body::Stored;
     }
 
-    let loaded = without(message, "providerPayload");
+    let loaded = without_member(message, "providerPayload");
     let Some(content) = message.get("content").filter(|content| content.is_array()) else {
-        return Body::built(loaded);
+        return Body::from_json(loaded);
     };
     let blocks = content.items().map(|block| {
         if content::is_block(block, "thinking") {
-            without(block, "thinkingSignature")
+            without_member(block, "thinkingSignature")
         } else {
             block.bytes().to_vec()
         }
     });
-    Body::built(with(Raw::checked(&loaded), "content", &array(blocks)))
+    Body::from_json(with_member(
+        Raw::from_checked(&loaded),
+        "content",
+        &array(blocks),
+    ))
 }
 
 /// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its
 /// content cannot be sent.
-pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
-    let content = sendable(line)?;
+pub fn build_custom_message(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
+    let content = sendable_content(line)?;
     let attribution = line
         .get("attribution")
         .map(|given| if given.is("user") { "user" } else { "agent" });
@@ -77,7 +81,7 @@ pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
             "display",
             line.get("display").and_then(Raw::bool).unwrap_or(false),
         )
-        .copy(line, &["details"])
+        .copy_members(line, &["details"])
         .with(attribution, |object, attribution| {
             object.str("attribution", attribution)
         })
@@ -100,12 +104,12 @@ pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
 
 /// Returns the message of an entry with the members that the entry has, as compactions and branch
 /// summaries read it; `None` if it has none.
-pub fn plain(line: Raw, entry: &Entry) -> Option<Body> {
+pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     let (role, members): (_, &[&str]) = match entry.kind {
         Kind::Message => {
             return line
                 .get("message")
-                .map(|message| loaded(message, entry.role));
+                .map(|message| load_body(message, entry.role));
         }
         Kind::CustomMessage => (
             "custom",
@@ -118,8 +122,8 @@ pub fn plain(line: Raw, entry: &Entry) -> Option<Body> {
         ),
         _ => return None,
     };
-    let message = Object::new().str("role", role).copy(line, members);
-    Some(Body::built(
+    let message = Object::new().str("role", role).copy_members(line, members);
+    Some(Body::from_json(
         message.number("timestamp", entry.js_time()).finish(),
     ))
 }
@@ -127,18 +131,18 @@ pub fn plain(line: Raw, entry: &Entry) -> Option<Body> {
 /// Returns a `compaction` entry as a message: with the history as a provider replays it, the blocks
 /// of the archive, oldest first, and when the history before the summary was rewritten, if not at
 /// the time of the entry.
-pub fn compaction_summary(
+pub fn build_compaction_message(
     line: Raw,
     entry: &Entry,
     provider_payload: Option<&[u8]>,
     blocks: &[Vec<u8>],
     rewrite_ms: Option<f64>,
 ) -> Vec<u8> {
-    let is_image = |block: &&Vec<u8>| content::is_block(Raw::checked(block), "image");
+    let is_image = |block: &&Vec<u8>| content::is_block(Raw::from_checked(block), "image");
     let images: Vec<_> = blocks.iter().filter(is_image).collect();
     Object::new()
         .str("role", "compactionSummary")
-        .copy(
+        .copy_members(
             line,
             &[
                 "summary",
@@ -151,9 +155,9 @@ pub fn compaction_summary(
         .with(provider_payload, |object, payload| {
             object.json("providerPayload", payload)
         })
-        .list("blocks", blocks)
-        .list("images", &images)
-        .copy(line, &["warning"])
+        .json_array("blocks", blocks)
+        .json_array("images", &images)
+        .copy_members(line, &["warning"])
         .with(rewrite_ms, |object, time| {
             object.number("historyRewriteAt", time)
         })
@@ -167,13 +171,13 @@ pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
     match (kind, role) {
         (Kind::Message, Role::User) => true,
         (Kind::Message, Role::Custom) => starts_user_turn(line.get("message").unwrap_or(Raw::NULL)),
-        (Kind::CustomMessage, _) => sendable(line).is_some() && starts_user_turn(line),
+        (Kind::CustomMessage, _) => sendable_content(line).is_some() && starts_user_turn(line),
         _ => false,
     }
 }
 
 /// Returns the content of a custom message, if it is of a kind that can be sent.
-pub fn sendable(message: Raw<'_>) -> Option<Raw<'_>> {
+pub fn sendable_content(message: Raw<'_>) -> Option<Raw<'_>> {
     message
         .get("content")
         .filter(|content| content.is_string() || content.is_array())
@@ -181,9 +185,9 @@ pub fn sendable(message: Raw<'_>) -> Option<Raw<'_>> {
 
 /// Whether a custom message is removed when the context is rebuilt.
 pub fn is_transient(message: Raw) -> bool {
-    TRANSIENT
+    TRANSIENT_TYPES
         .iter()
-        .any(|name| content::is(message, "customType", name))
+        .any(|name| content::member_is(message, "customType", name))
 }
 
 /// Whether a custom message begins a turn of the user.
@@ -193,17 +197,19 @@ pub fn starts_user_turn(message: Raw) -> bool {
 
 /// Whether it is a skill invoked by the user.
 pub fn is_user_skill(message: Raw) -> bool {
-    content::is(message, "customType", SKILL_PROMPT) && content::is(message, "attribution", "user")
+    content::member_is(message, "customType", SKILL_PROMPT)
+        && content::member_is(message, "attribution", "user")
 }
 
 /// Whether it is a prompt by someone who shares the session.
 pub fn is_user_collab(message: Raw) -> bool {
-    content::is(message, "customType", COLLAB_PROMPT) && content::is(message, "attribution", "user")
+    content::member_is(message, "customType", COLLAB_PROMPT)
+        && content::member_is(message, "attribution", "user")
 }
 
 /// Whether a turn with this `errorId` and `errorMessage` ended because the user interrupted it.
 pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
-    js::has_bit(id, USER_INTERRUPT)
+    js::has_bit(id, USER_INTERRUPT_BIT)
         || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
@@ -217,11 +223,12 @@ pub fn is_empty_turn(content: Raw) -> bool {
 fn is_output(block: Raw) -> bool {
     let kind = block.get_text("type").unwrap_or_default();
     match kind.as_bytes() {
-        b"text" => !content::is_blank(block, "text"),
+        b"text" => !content::is_blank_member(block, "text"),
         b"thinking" => {
-            !content::is_blank(block, "thinking") || !content::is_blank(block, "thinkingSignature")
+            !content::is_blank_member(block, "thinking")
+                || !content::is_blank_member(block, "thinkingSignature")
         }
-        b"redactedThinking" => !content::is_blank(block, "data"),
+        b"redactedThinking" => !content::is_blank_member(block, "data"),
         b"fallback" => false,
         _ => true,
     }
@@ -249,12 +256,12 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
         {
             return Some(typed);
         }
-        return Some(content::joined_text(message.get("content"), ""));
+        return Some(content::join_text(message.get("content"), ""));
     }
 
-    let is_skill_prompt = content::is(line, "customType", SKILL_PROMPT);
+    let is_skill_prompt = content::member_is(line, "customType", SKILL_PROMPT);
     if kind == Kind::CustomMessage && !is_skill_prompt {
-        return Some(content::joined_text(line.get("content"), ""));
+        return Some(content::join_text(line.get("content"), ""));
     }
     None
 }
@@ -264,19 +271,19 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
 pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
     for key in ["__queueChipText", "prompt"] {
-        let typed = content::trimmed(details, key);
+        let typed = content::trimmed_text(details, key);
         if typed.is_some() {
             return typed;
         }
     }
 
-    let arguments = content::trimmed(details, "args");
-    let Some(name) = content::trimmed(details, "name") else {
+    let arguments = content::trimmed_text(details, "args");
+    let Some(name) = content::trimmed_text(details, "name") else {
         return arguments;
     };
-    let command = concat(&[&"/skill:", &name]);
+    let command = concat_texts(&[&"/skill:", &name]);
     match arguments {
-        Some(arguments) => Some(concat(&[&command, &" ", &arguments])),
+        Some(arguments) => Some(concat_texts(&[&command, &" ", &arguments])),
         None => Some(command),
     }
 }

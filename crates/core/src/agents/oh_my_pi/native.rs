@@ -18,7 +18,7 @@ use pisess_json::write::Object;
 
 /// Returns the summary in a compaction's `preserveData` as Anthropic replays it; `None` if its
 /// provider or its content is missing or empty.
-pub fn payload(preserved: Raw) -> Option<Vec<u8>> {
+pub fn anthropic_payload(preserved: Raw) -> Option<Vec<u8>> {
     let native = preserved
         .get("anthropicCompaction")
         .filter(|native| native.is_object())?;
@@ -37,16 +37,16 @@ pub fn payload(preserved: Raw) -> Option<Vec<u8>> {
 /// Whether a compaction is a native snapshot: its `firstKeptEntryId` is empty, and it has a summary
 /// that Anthropic replays.
 pub fn is_snapshot(line: Raw) -> bool {
-    content::is(line, "firstKeptEntryId", "")
+    content::member_is(line, "firstKeptEntryId", "")
         && line
             .get("preserveData")
-            .is_some_and(|preserved| payload(preserved).is_some())
+            .is_some_and(|preserved| anthropic_payload(preserved).is_some())
 }
 
 /// Returns the id of the last entry that a compaction covers, if it has one and an empty
 /// `firstKeptEntryId`.
-pub fn through(line: Raw) -> Option<Text> {
-    if !content::is(line, "firstKeptEntryId", "") {
+pub fn last_covered_id(line: Raw) -> Option<Text> {
+    if !content::member_is(line, "firstKeptEntryId", "") {
         return None;
     }
     non_empty_text(line, "providerReplayThroughEntryId")
@@ -54,11 +54,11 @@ pub fn through(line: Raw) -> Option<Text> {
 
 /// Returns the first entry that a native snapshot keeps, other than labels, or the snapshot itself
 /// if it covers everything; `None` if it does not name an entry of its path.
-pub fn first_kept(session: &Session, compaction: EntryIx, line: Raw) -> Position {
+pub fn first_kept_entry(session: &Session, compaction: EntryIx, line: Raw) -> Position {
     if !is_snapshot(line) {
         return None;
     }
-    let last_covered = session.find(&through(line)?)?;
+    let last_covered = session.find_entry(&last_covered_id(line)?)?;
     let path = session.path(Some(compaction));
     let at = path.iter().position(|&ix| ix == last_covered)?;
     path[at + 1..]

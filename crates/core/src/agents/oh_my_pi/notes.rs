@@ -4,19 +4,19 @@
 use super::template;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, js};
 use std::io;
 
-const ENTRY_TYPE: &str = "experimental_context_notes";
+const NOTES_TYPE: &str = "experimental_context_notes";
 /// The maximum length of a revision's text in bytes.
-const MAX_BYTES: usize = 16_384;
+const MAX_NOTES_BYTES: usize = 16_384;
 
 /// Returns the newest valid revision of the notebook as a message. `None` if the path has none
 /// since its last reset, or the newest one is empty.
-pub fn message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Message>> {
+pub fn notes_message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<ContextMessage>> {
     let session = reader.session();
     for &ix in path.iter().rev() {
         let entry = session.entry(ix);
@@ -37,28 +37,29 @@ pub fn message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Mess
         }
         let message = Object::new()
             .str("role", "custom")
-            .str("customType", ENTRY_TYPE)
-            .text("content", &template::context_notes(&text))
+            .str("customType", NOTES_TYPE)
+            .text("content", &template::wrap_context_notes(&text))
             .bool("display", false)
             .number("timestamp", entry.js_time());
-        return Ok(Some(Message {
+        return Ok(Some(ContextMessage {
             entry: ix,
-            body: Body::built(message.finish()),
+            body: Body::from_json(message.finish()),
         }));
     }
     Ok(None)
 }
 
 /// Returns the text of a valid revision: an entry of the notebook's type whose data are
-/// `{version: 1, text}` and nothing else, with a text of at most [`MAX_BYTES`].
+/// `{version: 1, text}` and nothing else, with a text of at most [`MAX_NOTES_BYTES`].
 fn revision_text(line: Raw<'_>) -> Option<Text<'_>> {
-    if !content::is(line, "customType", ENTRY_TYPE) {
+    if !content::member_is(line, "customType", NOTES_TYPE) {
         return None;
     }
     let data = line.get("data")?;
     let version = data.get("version").and_then(Raw::number);
     let text = data.get_text("text")?;
-    let is_valid =
-        version == Some(1.0) && text.as_bytes().len() <= MAX_BYTES && js::entries(data).len() == 2;
+    let is_valid = version == Some(1.0)
+        && text.as_bytes().len() <= MAX_NOTES_BYTES
+        && js::object_entries(data).len() == 2;
     if is_valid { Some(text) } else { None }
 }

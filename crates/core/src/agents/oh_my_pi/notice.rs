@@ -1,13 +1,13 @@
 //! The notice after the output of a command: how much of it is shown, which limit was reached, what
 //! a language server reported (`formatOutputNotice`).
 
-use super::path_tree::outline;
-use crate::agents::ordered::Ordered;
+use super::path_tree::outline_paths;
+use crate::agents::ordered::OrderedMap;
 use crate::session::content;
 use crate::session::paths::with_slashes;
 use pisess_json::Raw;
 use pisess_json::js;
-use pisess_json::text::{JS_SPACE, Text, concat, joined};
+use pisess_json::text::{JS_SPACE, Text, concat_texts, join_with};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 ///
 /// What was truncated, a failure to save the output, and the limits are sentences in one pair of
 /// brackets. The diagnostics follow the brackets.
-pub fn notice(meta: Option<Raw>) -> Text<'static> {
+pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     let names = [
         "truncation",
         "source",
@@ -24,16 +24,16 @@ pub fn notice(meta: Option<Raw>) -> Text<'static> {
         "diagnostics",
     ];
     let [truncation, source, artifact_error, limits, diagnostics] =
-        content::members(meta.unwrap_or(Raw::NULL), names);
+        content::find_members(meta.unwrap_or(Raw::NULL), names);
 
     let mut sentences: Vec<Text> = Vec::new();
     if let Some(truncation) = truncation.filter(|truncation| truncation.is_truthy()) {
         sentences.push(truncation_sentence(truncation, source));
     }
     if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
-        sentences.push(concat(&[
+        sentences.push(concat_texts(&[
             &"Full output was not saved completely (artifact ",
-            &js::string(error),
+            &js::to_js_string(error),
             &" failed)",
         ]));
     }
@@ -41,13 +41,11 @@ pub fn notice(meta: Option<Raw>) -> Text<'static> {
         sentences.extend(limit_sentences(limits));
     }
 
-    let diagnostics = diagnostics
-        .and_then(diagnostics_by_file)
-        .unwrap_or_default();
+    let diagnostics = diagnostics.and_then(format_diagnostics).unwrap_or_default();
     if sentences.is_empty() {
         return diagnostics;
     }
-    concat(&[&"\n\n[", &joined(sentences, ". "), &"]", &diagnostics])
+    concat_texts(&[&"\n\n[", &join_with(sentences, ". "), &"]", &diagnostics])
 }
 
 /// Returns a sentence for each limit that was reached.
@@ -59,12 +57,12 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
         ("headLimit", "results"),
     ] {
         if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
-            let [reached, suggestion] = content::members(limit, ["reached", "suggestion"]);
+            let [reached, suggestion] = content::find_members(limit, ["reached", "suggestion"]);
             let middle = format!(" {counted} limit reached. Use limit=");
-            sentences.push(concat(&[
-                &js::template(reached),
+            sentences.push(concat_texts(&[
+                &js::interpolate(reached),
                 &middle,
-                &js::template(suggestion),
+                &js::interpolate(suggestion),
                 &" for more",
             ]));
         }
@@ -72,16 +70,17 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
 
     let column_limit = limits.get("columnTruncated");
     if let Some(limit) = column_limit.filter(|limit| limit.is_truthy()) {
-        let [column, unit, artifact] = content::members(limit, ["maxColumn", "unit", "artifactId"]);
-        let unit = non_null(unit).map_or(Text::from("chars"), |unit| js::string(unit));
-        let mut sentence = concat(&[
+        let [column, unit, artifact] =
+            content::find_members(limit, ["maxColumn", "unit", "artifactId"]);
+        let unit = non_null(unit).map_or(Text::from("chars"), |unit| js::to_js_string(unit));
+        let mut sentence = concat_texts(&[
             &"Some lines truncated to ",
-            &js::template(column),
+            &js::interpolate(column),
             &" ",
             &unit,
         ]);
         if let Some(artifact) = non_null(artifact) {
-            sentence.push_all(&[&". ", &full_output(artifact)]);
+            sentence.push_all(&[&". ", &full_output_hint(artifact)]);
         }
         sentences.push(sentence);
     }
@@ -92,24 +91,25 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
 /// (`formatTruncationMetaNotice`).
 fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     let [direction, next_offset, artifact] =
-        content::members(truncation, ["direction", "nextOffset", "artifactId"]);
+        content::find_members(truncation, ["direction", "nextOffset", "artifactId"]);
     let lacks_middle = direction.is_some_and(|direction| direction.is("middle"));
-    let is_partial_line = !lacks_middle && content::truthy(truncation, "partialLine");
+    let is_partial_line = !lacks_middle && content::has_truthy(truncation, "partialLine");
 
     let mut sentence = if lacks_middle {
-        head_and_tail_shown(truncation)
+        head_and_tail_sentence(truncation)
     } else if is_partial_line {
-        partial_line_shown(truncation)
+        partial_line_sentence(truncation)
     } else {
-        lines_shown(truncation)
+        line_range_sentence(truncation)
     };
 
     // If only a part of a line is shown, the offset at which to continue is omitted.
     if !is_partial_line && let Some(next_offset) = non_null(next_offset) {
-        sentence.push_all(&[&". Use :", &js::string(next_offset), &" to continue"]);
+        sentence.push_all(&[&". Use :", &js::to_js_string(next_offset), &" to continue"]);
     }
     if let Some(artifact) = non_null(artifact) {
-        let report = full_report(artifact, source).unwrap_or_else(|| full_output(artifact));
+        let report =
+            full_report_hint(artifact, source).unwrap_or_else(|| full_output_hint(artifact));
         sentence.push_all(&[&". ", &report]);
     }
     sentence
@@ -118,7 +118,7 @@ fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
 /// Returns how much is shown of an output without its middle: the line ranges of head and tail if
 /// both are stored; otherwise the number of bytes that were elided, if any; otherwise the number of
 /// lines that remain.
-fn head_and_tail_shown(truncation: Raw) -> Text<'static> {
+fn head_and_tail_sentence(truncation: Raw) -> Text<'static> {
     let names = [
         "headRange",
         "tailRange",
@@ -138,7 +138,7 @@ fn head_and_tail_shown(truncation: Raw) -> Text<'static> {
         total_bytes,
         output_bytes,
         output_lines,
-    ] = content::members(truncation, names);
+    ] = content::find_members(truncation, names);
     let head_range = head_range.filter(|range| range.is_truthy());
     let tail_range = tail_range.filter(|range| range.is_truthy());
     let elided_bytes = elided_count(elided_bytes, total_bytes, output_bytes);
@@ -147,38 +147,38 @@ fn head_and_tail_shown(truncation: Raw) -> Text<'static> {
     if let (Some(head_range), Some(tail_range)) = (head_range, tail_range) {
         let elided = format!(
             "; {} middle line{} ({}) elided",
-            js::grouped(elided_lines),
+            js::group_digits(elided_lines),
             plural_suffix(elided_lines),
             format_size(elided_bytes)
         );
-        return concat(&[
+        return concat_texts(&[
             &"Showing lines ",
-            &start_to_end(head_range),
+            &format_range(head_range),
             &" and ",
-            &start_to_end(tail_range),
+            &format_range(tail_range),
             &" of ",
-            &js::template(total_lines),
+            &js::interpolate(total_lines),
             &elided,
         ]);
     }
 
-    let line_count = js::operand(total_lines);
+    let line_count = js::to_operand(total_lines);
     if elided_bytes > 0.0 {
         let sentence = format!(
             "Showing head and tail bytes of {} line{}; {} elided",
-            js::grouped(line_count),
+            js::group_digits(line_count),
             plural_suffix(line_count),
             format_size(elided_bytes)
         );
         return sentence.into();
     }
 
-    let shown_lines = js::operand(output_lines).min(line_count);
-    concat(&[
+    let shown_lines = js::to_operand(output_lines).min(line_count);
+    concat_texts(&[
         &"Showing ",
-        &js::number(shown_lines),
+        &js::number_to_string(shown_lines),
         &" of ",
-        &js::template(total_lines),
+        &js::interpolate(total_lines),
         &" lines; middle elided",
     ])
 }
@@ -187,8 +187,8 @@ fn head_and_tail_shown(truncation: Raw) -> Text<'static> {
 /// total minus the number that remains, at least 0.
 fn elided_count(stored: Option<Raw>, total: Option<Raw>, remaining: Option<Raw>) -> f64 {
     match non_null(stored) {
-        Some(stored) => js::operand(Some(stored)),
-        None => (js::operand(total) - js::operand(remaining)).max(0.0),
+        Some(stored) => js::to_operand(Some(stored)),
+        None => (js::to_operand(total) - js::to_operand(remaining)).max(0.0),
     }
 }
 
@@ -197,23 +197,28 @@ fn plural_suffix(count: f64) -> &'static str {
 }
 
 /// Returns how much is shown of an output of which a part of one line is shown.
-fn partial_line_shown(truncation: Raw) -> Text<'static> {
+fn partial_line_sentence(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
-    let [range, output_bytes, total_bytes, total_lines] = content::members(truncation, names);
+    let [range, output_bytes, total_bytes, total_lines] = content::find_members(truncation, names);
     let line = range
         .and_then(|range| range.get_some("start"))
-        .map_or(Text::from("1"), |line| js::string(line));
+        .map_or(Text::from("1"), |line| js::to_js_string(line));
     let part = format!(
         " (partial, {} of {}) of ",
-        format_size(js::operand(output_bytes)),
-        format_size(js::operand(total_bytes))
+        format_size(js::to_operand(output_bytes)),
+        format_size(js::to_operand(total_bytes))
     );
-    concat(&[&"Showing line ", &line, &part, &js::template(total_lines)])
+    concat_texts(&[
+        &"Showing line ",
+        &line,
+        &part,
+        &js::interpolate(total_lines),
+    ])
 }
 
 /// Returns the range of the lines that are shown, or their number if no range is stored or its end
 /// is before its start.
-fn lines_shown(truncation: Raw) -> Text<'static> {
+fn line_range_sentence(truncation: Raw) -> Text<'static> {
     let names = [
         "shownRange",
         "totalLines",
@@ -229,22 +234,22 @@ fn lines_shown(truncation: Raw) -> Text<'static> {
         truncated_by,
         max_bytes,
         output_bytes,
-    ] = content::members(truncation, names);
-    let total_lines = js::template(total_lines);
+    ] = content::find_members(truncation, names);
+    let total_lines = js::interpolate(total_lines);
     let valid_range = range.filter(|range| {
-        range.is_truthy() && js::operand(range.get("end")) >= js::operand(range.get("start"))
+        range.is_truthy() && js::to_operand(range.get("end")) >= js::to_operand(range.get("start"))
     });
 
     let mut sentence = match valid_range {
-        Some(range) => concat(&[
+        Some(range) => concat_texts(&[
             &"Showing lines ",
-            &start_to_end(range),
+            &format_range(range),
             &" of ",
             &total_lines,
         ]),
-        None => concat(&[
+        None => concat_texts(&[
             &"Showing ",
-            &js::template(output_lines),
+            &js::interpolate(output_lines),
             &" of ",
             &total_lines,
             &" lines",
@@ -252,73 +257,73 @@ fn lines_shown(truncation: Raw) -> Text<'static> {
     };
 
     if truncated_by.is_some_and(|reason| reason.is("bytes")) {
-        let limit = js::operand(non_null(max_bytes).or(output_bytes));
+        let limit = js::to_operand(non_null(max_bytes).or(output_bytes));
         sentence.push_str(&format!(" ({} limit)", format_size(limit)));
     }
     sentence
 }
 
-fn start_to_end(range: Raw) -> Text<'static> {
-    let [start, end] = content::members(range, ["start", "end"]);
-    concat(&[&js::template(start), &"-", &js::template(end)])
+fn format_range(range: Raw) -> Text<'static> {
+    let [start, end] = content::find_members(range, ["start", "end"]);
+    concat_texts(&[&js::interpolate(start), &"-", &js::interpolate(end)])
 }
 
-fn full_output(artifact: Raw) -> Text<'static> {
-    concat(&[
+fn full_output_hint(artifact: Raw) -> Text<'static> {
+    concat_texts(&[
         &"Read artifact://",
-        &js::string(artifact),
+        &js::to_js_string(artifact),
         &" for full output",
     ])
 }
 
 /// Returns how to read the whole report that an output is from; `None` if the source of the output
 /// is not a report.
-fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
+fn full_report_hint(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
     let report = source?;
-    if !content::is(report, "type", "report") {
+    if !content::member_is(report, "type", "report") {
         return None;
     }
-    Some(concat(&[
+    Some(concat_texts(&[
         &"Read artifact://",
-        &js::string(artifact),
+        &js::to_js_string(artifact),
         &" for full report (",
-        &js::template(report.get("value")),
+        &js::interpolate(report.get("value")),
         &")",
     ]))
 }
 
 /// Returns the messages of a language server as an outline of their files, then the messages
 /// without a file; `None` if there are no messages.
-fn diagnostics_by_file(diagnostics: Raw) -> Option<Text<'static>> {
-    let [summary, messages] = content::members(diagnostics, ["summary", "messages"]);
+fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
+    let [summary, messages] = content::find_members(diagnostics, ["summary", "messages"]);
     let messages: Vec<_> = messages?
         .items()
-        .map(|message| js::string(message))
+        .map(|message| js::to_js_string(message))
         .collect();
     if messages.is_empty() {
         return None;
     }
 
-    let mut by_file: Ordered<Text, Vec<Text>> = Ordered::default();
+    let mut by_file: OrderedMap<Text, Vec<Text>> = OrderedMap::default();
     let mut without_file = Vec::new();
     for message in &messages {
-        match split_file(message) {
+        match split_diagnostic(message) {
             Some((file, diagnostic)) => by_file.or_insert(file, Vec::new()).push(diagnostic),
-            None => without_file.push(message.borrowed()),
+            None => without_file.push(message.as_borrowed()),
         }
     }
 
     let mut lines: Vec<Text> = Vec::new();
-    outline(by_file.keys(), |depth, name, file| {
+    outline_paths(by_file.keys(), |depth, name, file| {
         // A blank line precedes each folder and each file at the top level.
         if !lines.is_empty() && (depth == 0 || file.is_none()) {
             lines.push(Text::default());
         }
         let slash = if file.is_none() { "/" } else { "" };
-        lines.push(concat(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
+        lines.push(concat_texts(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
         if let Some(file_diagnostics) = file.and_then(|file| by_file.get(file)) {
             for diagnostic in file_diagnostics {
-                lines.push(concat(&[&"  ", diagnostic]));
+                lines.push(concat_texts(&[&"  ", diagnostic]));
             }
         }
     });
@@ -327,17 +332,17 @@ fn diagnostics_by_file(diagnostics: Raw) -> Option<Text<'static>> {
     }
     lines.extend(without_file);
 
-    Some(concat(&[
+    Some(concat_texts(&[
         &"\n\nLSP Diagnostics (",
-        &js::template(summary),
+        &js::interpolate(summary),
         &"):\n",
-        &joined(lines, "\n"),
+        &join_with(lines, "\n"),
     ]))
 }
 
 /// Splits `path:line:column text` after the path, and returns the path with forward slashes and
 /// `line:column text`; `None` for a message of another form.
-fn split_file<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
+fn split_diagnostic<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
     static DIAGNOSTIC: LazyLock<Regex> = LazyLock::new(|| {
         // Anything but an end of a line, in WTF-8.
         let any = r"(?:[^\n\r\xe2]|\xe2\x80[^\xa8\xa9]|\xe2[^\x80])";
@@ -346,7 +351,7 @@ fn split_file<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
     });
     let found = DIAGNOSTIC.captures(message.as_bytes())?;
     let file = Text::from_wtf8(with_slashes(&found["file"]));
-    let rest = message.part(found.name("rest")?.range());
+    let rest = message.slice(found.name("rest")?.range());
     Some((file, rest))
 }
 
@@ -360,13 +365,13 @@ fn format_size(bytes: f64) -> String {
         return "NaNGB".to_owned();
     }
     if bytes < KB {
-        format!("{}B", js::number(bytes))
+        format!("{}B", js::number_to_string(bytes))
     } else if bytes < MB {
-        format!("{}KB", js::fixed1(bytes / KB))
+        format!("{}KB", js::to_fixed_1(bytes / KB))
     } else if bytes < GB {
-        format!("{}MB", js::fixed1(bytes / MB))
+        format!("{}MB", js::to_fixed_1(bytes / MB))
     } else {
-        format!("{}GB", js::fixed1(bytes / GB))
+        format!("{}GB", js::to_fixed_1(bytes / GB))
     }
 }
 
@@ -379,7 +384,7 @@ mod tests {
     use super::*;
 
     fn said(meta: &str) -> String {
-        notice(Raw::parse(meta.as_bytes()).ok()).to_string()
+        format_notice(Raw::parse(meta.as_bytes()).ok()).to_string()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one
 //! heading.
 
-use crate::agents::ordered::Ordered;
+use crate::agents::ordered::OrderedMap;
 use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
 use regex::bytes::Regex;
@@ -13,13 +13,13 @@ pub static URL: LazyLock<Regex> =
 
 /// A directory: its files and, by their numbers, its subdirectories.
 #[derive(Default)]
-struct Node<'a> {
-    files: Ordered<Vec<u8>, &'a Text<'a>>,
-    folders: Ordered<Vec<u8>, usize>,
+struct FolderNode<'a> {
+    files: OrderedMap<Vec<u8>, &'a Text<'a>>,
+    folders: OrderedMap<Vec<u8>, usize>,
 }
 
-/// A directory that [`outline`] still has to write.
-struct Section {
+/// A directory that [`outline_paths`] still has to write.
+struct OutlineSection {
     /// The number of its node.
     node: usize,
     /// The depth of its files; its heading has one less.
@@ -27,50 +27,50 @@ struct Section {
     heading: Option<Vec<u8>>,
 }
 
-/// Calls `put` with each line of the outline of paths: in each directory its files, then its
+/// Calls `write_line` with each line of the outline of paths: in each directory its files, then its
 /// subdirectories, in order of first occurrence. A path that ends in a slash is a directory; URLs
 /// are files at the top.
 ///
 /// A line has its depth, from 0; the directories of a heading joined with `/`, or a file's name;
 /// and the path as given, unless it is a heading.
-pub fn outline<'a>(
+pub fn outline_paths<'a>(
     paths: impl IntoIterator<Item = &'a Text<'a>>,
-    mut put: impl FnMut(usize, &[u8], Option<&'a Text<'a>>),
+    mut write_line: impl FnMut(usize, &[u8], Option<&'a Text<'a>>),
 ) {
-    let mut nodes = vec![Node::default()];
+    let mut nodes = vec![FolderNode::default()];
     for path in paths {
-        add(&mut nodes, path);
+        add_path(&mut nodes, path);
     }
 
     // The directories that remain, the next one last. The top has no heading.
-    let mut remaining = vec![Section {
+    let mut remaining = vec![OutlineSection {
         node: 0,
         depth: 0,
         heading: None,
     }];
     while let Some(section) = remaining.pop() {
-        let Section {
+        let OutlineSection {
             node,
             depth,
             heading,
         } = section;
         if let Some(heading) = heading {
-            put(depth - 1, &heading, None);
+            write_line(depth - 1, &heading, None);
         }
         for (name, path) in nodes[node].files.iter() {
-            put(depth, name, Some(path));
+            write_line(depth, name, Some(path));
         }
         for (name, &folder) in nodes[node].folders.iter().rev() {
             // A chain of directories with one child is one heading.
             let mut heading = name.clone();
-            let mut last = folder;
-            while let Some((only, &inner)) = nodes[last].only_folder() {
+            let mut innermost = folder;
+            while let Some((only, &inner)) = nodes[innermost].only_folder() {
                 heading.push(b'/');
                 heading.extend_from_slice(only);
-                last = inner;
+                innermost = inner;
             }
-            remaining.push(Section {
-                node: last,
+            remaining.push(OutlineSection {
+                node: innermost,
                 depth: depth + 1,
                 heading: Some(heading),
             });
@@ -80,16 +80,16 @@ pub fn outline<'a>(
 
 /// Adds a path to the tree, whose top is the first node: its directories, and its file unless it
 /// ends in a slash. Of equal paths, the first is kept.
-fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
-    let plain = with_slashes(path.as_bytes());
-    let is_url = URL.find(&plain).is_some_and(|url| url.start() == 0);
+fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
+    let slashed = with_slashes(path.as_bytes());
+    let is_url = URL.find(&slashed).is_some_and(|url| url.start() == 0);
     if is_url {
-        nodes[0].files.or_insert(plain, path);
+        nodes[0].files.or_insert(slashed, path);
         return;
     }
 
     let is_directory = path.as_bytes().ends_with(b"/");
-    let trimmed = plain.strip_suffix(b"/").unwrap_or(&plain);
+    let trimmed = slashed.strip_suffix(b"/").unwrap_or(&slashed);
     if trimmed.is_empty() {
         return;
     }
@@ -98,11 +98,11 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
 
     let mut node = 0;
     for segment in segments {
-        let next_node = nodes.len();
-        let folder = *nodes[node].folders.or_insert(segment.to_vec(), next_node);
-        let is_new = folder == next_node;
+        let new_node = nodes.len();
+        let folder = *nodes[node].folders.or_insert(segment.to_vec(), new_node);
+        let is_new = folder == new_node;
         if is_new {
-            nodes.push(Node::default());
+            nodes.push(FolderNode::default());
         }
         node = folder;
     }
@@ -111,7 +111,7 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
     }
 }
 
-impl Node<'_> {
+impl FolderNode<'_> {
     /// Returns the name and number of the only subdirectory; `None` if there are files or several
     /// subdirectories.
     fn only_folder(&self) -> Option<(&Vec<u8>, &usize)> {
@@ -129,7 +129,7 @@ mod tests {
     fn drawn(paths: &[&'static str]) -> Vec<String> {
         let paths: Vec<_> = paths.iter().map(|&path| Text::from(path)).collect();
         let mut lines = Vec::new();
-        outline(&paths, |depth, name, file| {
+        outline_paths(&paths, |depth, name, file| {
             let name = std::str::from_utf8(name).unwrap();
             let heading = || format!("{} {name}/", "#".repeat(depth + 1));
             lines.push(if file.is_some() {
@@ -162,7 +162,7 @@ mod tests {
         let deep = Text::from(format!("{}x", "a/".repeat(100_000)));
         let wide = Text::from(format!("{}y/z", "a/".repeat(50_000)));
         let mut lines = 0;
-        outline([&deep, &wide], |_, _, _| lines += 1);
+        outline_paths([&deep, &wide], |_, _, _| lines += 1);
         assert_eq!(lines, 5);
     }
 }

@@ -2,10 +2,10 @@
 
 use super::message::{INTERRUPTED_THINKING, call_ids, is_empty_turn};
 use crate::session::content;
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
-use pisess_json::edit::{with, without};
+use pisess_json::edit::{with_member, without_member};
 use pisess_json::text::Text;
 use pisess_json::write::array;
 use std::io;
@@ -17,7 +17,7 @@ pub enum MessageKind {
         /// The ids of its tool calls; `None` for one that is not a string.
         calls: Vec<Option<Text<'static>>>,
         /// Whether it ended in an error, or was aborted.
-        failed: bool,
+        has_failed: bool,
     },
     /// A tool result, with the id of its call.
     Result(Option<Text<'static>>),
@@ -29,7 +29,7 @@ pub enum MessageKind {
 impl MessageKind {
     /// Returns the kind of a message; `None` for a turn that was retried, or that failed before any
     /// output.
-    pub fn of(message: Raw) -> Option<Self> {
+    pub fn read(message: Raw) -> Option<Self> {
         let names = [
             "role",
             "content",
@@ -45,7 +45,7 @@ impl MessageKind {
             retry_recovery,
             call_id,
             custom_type,
-        ] = content::members(message, names);
+        ] = content::find_members(message, names);
 
         if role.is_some_and(|role| role.is("assistant")) {
             let blocks = content.unwrap_or(Raw::NULL);
@@ -57,7 +57,7 @@ impl MessageKind {
             }
             return Some(MessageKind::Turn {
                 calls: call_ids(blocks),
-                failed: is_error || is_aborted,
+                has_failed: is_error || is_aborted,
             });
         }
 
@@ -77,19 +77,19 @@ impl MessageKind {
 }
 
 /// Removes the messages that cannot be sent, and returns the others, in order.
-pub fn repaired(
-    items: Vec<(Message, MessageKind)>,
+pub fn remove_unsendable(
+    items: Vec<(ContextMessage, MessageKind)>,
     reader: &EntryReader,
-) -> io::Result<Vec<Message>> {
-    Ok(without_failed_turns(without_dangling_calls(items, reader)?))
+) -> io::Result<Vec<ContextMessage>> {
+    Ok(remove_failed_turns(remove_dangling_calls(items, reader)?))
 }
 
 /// Removes tool calls whose result is not in the list, and turns of which nothing remains. A turn
 /// that loses a call also loses the provider's signatures, since they would no longer match.
-fn without_dangling_calls(
-    items: Vec<(Message, MessageKind)>,
+fn remove_dangling_calls(
+    items: Vec<(ContextMessage, MessageKind)>,
     reader: &EntryReader,
-) -> io::Result<Vec<(Message, MessageKind)>> {
+) -> io::Result<Vec<(ContextMessage, MessageKind)>> {
     let mut answered: HashSet<Option<Text<'static>>> = HashSet::default();
     for (_, kind) in &items {
         if let MessageKind::Result(id) = kind {
@@ -103,11 +103,11 @@ fn without_dangling_calls(
             && calls.iter().any(|id| !answered.contains(id))
         {
             let remaining =
-                message.with(reader, |turn| without_unanswered_calls(turn, &answered))?;
+                message.with_json(reader, |turn| strip_unanswered_calls(turn, &answered))?;
             let Some(remaining) = remaining else {
                 continue;
             };
-            message.body = Body::built(remaining);
+            message.body = Body::from_json(remaining);
             calls.retain(|id| answered.contains(id));
         }
         kept.push((message, kind));
@@ -117,10 +117,7 @@ fn without_dangling_calls(
 
 /// Returns the turn without its unanswered calls, its redacted thinking and the signatures of its
 /// thinking; `None` if no block remains.
-fn without_unanswered_calls(
-    turn: Raw,
-    answered: &HashSet<Option<Text<'static>>>,
-) -> Option<Vec<u8>> {
+fn strip_unanswered_calls(turn: Raw, answered: &HashSet<Option<Text<'static>>>) -> Option<Vec<u8>> {
     let mut blocks = Vec::new();
     for block in turn.get("content").unwrap_or(Raw::NULL).items() {
         let is_unanswered =
@@ -129,9 +126,9 @@ fn without_unanswered_calls(
             continue;
         }
         let is_signed =
-            content::is_block(block, "thinking") && content::truthy(block, "thinkingSignature");
+            content::is_block(block, "thinking") && content::has_truthy(block, "thinkingSignature");
         blocks.push(if is_signed {
-            without(block, "thinkingSignature")
+            without_member(block, "thinkingSignature")
         } else {
             block.bytes().to_vec()
         });
@@ -139,12 +136,12 @@ fn without_unanswered_calls(
     if blocks.is_empty() {
         return None;
     }
-    Some(with(turn, "content", &array(blocks)))
+    Some(with_member(turn, "content", &array(blocks)))
 }
 
 /// Removes each failed turn and the results after it, unless the next message that remains is the
 /// note on its thinking.
-fn without_failed_turns(items: Vec<(Message, MessageKind)>) -> Vec<Message> {
+fn remove_failed_turns(items: Vec<(ContextMessage, MessageKind)>) -> Vec<ContextMessage> {
     // The positions of the results by the id of their call, in order.
     let mut results: HashMap<&Option<Text<'static>>, Vec<usize>> = HashMap::default();
     for (at, (_, kind)) in items.iter().enumerate() {
@@ -154,24 +151,24 @@ fn without_failed_turns(items: Vec<(Message, MessageKind)>) -> Vec<Message> {
     }
 
     let mut is_removed = vec![false; items.len()];
-    // From the end. `after` is a stack of the messages after the current one that remain, the
+    // From the end. `remaining` is a stack of the messages after the current one that remain, the
     // nearest on top. A turn can remove a result that is on the stack already.
-    let mut after: Vec<usize> = Vec::new();
+    let mut remaining: Vec<usize> = Vec::new();
     for (at, (_, kind)) in items.iter().enumerate().rev() {
-        while after.last().is_some_and(|&next| is_removed[next]) {
-            after.pop();
+        while remaining.last().is_some_and(|&next| is_removed[next]) {
+            remaining.pop();
         }
-        let is_explained = after
+        let is_explained = remaining
             .last()
             .is_some_and(|&next| matches!(items[next].1, MessageKind::InterruptedThinking));
 
         let failed_calls = match kind {
             MessageKind::Turn {
                 calls,
-                failed: true,
+                has_failed: true,
             } if !is_explained => calls,
             _ => {
-                after.push(at);
+                remaining.push(at);
                 continue;
             }
         };

@@ -4,22 +4,22 @@
 use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
-    CUT, NamedValue, ROW_UNITS, RowText, head, message_head, named_value, normalize, push_text_or,
-    role_name,
+    CUT_MARK, NamedValue, ROW_UNITS, RowText, message_head, named_value, normalize_spaces,
+    push_text_or, role_name, string_head,
 };
-use crate::session::column::Parts;
+use crate::session::column::RowShape;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, Member, MessageFacts, Record, Typed};
+use crate::session::read::record::{Block, Member, MessageFacts, Record, TypedRecord};
 use pisess_json::string::decode;
-use pisess_json::text::{Text, concat, joined};
+use pisess_json::text::{Text, concat_texts, join_with};
 use pisess_json::{Raw, js};
 
 /// The bit of `errorId` for an abort that the agent does not report.
-const SILENT_ABORT: u32 = 0x0200_0000;
+const SILENT_ABORT_BIT: u32 = 0x0200_0000;
 /// The bit of `errorId` for an abort whose error message is not shown.
-const ABORT: u32 = 0x0800_0000;
+const ABORT_BIT: u32 = 0x0800_0000;
 /// The maximum number of UTF-16 units of an error that takes the place of a turn's text.
 const ERROR_UNITS: usize = 80;
 /// The width of the note on a turn that was retried, in terminal columns.
@@ -27,36 +27,42 @@ const NOTE_COLUMNS: usize = 80;
 
 /// Returns the row of an entry that is not a message.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
-    let entry = Raw::checked(record.bytes);
+    let entry = Raw::from_checked(record.bytes);
     match kind {
-        Kind::CustomMessage => custom_message(entry),
+        Kind::CustomMessage => custom_message_row(entry),
         Kind::Compaction => {
-            let tokens = js::operand(entry.get("tokensBefore"));
+            let tokens = js::to_operand(entry.get("tokensBefore"));
             // JavaScript's Math.round rounds halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
             let thousands = if thousands.is_finite() {
-                js::number(thousands)
+                js::number_to_string(thousands)
             } else {
                 "NaN".to_owned()
             };
-            bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
+            bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
         }
         Kind::BranchSummary => {
             let summary = entry.get_text("summary").unwrap_or_default();
-            RowText::named("branch summary", &normalize(summary).head(ROW_UNITS))
+            RowText::with_bracketed_role(
+                "branch summary",
+                &normalize_spaces(summary).head(ROW_UNITS),
+            )
         }
-        Kind::ModelUsage => model_usage(entry),
-        Kind::ServiceTierChange => bracketed("service tier", &service_tier(entry)),
-        Kind::TitleChange => bracketed("title", &normalize(display(entry.get("title")))),
-        Kind::Missing => bracketed("", &Text::from("no type")),
+        Kind::ModelUsage => model_usage_row(entry),
+        Kind::ServiceTierChange => bracketed_row("service tier", &format_service_tier(entry)),
+        Kind::TitleChange => bracketed_row(
+            "title",
+            &normalize_spaces(display_value(entry.get("title"))),
+        ),
+        Kind::Missing => bracketed_row("", &Text::from("no type")),
         _ => match named_value(Dialect::OhMyPi, kind, entry) {
             Some(NamedValue {
                 name,
                 value,
-                missing,
-            }) => bracketed(
+                placeholder: missing,
+            }) => bracketed_row(
                 name,
-                &value.map_or(Text::from(missing), |value| display(Some(value))),
+                &value.map_or(Text::from(missing), |value| display_value(Some(value))),
             ),
             None => {
                 let name = record
@@ -67,28 +73,28 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
                     .as_bytes()
                     .iter()
                     .map(|&byte| if byte == b'_' { b' ' } else { byte });
-                bracketed("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
+                bracketed_row("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
             }
         },
     }
 }
 
 /// Appends the row of a message; for a tool result, its row if its call is not found.
-pub fn push_message(
+pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
     blocks: &[Block],
     row: &mut Vec<u8>,
-) -> Parts {
+) -> RowShape {
     let text = match role {
         Role::User => return push_text_or("user", message, blocks, row, Text::default),
         Role::Developer => return push_text_or("developer", message, blocks, row, Text::default),
         Role::Assistant => return push_assistant(message, blocks, row),
         Role::ToolResult => {
             let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed(
+            bracketed_row(
                 "",
-                &name.map_or(Text::from("tool"), |name| display(Some(name))),
+                &name.map_or(Text::from("tool"), |name| display_value(Some(name))),
             )
         }
         Role::BashExecution => {
@@ -96,31 +102,32 @@ pub fn push_message(
                 .get(Member::Command)
                 .filter(|command| command.is_string());
             let text = command
-                .map(|command| display(Some(command)))
+                .map(|command| display_value(Some(command)))
                 .unwrap_or_default();
-            RowText::named("bash", &normalize(text).head(ROW_UNITS))
+            RowText::with_bracketed_role("bash", &normalize_spaces(text).head(ROW_UNITS))
         }
-        _ => bracketed("", &role_name(role, message)),
+        _ => bracketed_row("", &role_name(role, message)),
     };
     text.append_to(row)
 }
 
 /// Appends the row of an assistant message. If a retry recovered the turn, the row is the note on
 /// the retry; otherwise it is the turn's text or, without a text, the reason why the turn ended.
-fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> RowShape {
     const ROLE: &str = "assistant";
 
     let recovery = message.get(Member::RetryRecovery).unwrap_or(Raw::NULL);
-    if content::is(recovery, "status", "recovered") {
+    if content::member_is(recovery, "status", "recovered") {
         let note = recovery.get_text("note").unwrap_or_default();
-        return RowText::said(ROLE, &row_note::retried(&note, NOTE_COLUMNS)).append_to(row);
+        return RowText::with_role(ROLE, &row_note::format_retry_note(&note, NOTE_COLUMNS))
+            .append_to(row);
     }
 
     push_text_or(ROLE, message, blocks, row, || {
         // The error of a superseded turn is not shown.
-        let is_superseded = content::is(recovery, "status", "superseded");
+        let is_superseded = content::member_is(recovery, "status", "superseded");
         if !is_superseded && let Some(text) = failure_text(message) {
-            return normalize(text).head(ERROR_UNITS);
+            return normalize_spaces(text).head(ERROR_UNITS);
         }
 
         let is_aborted = message
@@ -150,68 +157,68 @@ fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
         .filter(|error| error.is_truthy());
 
     if stop_reason.is_some_and(|reason| reason.is("error")) {
-        return Some(error.map_or(Text::from("Error"), |error| display(Some(error))));
+        return Some(error.map_or(Text::from("Error"), |error| display_value(Some(error))));
     }
 
-    let is_silent = js::has_bit(error_id, SILENT_ABORT)
+    let is_silent = js::has_bit(error_id, SILENT_ABORT_BIT)
         || error.is_some_and(|error| error.is("__omp.silent_abort__"));
     if is_silent || is_user_interrupt(error_id, error) {
         return None;
     }
 
     if stop_reason.is_some_and(|reason| reason.is("aborted")) {
-        let is_plain_abort = js::has_bit(error_id, ABORT)
+        let is_plain_abort = js::has_bit(error_id, ABORT_BIT)
             || error.is_none_or(|error| error.is("Request was aborted"));
         if is_plain_abort {
             return Some(Text::from("Operation aborted"));
         }
     }
-    error.map(|error| display(Some(error)))
+    error.map(|error| display_value(Some(error)))
 }
 
 /// Returns the row of a `custom_message` entry: the notes of an advisor, or any other content after
 /// its type.
-fn custom_message(entry: Raw) -> RowText<'static> {
-    if content::is(entry, "customType", "advisor") {
-        let notes = row_note::advice(entry);
-        let advisors = row_note::advisors(&notes);
+fn custom_message_row(entry: Raw) -> RowText<'static> {
+    if content::member_is(entry, "customType", "advisor") {
+        let notes = row_note::advisor_notes(entry);
+        let advisors = row_note::advisor_summary(&notes);
         let role = if advisors.is_empty() {
             "advisor".to_owned()
         } else {
             format!("advisor ({advisors})")
         };
-        let text = normalize(row_note::advice_text(&notes)).head(ROW_UNITS);
-        return RowText::said(&role, &text);
+        let text = normalize_spaces(row_note::join_advice(&notes)).head(ROW_UNITS);
+        return RowText::with_role(&role, &text);
     }
 
-    let content = content::joined_text(entry.get("content"), "");
-    let mut row = bracketed("", &display(entry.get("customType")));
-    row.push_body(&normalize(row_note::unwrapped(&content)).head(ROW_UNITS));
+    let content = content::join_text(entry.get("content"), "");
+    let mut row = bracketed_row("", &display_value(entry.get("customType")));
+    row.push_body(&normalize_spaces(row_note::unwrap_system_tag(&content)).head(ROW_UNITS));
     row
 }
 
-fn model_usage(entry: Raw) -> RowText<'static> {
-    let [purpose, role, provider, model] = used_model(entry);
+fn model_usage_row(entry: Raw) -> RowText<'static> {
+    let [purpose, role, provider, model] = used_model_fields(entry);
     let gap = if role.is_empty() { "" } else { " " };
-    let used = concat(&[&purpose, &" ", &role, &gap, &provider, &"/", &model]);
+    let used = concat_texts(&[&purpose, &" ", &role, &gap, &provider, &"/", &model]);
     RowText::bracketed("model usage", &used, "]")
 }
 
 /// Returns the purpose, the role, the provider and the id of a used model, cleaned for a row.
-fn used_model(entry: Raw) -> [Text<'static>; 4] {
+fn used_model_fields(entry: Raw) -> [Text<'static>; 4] {
     let names = ["purpose", "role", "provider", "model"];
-    names.map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()))
+    names.map(|key| row_note::sanitize_field(&entry.get_text(key).unwrap_or_default()))
 }
 
 /// Returns `family:tier` for each provider family, or `(default)` if no tier is set.
-fn service_tier(entry: Raw) -> Text<'static> {
+fn format_service_tier(entry: Raw) -> Text<'static> {
     let Some(tier) = entry.get("serviceTier").filter(|tier| tier.is_truthy()) else {
         return Text::from("(default)");
     };
     let pairs = tiers_by_family(tier)
         .into_iter()
-        .map(|(family, tier)| concat(&[&family, &":", &tier]));
-    joined(pairs, " ")
+        .map(|(family, tier)| concat_texts(&[&family, &":", &tier]));
+    join_with(pairs, " ")
 }
 
 /// Returns each provider family with its tier. Older entries store one word for all families;
@@ -226,22 +233,22 @@ fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
             ));
         }
     } else {
-        for (family, tier) in js::entries(tier) {
-            tiers.push((family.into_owned(), js::string(tier).into_owned()));
+        for (family, tier) in js::object_entries(tier) {
+            tiers.push((family.into_owned(), js::to_js_string(tier).into_owned()));
         }
     }
     tiers
 }
 
 /// Returns the text for searching, without the label.
-pub fn searchable(typed: &Typed) -> Text<'static> {
-    let Typed {
+pub fn search_text(typed: &TypedRecord) -> Text<'static> {
+    let TypedRecord {
         kind,
         role,
         record,
         blocks,
     } = *typed;
-    let entry = Raw::checked(record.bytes);
+    let entry = Raw::from_checked(record.bytes);
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else {
@@ -257,18 +264,20 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             }
             vec![role_name(role, &message), head, command]
         }
-        Kind::CustomMessage if content::is(entry, "customType", "advisor") => {
-            let notes = row_note::advice(entry);
+        Kind::CustomMessage if content::member_is(entry, "customType", "advisor") => {
+            let notes = row_note::advisor_notes(entry);
             vec![
                 Text::from("advisor"),
-                row_note::advisors(&notes),
-                row_note::advice_text(&notes),
+                row_note::advisor_summary(&notes),
+                row_note::join_advice(&notes),
             ]
         }
         Kind::CustomMessage => {
-            let content = content::joined_text(entry.get("content"), "");
-            let content = row_note::unwrapped(&content).head(ROW_UNITS);
-            let custom_type = entry.get_some("customType").map(|value| js::string(value));
+            let content = content::join_text(entry.get("content"), "");
+            let content = row_note::unwrap_system_tag(&content).head(ROW_UNITS);
+            let custom_type = entry
+                .get_some("customType")
+                .map(|value| js::to_js_string(value));
             vec![custom_type.unwrap_or_default(), content]
         }
         Kind::Compaction => vec![Text::from("compaction")],
@@ -279,12 +288,12 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             ]
         }
         Kind::ModelUsage => std::iter::once(Text::from("model usage"))
-            .chain(used_model(entry))
+            .chain(used_model_fields(entry))
             .collect(),
         Kind::ThinkingLevelChange => {
             let level = entry
                 .get_some("thinkingLevel")
-                .map(|level| js::string(level));
+                .map(|level| js::to_js_string(level));
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
         }
         Kind::ServiceTierChange => {
@@ -301,7 +310,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::TtsrInjection => {
             let mut parts = vec![Text::from("ttsr injection")];
             let rules = entry.get("injectedRules").unwrap_or(Raw::NULL);
-            parts.extend(rules.items().map(|rule| js::string(rule)));
+            parts.extend(rules.items().map(|rule| js::to_js_string(rule)));
             parts
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
@@ -309,33 +318,39 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         _ => match named_value(Dialect::OhMyPi, kind, entry) {
             Some(NamedValue { name, value, .. }) => {
                 let value = value.filter(|value| !value.is_null());
-                let value = value.map(|value| js::string(value)).unwrap_or_default();
+                let value = value
+                    .map(|value| js::to_js_string(value))
+                    .unwrap_or_default();
                 vec![Text::from(name), value]
             }
             None => Vec::new(),
         },
     };
     // An empty part adds its space, too.
-    joined(parts, " ")
+    join_with(parts, " ")
 }
 
 /// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects
 /// truncation.
-pub(super) fn display(value: Option<Raw>) -> Text<'static> {
-    let given = value.and_then(|value| head(value, ROW_UNITS + 1));
-    given.unwrap_or_else(|| js::template(value).head(ROW_UNITS + 1).into_owned())
+pub(super) fn display_value(value: Option<Raw>) -> Text<'static> {
+    let given = value.and_then(|value| string_head(value, ROW_UNITS + 1));
+    given.unwrap_or_else(|| js::interpolate(value).head(ROW_UNITS + 1).into_owned())
 }
 
 /// Returns a text in brackets, truncated if it is long.
-pub(super) fn bracketed(role: &str, text: &Text) -> RowText<'static> {
+pub(super) fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let is_cut = text.utf16_len() > ROW_UNITS;
-    RowText::bracketed(role, &text.head(ROW_UNITS), if is_cut { CUT } else { "]" })
+    RowText::bracketed(
+        role,
+        &text.head(ROW_UNITS),
+        if is_cut { CUT_MARK } else { "]" },
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use crate::agents::row::RowOptions;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
     use crate::session::entry::Flags;
 
     /// Returns the row of an entry with these members, whether it is silent, and its text for
@@ -351,14 +366,14 @@ mod tests {
         };
         let session = load(
             &file,
-            &Options {
+            &LoadOptions {
                 rows: Some(rows),
-                ..Options::default()
+                ..LoadOptions::default()
             },
         )
         .unwrap();
         let entry = crate::session::entry::EntryIx::new(0);
-        let silent = session.entry(entry).flags.has(Flags::SILENT);
+        let silent = session.entry(entry).flags.contains(Flags::SILENT);
         (
             session.row(entry).to_string(),
             silent,

@@ -1,57 +1,63 @@
 //! oh-my-pi's rows of tool calls (`#formatToolCall`).
 
-use super::row::bracketed;
-use crate::agents::row::{bash_call, other_call, prefixed};
+use super::row::bracketed_row;
+use crate::agents::row::{bash_call_text, unknown_call_text, with_prefix};
 use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 
 /// Returns the row of a tool result whose call is known: the tool and its main arguments. A tool
 /// that oh-my-pi has no row for has its arguments as JSON.
-pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     let row = match &*name.to_string_lossy() {
         "read" => {
-            let path = argument(arguments, &["path", "file_path"]);
-            let mut row = prefixed(&["read: "], &short_path(&path, home));
-            row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
-            bracketed("", &row)
+            let path = first_argument(arguments, &["path", "file_path"]);
+            let mut row = with_prefix(&["read: "], &shorten_home(&path, home));
+            row.push_str(&format_line_range(
+                arguments.get("offset"),
+                arguments.get("limit"),
+            ));
+            bracketed_row("", &row)
         }
         tool @ ("write" | "edit") => {
-            let path = argument(arguments, &["path", "file_path"]);
-            bracketed(tool, &short_path(&path, home))
+            let path = first_argument(arguments, &["path", "file_path"]);
+            bracketed_row(tool, &shorten_home(&path, home))
         }
-        "bash" => bracketed("", &bash_call(&argument(arguments, &["command"]))),
+        "bash" => bracketed_row(
+            "",
+            &bash_call_text(&first_argument(arguments, &["command"])),
+        ),
         "grep" => {
-            let mut row = prefixed(&["grep: /"], &argument(arguments, &["pattern"]));
+            let mut row = with_prefix(&["grep: /"], &first_argument(arguments, &["pattern"]));
             row.push_str("/ in ");
-            row.push(&short_path(
+            row.push(&shorten_home(
                 &search_scope(arguments, ["paths", "path"]),
                 home,
             ));
-            bracketed("", &row)
+            bracketed_row("", &row)
         }
         "glob" => {
             let scope = search_scope(arguments, ["path", "paths"]);
-            bracketed("glob", &short_path(&scope, home))
+            bracketed_row("glob", &shorten_home(&scope, home))
         }
         "ls" => {
-            let mut path = argument(arguments, &["path"]);
+            let mut path = first_argument(arguments, &["path"]);
             if path.is_empty() {
                 path = Text::from(".");
             }
-            bracketed("ls", &short_path(&path, home))
+            bracketed_row("ls", &shorten_home(&path, home))
         }
-        _ => bracketed("", &other_call(name, arguments)),
+        _ => bracketed_row("", &unknown_call_text(name, arguments)),
     };
     row.text
 }
 
 /// Returns the first of these arguments that is truthy in JavaScript, as `String(value)`; empty if
 /// none is.
-fn argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
+fn first_argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
     for key in keys {
         if let Some(value) = arguments.get(key).filter(|value| value.is_truthy()) {
-            return js::string(value);
+            return js::to_js_string(value);
         }
     }
     Text::default()
@@ -59,13 +65,13 @@ fn argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
 
 /// Returns `:start` or `:start-end`; empty if neither the offset nor the limit is given. An end
 /// that is 0 or not a number is omitted.
-fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
+fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     if offset.is_none() && limit.is_none() {
         return String::new();
     }
 
     let offset = offset.filter(|offset| !offset.is_null());
-    let start = offset.map_or(Text::from("1"), |offset| js::string(offset));
+    let start = offset.map_or(Text::from("1"), |offset| js::to_js_string(offset));
     let Some(limit) = limit else {
         return format!(":{start}");
     };
@@ -74,19 +80,19 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let is_concatenated = offset.is_some_and(Raw::is_string) || limit.is_string();
     let sum = if is_concatenated {
         let mut text = start.clone();
-        text.push(&js::string(limit));
+        text.push(&js::to_js_string(limit));
         text.trim()
             .to_string_lossy()
             .parse::<f64>()
             .unwrap_or(f64::NAN)
     } else {
-        offset.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit))
+        offset.map_or(1.0, |offset| js::to_operand(Some(offset))) + js::to_operand(Some(limit))
     };
     let end = sum - 1.0;
     if end == 0.0 || end.is_nan() {
         return format!(":{start}");
     }
-    format!(":{start}-{}", js::number(end))
+    format!(":{start}-{}", js::number_to_string(end))
 }
 
 /// Returns the directories of a search, from the first of two arguments that is usable. Without
@@ -105,7 +111,7 @@ fn search_scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let trimmed = text.trim();
     match Raw::parse(trimmed.as_bytes()) {
         Ok(list) if list.is_array() && list.items().all(Raw::is_string) => join_directories(list),
-        _ => text.borrowed().into_owned(),
+        _ => text.as_borrowed().into_owned(),
     }
 }
 
@@ -120,19 +126,19 @@ fn join_directories(list: Raw) -> Text<'static> {
     if list.items().next().is_none() {
         return Text::from(".");
     }
-    js::join(list, ", ")
+    js::join_array(list, ", ")
 }
 
 /// Returns the path with the home directory written `~`, and with forward slashes below it.
-fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
+fn shorten_home(path: &Text, home: Option<&Text>) -> Text<'static> {
     let Some(home) = home.filter(|home| !home.is_empty()) else {
-        return path.borrowed().into_owned();
+        return path.as_borrowed().into_owned();
     };
     match path.as_bytes().strip_prefix(home.as_bytes()) {
         Some(below) if matches!(below.first(), None | Some(b'/' | b'\\')) => {
-            prefixed(&["~"], &Text::from_wtf8(with_slashes(below)))
+            with_prefix(&["~"], &Text::from_wtf8(with_slashes(below)))
         }
-        _ => path.borrowed().into_owned(),
+        _ => path.as_borrowed().into_owned(),
     }
 }
 
@@ -142,7 +148,7 @@ mod tests {
 
     fn call(name: &str, arguments: &str) -> String {
         let arguments = Raw::parse(arguments.as_bytes()).unwrap();
-        tool_call(&Text::from(name), arguments, Some(&Text::from("/home/u"))).to_string()
+        call_row(&Text::from(name), arguments, Some(&Text::from("/home/u"))).to_string()
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Texts of extensions and advisors, which oh-my-pi cleans for its rows.
 
-use crate::agents::row::normalize;
-use crate::format::fit;
-use pisess_json::text::{JS_SPACE, Text, is_js_space, joined};
+use crate::agents::row::normalize_spaces;
+use crate::format::count_fitting;
+use pisess_json::text::{JS_SPACE, Text, is_js_space, join_with};
 use pisess_json::{Raw, string};
 use regex::bytes::Regex;
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// Whether a text, given as stored between its quotes, contains more than dots and white space
 /// (`canonicalizeMessage`).
-pub fn says_something(raw: &[u8]) -> bool {
+pub fn is_visible_text(raw: &[u8]) -> bool {
     /// The number of UTF-16 units to decode before the whole text.
     const HEAD_UNITS: usize = 64;
 
@@ -38,7 +38,7 @@ fn is_dots_only(text: &Text) -> bool {
 
 /// Returns the note on a turn that was retried on one line, or "retried" if it is empty. A note of
 /// more than `columns` terminal columns is truncated, with an ellipsis in the last column.
-pub fn retried(note: &Text, columns: usize) -> Text<'static> {
+pub fn format_retry_note(note: &Text, columns: usize) -> Text<'static> {
     let stored = note.to_string_lossy();
     let words: Vec<_> = stored
         .split(|c| is_js_space(u32::from(c)))
@@ -54,14 +54,14 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     if widths.iter().sum::<usize>() <= columns {
         return Text::from(note);
     }
-    let fitting = fit(widths.into_iter(), columns - 1);
+    let fitting = count_fitting(widths.into_iter(), columns - 1);
     let mut truncated: String = note.chars().take(fitting).collect();
     truncated.push('…');
     Text::from(truncated)
 }
 
 /// Returns the notes in an advisor's message, a `custom_message` entry.
-pub fn advice(entry: Raw<'_>) -> Vec<Raw<'_>> {
+pub fn advisor_notes(entry: Raw<'_>) -> Vec<Raw<'_>> {
     let notes = entry
         .get("details")
         .and_then(|details| details.get("notes"));
@@ -73,17 +73,17 @@ pub fn advice(entry: Raw<'_>) -> Vec<Raw<'_>> {
 }
 
 /// Returns the texts of an advisor's notes.
-pub fn advice_text(notes: &[Raw]) -> Text<'static> {
-    joined(notes.iter().filter_map(|note| note.get_text("note")), " ")
+pub fn join_advice(notes: &[Raw]) -> Text<'static> {
+    join_with(notes.iter().filter_map(|note| note.get_text("note")), " ")
 }
 
 /// Returns the names of the advisors other than the default one, then the severities of their
 /// notes, each once.
-pub fn advisors(notes: &[Raw]) -> Text<'static> {
+pub fn advisor_summary(notes: &[Raw]) -> Text<'static> {
     let mut names = distinct_fields(notes, "advisor");
     names.retain(|name| *name != "default");
     names.extend(distinct_fields(notes, "severity"));
-    joined(names, ", ")
+    join_with(names, ", ")
 }
 
 /// Returns the values of a member of the notes, cleaned for a row, without empty ones and
@@ -91,7 +91,7 @@ pub fn advisors(notes: &[Raw]) -> Text<'static> {
 fn distinct_fields(notes: &[Raw], key: &str) -> Vec<Text<'static>> {
     let mut values = Vec::new();
     for note in notes {
-        let value = field(&note.get_text(key).unwrap_or_default());
+        let value = sanitize_field(&note.get_text(key).unwrap_or_default());
         if !value.is_empty() && !values.contains(&value) {
             values.push(value);
         }
@@ -101,7 +101,7 @@ fn distinct_fields(notes: &[Raw], key: &str) -> Vec<Text<'static>> {
 
 /// Returns a field of a row on one line, without terminal sequences and control characters
 /// (`sanitizeTreeField`). Lone surrogates are removed, and if there are any, so is each U+FFFD.
-pub fn field(text: &Text) -> Text<'static> {
+pub fn sanitize_field(text: &Text) -> Text<'static> {
     let has_lone_surrogate = text
         .code_points()
         .any(|code_point| char::from_u32(code_point).is_none());
@@ -113,7 +113,7 @@ pub fn field(text: &Text) -> Text<'static> {
 
     // The agent looks for sequences only if there is an escape character.
     let plain = if plain.contains('\u{1b}') {
-        without_sequences(&plain)
+        strip_terminal_sequences(&plain)
     } else {
         Cow::from(plain)
     };
@@ -121,13 +121,13 @@ pub fn field(text: &Text) -> Text<'static> {
         .chars()
         .filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect();
-    normalize(Text::from(printable))
+    normalize_spaces(Text::from(printable))
 }
 
 /// Returns the text without terminal escape sequences, as `Bun.stripANSI` does. (`anstream` ends
 /// them elsewhere: it knows neither U+009B nor U+009C, and swallows what follows an escape
 /// character and a letter outside of ASCII.)
-fn without_sequences(text: &str) -> Cow<'_, str> {
+fn strip_terminal_sequences(text: &str) -> Cow<'_, str> {
     static SEQUENCE: LazyLock<regex::Regex> = LazyLock::new(|| {
         let control = r"(?:\x1b\[|\x{9b})[^@-~]*[@-~]?";
         let string = r"\x1b[\]PX^_].*?(?:\x07|\x{9c}|\x1b\\|\z)";
@@ -139,10 +139,10 @@ fn without_sequences(text: &str) -> Cow<'_, str> {
 
 /// Returns the text inside a `<system-…>` tag if the tag surrounds the whole content, or else the
 /// content.
-pub fn unwrapped(content: &Text) -> Text<'static> {
+pub fn unwrap_system_tag(content: &Text) -> Text<'static> {
     match inside_system_tag(content.trim().as_bytes()) {
         Some(inner) => Text::from_wtf8(inner).trim().into_owned(),
-        None => content.borrowed().into_owned(),
+        None => content.as_borrowed().into_owned(),
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
             (". é", true),
             ("\\u00a0", false),
         ] {
-            assert_eq!(says_something(raw.as_bytes()), says, "{raw}");
+            assert_eq!(is_visible_text(raw.as_bytes()), says, "{raw}");
         }
     }
 
@@ -197,7 +197,7 @@ mod tests {
             ("", ""),
         ];
         for (content, shown) in cases {
-            assert_eq!(unwrapped(&Text::from(content)), shown, "{content}");
+            assert_eq!(unwrap_system_tag(&Text::from(content)), shown, "{content}");
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
             ("a\u{1b}_x\u{7}b\u{1b}Px\u{1b}\\c", "abc"),
             ("a\u{1b}\u{65e5} bc", "a bc"),
         ] {
-            assert_eq!(field(&Text::from(text)), clean, "{text:?}");
+            assert_eq!(sanitize_field(&Text::from(text)), clean, "{text:?}");
         }
     }
 }

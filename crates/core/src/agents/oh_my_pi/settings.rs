@@ -1,9 +1,9 @@
 //! The settings in effect at the end of a path.
 
-use crate::agents::ordered::Ordered;
+use crate::agents::ordered::OrderedMap;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
-use pisess_json::text::{Text, concat};
+use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
@@ -12,8 +12,11 @@ use std::io;
 /// `buildSessionContext`). Settings that JavaScript would omit are missing.
 ///
 /// The last entry of a type sets the level, the mode and the service tier. The injected rules are
-/// those of all entries. `Models` has the rule for the models.
-pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+/// those of all entries. `ModelAssignments` has the rule for the models.
+pub fn read_settings(
+    path: &[EntryIx],
+    reader: &EntryReader,
+) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let thinking = read_last(Kind::ThinkingLevelChange, path, reader, |line| {
         ["thinkingLevel", "configured"]
             .map(|key| line.get_some(key).map(|value| value.bytes().to_vec()))
@@ -26,18 +29,20 @@ pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static 
     let [mode, mode_data] = mode.unwrap_or([Some(b"\"none\"".to_vec()), None]);
 
     let tier = read_last(Kind::ServiceTierChange, path, reader, |line| {
-        service_tier(line.get_some("serviceTier")?)
+        service_tiers_json(line.get_some("serviceTier")?)
     })?;
 
     let injected_rules = injected_rules(path, reader)?;
 
     let mut models = Object::new();
-    for (role, model) in Models::read(path, reader)?.assigned {
+    for (role, model) in ModelAssignments::read(path, reader)?.assignments {
         models = models.member(&role, &model);
     }
     // As in JavaScript, a repeated role keeps its first position and its last model.
-    let models = js::stringify(Raw::checked(&models.finish())).into_bytes();
-    let default_model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL);
+    let models = js::stringify(Raw::from_checked(&models.finish())).into_bytes();
+    let default_model = Raw::from_checked(&models)
+        .get("default")
+        .unwrap_or(Raw::NULL);
     let default_model = default_model.bytes().to_vec();
 
     let level_or_off = level.clone().unwrap_or_else(|| b"\"off\"".to_vec());
@@ -59,9 +64,9 @@ pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static 
 
 /// Returns the rules of all `ttsr_injection` entries on the path as JSON, each once, in the order
 /// of their first injection.
-fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ordered<Vec<u8>>> {
+fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<OrderedMap<Vec<u8>>> {
     let session = reader.session();
-    let mut rules = Ordered::default();
+    let mut rules = OrderedMap::default();
     for &ix in path {
         if session.entry(ix).kind != Kind::TtsrInjection {
             continue;
@@ -76,7 +81,7 @@ fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ordered<
 }
 
 /// Returns the entries that determine the settings at the end of the path.
-pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn settings_entries(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let kinds = [
         Kind::ThinkingLevelChange,
         Kind::ServiceTierChange,
@@ -85,11 +90,11 @@ pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> 
     ];
     let mut used = Vec::new();
     for kind in kinds {
-        if let Some(at) = reader.session().last_on(path, kind) {
+        if let Some(at) = reader.session().last_index_of_kind(path, kind) {
             used.push(path[at]);
         }
     }
-    used.extend(Models::read(path, reader)?.used);
+    used.extend(ModelAssignments::read(path, reader)?.entries);
     Ok(used)
 }
 
@@ -100,7 +105,7 @@ fn read_last<T>(
     reader: &EntryReader,
     see: impl FnOnce(Raw) -> T,
 ) -> io::Result<Option<T>> {
-    let at = reader.session().last_on(path, kind);
+    let at = reader.session().last_index_of_kind(path, kind);
     at.map(|at| reader.with_entry(path[at], see)).transpose()
 }
 
@@ -109,20 +114,20 @@ fn read_last<T>(
 /// A `model_change` assigns a model to a role. Until one assigns the role `default`, the assistant
 /// messages assign it.
 #[derive(Default)]
-struct Models {
+struct ModelAssignments {
     /// Each assignment of a model (JSON) to a role, in order. A role has its last model, at the
     /// position of its first assignment.
-    assigned: Vec<(Text<'static>, Vec<u8>)>,
+    assignments: Vec<(Text<'static>, Vec<u8>)>,
     /// The entries that determine the models. Each assignment counts, because the first one of a
     /// role determines the position of the role.
-    used: Vec<EntryIx>,
+    entries: Vec<EntryIx>,
 }
 
-impl Models {
+impl ModelAssignments {
     /// Reads the `model_change` entries of the path, and at most one assistant message.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
-        let mut models = Models::default();
+        let mut models = ModelAssignments::default();
         let mut is_default_chosen = false;
         // Of the assistant messages before a default model was chosen, the first determines the
         // position of the assignment, the last the model.
@@ -130,15 +135,15 @@ impl Models {
         let mut last_turn = None;
         for &ix in path {
             if session.entry(ix).kind == Kind::ModelChange {
-                models.used.push(ix);
-                let assigned = reader.with_entry(ix, model_assigned)?;
+                models.entries.push(ix);
+                let assigned = reader.with_entry(ix, parse_model_change)?;
                 if let Some((role, model)) = assigned {
                     is_default_chosen |= role == "default";
-                    models.assigned.push((role, model));
+                    models.assignments.push((role, model));
                 }
             } else if !is_default_chosen && session.is_message(ix, Role::Assistant) {
                 if first_turn.is_none() {
-                    first_turn = Some((models.assigned.len(), ix));
+                    first_turn = Some((models.assignments.len(), ix));
                 }
                 last_turn = Some(ix);
             }
@@ -146,25 +151,25 @@ impl Models {
 
         if let (Some((position, first)), Some(last)) = (first_turn, last_turn) {
             let model = reader.with_message(last, |message| {
-                let provider = js::template(message.get("provider"));
-                let name = js::template(message.get("model"));
-                string::encoded(&concat(&[&provider, &"/", &name]))
+                let provider = js::interpolate(message.get("provider"));
+                let name = js::interpolate(message.get("model"));
+                string::encode_to_vec(&concat_texts(&[&provider, &"/", &name]))
             })?;
             models
-                .assigned
+                .assignments
                 .insert(position, (Text::from("default"), model));
-            models.used.extend([first, last]);
+            models.entries.extend([first, last]);
         }
         Ok(models)
     }
 }
 
 /// Returns the role and the model (JSON) that a `model_change` assigns; `None` if it has no model.
-fn model_assigned(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
+fn parse_model_change(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
     let model = line.get("model").filter(|model| model.is_truthy())?;
-    let role = line
-        .get_some("role")
-        .map_or(Text::from("default"), |role| js::string(role).into_owned());
+    let role = line.get_some("role").map_or(Text::from("default"), |role| {
+        js::to_js_string(role).into_owned()
+    });
     Some((role, model.bytes().to_vec()))
 }
 
@@ -172,7 +177,7 @@ fn model_assigned(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
 ///
 /// Older entries store one word: `priority` sets the tier of all families, `openai-only` and
 /// `claude-only` that of one family, and any other word is the tier of OpenAI.
-fn service_tier(value: Raw) -> Option<Vec<u8>> {
+fn service_tiers_json(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
 
     let tiers = match value.text() {

@@ -1,14 +1,14 @@
 //! The templates with which oh-my-pi wraps texts for a model.
 //!
 //! oh-my-pi formats its templates after filling in the text, so the text itself is formatted, too:
-//! [`tidy`].
+//! [`tidy_text`].
 
-use pisess_json::text::{self, Text, concat};
+use pisess_json::text::{self, Text, concat_texts};
 use std::borrow::Cow;
 
 /// Wraps the summary of a compaction.
-pub fn compaction_summary(summary: &Text) -> Text<'static> {
-    framed(
+pub fn wrap_compaction_summary(summary: &Text) -> Text<'static> {
+    fill_template(
         "Prior model work/tool state available.\nMUST build on prior work; NEVER duplicate prior work.\n\n<summary>\n",
         summary,
         "\n</summary>",
@@ -16,8 +16,8 @@ pub fn compaction_summary(summary: &Text) -> Text<'static> {
 }
 
 /// Wraps the summary of a compaction, as a handoff document.
-pub fn handoff_summary(summary: &Text) -> Text<'static> {
-    framed(
+pub fn wrap_handoff_summary(summary: &Text) -> Text<'static> {
+    fill_template(
         "Context replaced. The <handoff> below is a handoff document a prior instance of you wrote from the full \
          conversation. It is your own working memory, not user input.\n\
          - First person inside it refers to you (the prior instance).\n\
@@ -31,8 +31,8 @@ pub fn handoff_summary(summary: &Text) -> Text<'static> {
 }
 
 /// Wraps the summary of a branch that was left.
-pub fn branch_summary(summary: &Text) -> Text<'static> {
-    framed(
+pub fn wrap_branch_summary(summary: &Text) -> Text<'static> {
+    fill_template(
         "Branch-return summary:\n\n<summary>\n",
         summary,
         "\n</summary>",
@@ -40,8 +40,8 @@ pub fn branch_summary(summary: &Text) -> Text<'static> {
 }
 
 /// Wraps a message that the user sent while the model was working.
-pub fn interjection(message: &Text) -> Text<'static> {
-    framed(
+pub fn wrap_interjection(message: &Text) -> Text<'static> {
+    fill_template(
         "<system-notice>\nUser interjection during work: priority; supersedes conflicting prior instructions. \
          Re-read; ensure current work reflects user intent.\n</system-notice>\n",
         message,
@@ -50,8 +50,8 @@ pub fn interjection(message: &Text) -> Text<'static> {
 }
 
 /// Wraps the notebook (see [`super::notes`]).
-pub fn context_notes(notes: &Text) -> Text<'static> {
-    let text = framed(
+pub fn wrap_context_notes(notes: &Text) -> Text<'static> {
+    let text = fill_template(
         "<experimental-context-notes>\n\
          This opt-in experimental notebook is persistent working context for the active session branch. It is a \
          convenience record, not authority: system, developer, and current user instructions take precedence. \
@@ -71,22 +71,22 @@ pub fn context_notes(notes: &Text) -> Text<'static> {
 }
 
 /// Wraps the list of files below a summary.
-pub fn files(tree: &Text) -> Text<'static> {
-    framed("<files>\n", &tree.trim(), "\n</files>")
+pub fn wrap_file_list(tree: &Text) -> Text<'static> {
+    fill_template("<files>\n", &tree.trim(), "\n</files>")
 }
 
 /// The preamble of a branch summary in its entry. No separator follows it.
 pub const BRANCH_PREAMBLE: &str =
     "User explored another conversation branch, then returned here.\nExploration summary:";
 
-fn framed(before: &str, text: &Text, after: &str) -> Text<'static> {
-    tidy(&concat(&[&before, text, &after]))
+fn fill_template(before: &str, text: &Text, after: &str) -> Text<'static> {
+    tidy_text(&concat_texts(&[&before, text, &after]))
 }
 
 /// Formats as the agent does after filling a template: no trailing spaces, at most one blank line
 /// in a row and none at the end or before a closing tag, table cells without padding. Fenced code
 /// keeps its blank lines.
-pub fn tidy(text: &Text) -> Text<'static> {
+pub fn tidy_text(text: &Text) -> Text<'static> {
     let lines: Vec<&[u8]> = text
         .as_bytes()
         .split(|&byte| byte == b'\n')
@@ -96,33 +96,33 @@ pub fn tidy(text: &Text) -> Text<'static> {
     let mut in_code = false;
     // A run is one line, or several consecutive blank lines.
     for run in lines.chunk_by(|one, next| one.is_empty() && next.is_empty()) {
-        let (indent, rest) = run[0].split_at(indent(run[0]));
+        let (indent, rest) = run[0].split_at(indent_len(run[0]));
         let is_fence = rest.starts_with(b"```") || rest.starts_with(b"~~~");
         in_code ^= is_fence;
         if in_code || is_fence {
             out.extend(run.iter().map(|&line| Cow::from(line)));
         } else if run.len() > 1 || is_closing_tag(rest) {
-            drop_blank(&mut out);
+            pop_blank_lines(&mut out);
             if !rest.is_empty() {
                 out.push(run[0].into());
             }
         } else if rest.starts_with(b"|") {
-            out.push(table_line(indent, rest).into());
+            out.push(format_table_line(indent, rest).into());
         } else if !rest.is_empty() || out.last().is_some_and(|line| !line.is_empty()) {
             out.push(run[0].into());
         }
     }
-    drop_blank(&mut out);
+    pop_blank_lines(&mut out);
     Text::from_wtf8(out.join(&b'\n'))
 }
 
 /// Removes the blank lines at the end.
-fn drop_blank(lines: &mut Vec<Cow<[u8]>>) {
+fn pop_blank_lines(lines: &mut Vec<Cow<[u8]>>) {
     while lines.pop_if(|line| line.is_empty()).is_some() {}
 }
 
 /// Skips spaces and tabs; if what follows is not ASCII, all of JavaScript's white space.
-fn indent(line: &[u8]) -> usize {
+fn indent_len(line: &[u8]) -> usize {
     let plain = line
         .iter()
         .take_while(|&&byte| byte == b' ' || byte == b'\t')
@@ -145,7 +145,7 @@ fn is_closing_tag(line: &[u8]) -> bool {
 
 /// Formats a line that starts with `|`: a row of a table gets cells without padding, a delimiter
 /// row such as `| :-- |` the shortest form of each cell. A line that does not end in `|` stays.
-fn table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
+fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     let is_row = row.len() >= 2 && row.ends_with(b"|");
     if !is_row {
         return [indent, row].concat();
@@ -154,9 +154,9 @@ fn table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     let text = Text::from_wtf8(row);
     // A delimiter row has something between its first and last bar.
     if row.len() > 2 && text.code_points().all(is_delimiter) {
-        let rules: Vec<_> = cells(row)
+        let rules: Vec<_> = table_cells(row)
             .filter(|cell| !cell.is_empty())
-            .map(|cell| rule(&cell))
+            .map(|cell| delimiter_cell(&cell))
             .collect();
         return [indent, b"|", rules.join("|").as_bytes(), b"|"].concat();
     }
@@ -168,13 +168,13 @@ fn table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     if has_line_separator {
         return [indent, row].concat();
     }
-    let cells: Vec<_> = cells(row).collect();
+    let cells: Vec<_> = table_cells(row).collect();
     [indent, &cells.join(&b'|')].concat()
 }
 
 /// Iterates over the cells of a table row, trimmed, including the empty ones before the first bar
 /// and after the last.
-fn cells(row: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+fn table_cells(row: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     row.split(|&byte| byte == b'|')
         .map(|cell| Text::from_wtf8(cell).trim().into_bytes())
 }
@@ -185,7 +185,7 @@ fn is_delimiter(code_point: u32) -> bool {
 }
 
 /// Returns the shortest delimiter cell with the same alignment.
-fn rule(cell: &[u8]) -> &'static str {
+fn delimiter_cell(cell: &[u8]) -> &'static str {
     match (cell.first() == Some(&b':'), cell.last() == Some(&b':')) {
         (true, true) => ":---:",
         (true, false) => ":---",
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn tidied(text: &str) -> String {
-        tidy(&Text::from(text)).to_string()
+        tidy_text(&Text::from(text)).to_string()
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_summary_in_its_frame() {
-        let text = branch_summary(&Text::from("one\n\n\ntwo\n\n"));
+        let text = wrap_branch_summary(&Text::from("one\n\n\ntwo\n\n"));
         assert_eq!(
             text,
             "Branch-return summary:\n\n<summary>\none\ntwo\n</summary>"

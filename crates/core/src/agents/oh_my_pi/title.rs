@@ -7,16 +7,16 @@ use pisess_json::write::Object;
 
 /// The length of the title line in bytes, including its newline. The agent overwrites this many
 /// bytes to change the title, and with them part of the header if the line is shorter.
-pub const TITLE_LINE: usize = 256;
+pub const TITLE_LINE_BYTES: usize = 256;
 
-/// Returns a title line without its newline, with which it has [`TITLE_LINE`] bytes. A title that
-/// does not fit is truncated to its longest prefix that fits.
+/// Returns a title line without its newline, with which it has [`TITLE_LINE_BYTES`] bytes. A title
+/// that does not fit is truncated to its longest prefix that fits.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
-    const LEN: usize = TITLE_LINE - 1;
+    const LEN: usize = TITLE_LINE_BYTES - 1;
 
-    let whole = title.and_then(Raw::text).unwrap_or_default();
-    for units in (0..=whole.utf16_len()).rev() {
-        let prefix = whole.head_whole(units);
+    let full_title = title.and_then(Raw::text).unwrap_or_default();
+    for units in (0..=full_title.utf16_len()).rev() {
+        let prefix = full_title.head_whole(units);
         let unpadded_len = encode_title(&prefix, source, updated_at, 0).len();
         if unpadded_len <= LEN {
             return encode_title(&prefix, source, updated_at, LEN - unpadded_len);
@@ -39,8 +39,8 @@ fn encode_title(title: &Text, source: Option<Raw>, updated_at: &Text, padding: u
 }
 
 /// Returns a title line padded to its width again, after a change.
-pub fn repadded(line: &[u8]) -> Vec<u8> {
-    let slot = Raw::checked(line.trim_ascii());
+pub fn repad_title_line(line: &[u8]) -> Vec<u8> {
+    let slot = Raw::from_checked(line.trim_ascii());
     let updated_at = slot.get_text("updatedAt").unwrap_or_default();
     title_line(slot.get("title"), slot.get("source"), &updated_at)
 }
@@ -54,13 +54,13 @@ mod tests {
         for title in ["", "short", &"é".repeat(300), &"\\u0001".repeat(80)] {
             let json = format!("\"{title}\"");
             let line = title_line(
-                Some(Raw::checked(json.as_bytes())),
+                Some(Raw::from_checked(json.as_bytes())),
                 None,
                 &Text::from("2026-01-01T00:00:00.000Z"),
             );
             assert_eq!(line.len(), 255, "{title}");
             assert!(Raw::parse(&line).is_ok());
-            assert_eq!(repadded(&line), line);
+            assert_eq!(repad_title_line(&line), line);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! oh-my-pi's estimate of messages and contexts, without the tokenizer of a model: a quarter of the
 //! UTF-8 bytes of each text, rounded up, and a fixed number for each picture.
 
-use crate::agents::pi::tokens::total;
+use crate::agents::pi::tokens::total_tokens;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -18,12 +18,12 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// Returns the tokens of a message (`Tokenizer.countMessage` for an unknown model); 0 for roles
 /// that it does not know.
-pub fn estimate(message: Raw) -> u64 {
+pub fn estimate_message(message: Raw) -> u64 {
     let names = [
         "role", "content", "summary", "blocks", "images", "command", "output",
     ];
     let [role, content, summary, blocks, images, command, output] =
-        content::members(message, names);
+        content::find_members(message, names);
     let content_blocks = content.unwrap_or(Raw::NULL).items();
     match Role::of(role) {
         Role::BashExecution => text_tokens(command) + text_tokens(output),
@@ -65,12 +65,12 @@ fn archive_block_tokens(block: Raw) -> u64 {
 
 /// Returns the tokens of a message in a branch summary: those of a tool result are its text,
 /// truncated, without pictures.
-pub fn estimate_in_branch(message: Raw) -> u64 {
+pub fn estimate_branch_message(message: Raw) -> u64 {
     if Role::of(message.get("role")) != Role::ToolResult {
-        return estimate(message);
+        return estimate_message(message);
     }
-    let text = content::joined_text(message.get("content"), "");
-    byte_tokens(super::transcript::cut(text).as_bytes().len())
+    let text = content::join_text(message.get("content"), "");
+    byte_tokens(super::transcript::truncate_result(text).as_bytes().len())
 }
 
 /// Returns the tokens of a block of a turn. Signatures count, since they are sent again.
@@ -94,7 +94,7 @@ fn turn_block_tokens(block: Raw) -> u64 {
         arguments,
         data,
         server_tool,
-    ] = content::members(block, names);
+    ] = content::find_members(block, names);
     match kind.and_then(Raw::text).unwrap_or_default().as_bytes() {
         b"text" => text_tokens(text),
         b"thinking" => text_tokens(thinking) + text_tokens(signature),
@@ -107,7 +107,7 @@ fn turn_block_tokens(block: Raw) -> u64 {
 
 /// Returns the tokens of a block of type `text`; 0 for every other block.
 fn text_block_tokens(block: Raw) -> u64 {
-    let [kind, text] = content::members(block, ["type", "text"]);
+    let [kind, text] = content::find_members(block, ["type", "text"]);
     if kind.is_some_and(|kind| kind.is("text")) {
         text_tokens(text)
     } else {
@@ -143,7 +143,7 @@ pub struct ContextUsage {
 
 /// Returns the turn with the provider's last count on the path, among those that neither failed nor
 /// were aborted, and the count. Its `context` is what compactions store as `tokensBefore`.
-pub fn last_counted(
+pub fn find_last_count(
     path: &[EntryIx],
     reader: &EntryReader,
 ) -> io::Result<Option<(EntryIx, ContextUsage)>> {
@@ -152,7 +152,7 @@ pub fn last_counted(
             continue;
         }
         let usage = reader.with_entry(ix, |line| {
-            ContextUsage::recorded(line.get("message").unwrap_or(Raw::NULL))
+            ContextUsage::from_turn(line.get("message").unwrap_or(Raw::NULL))
         })?;
         if let Some(usage) = usage {
             return Ok(Some((ix, usage)));
@@ -163,19 +163,19 @@ pub fn last_counted(
 
 impl ContextUsage {
     /// Returns the count in an assistant message; `None` if the turn failed or was aborted.
-    pub fn recorded(message: Raw) -> Option<ContextUsage> {
-        let [stop_reason, usage] = content::members(message, ["stopReason", "usage"]);
+    pub fn from_turn(message: Raw) -> Option<ContextUsage> {
+        let [stop_reason, usage] = content::find_members(message, ["stopReason", "usage"]);
         if stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error")) {
             return None;
         }
         let usage = usage.filter(|usage| usage.is_truthy())?;
-        Some(ContextUsage::of(usage))
+        Some(ContextUsage::from_usage(usage))
     }
 
     /// Reads the count from a turn's `usage`. If it has `contextTokens`, both numbers are that, at
     /// least 0. Otherwise the context is the total without the tokens of `orchestration`, and the
     /// prompt is the input with the cached parts or, if that is 0, the context.
-    fn of(usage: Raw) -> Self {
+    fn from_usage(usage: Raw) -> Self {
         let names = [
             "contextTokens",
             "input",
@@ -189,9 +189,9 @@ impl ContextUsage {
             cache_read,
             cache_write,
             orchestration,
-        ] = content::members(usage, names);
+        ] = content::find_members(usage, names);
         if context_tokens.is_some() {
-            let tokens = at_least_0(js::operand(context_tokens));
+            let tokens = at_least_0(js::to_operand(context_tokens));
             return ContextUsage {
                 context: tokens,
                 prompt: tokens,
@@ -202,12 +202,13 @@ impl ContextUsage {
         if let Some(orchestration) = orchestration.filter(|part| part.is_truthy()) {
             for key in ["input", "output", "cacheRead"] {
                 if let Some(tokens) = orchestration.get_some(key) {
-                    orchestration_tokens += js::operand(Some(tokens));
+                    orchestration_tokens += js::to_operand(Some(tokens));
                 }
             }
         }
-        let context = at_least_0(total(usage) - orchestration_tokens);
-        let prompt = js::operand(input) + js::operand(cache_read) + js::operand(cache_write);
+        let context = at_least_0(total_tokens(usage) - orchestration_tokens);
+        let prompt =
+            js::to_operand(input) + js::to_operand(cache_read) + js::to_operand(cache_write);
         ContextUsage {
             context,
             prompt: if prompt > 0.0 { prompt } else { context },
@@ -243,7 +244,7 @@ mod tests {
             (r#"{"role":"pythonExecution","code":"a"}"#, 0),
         ] {
             assert_eq!(
-                estimate(Raw::parse(message.as_bytes()).unwrap()),
+                estimate_message(Raw::parse(message.as_bytes()).unwrap()),
                 tokens,
                 "{message}"
             );
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn usage_is_taken_as_it_is() {
-        let usage = |json: &str| ContextUsage::of(Raw::parse(json.as_bytes()).unwrap());
+        let usage = |json: &str| ContextUsage::from_usage(Raw::parse(json.as_bytes()).unwrap());
         let counted =
             usage(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#);
         assert_eq!((counted.context, counted.prompt), (10.0, 8.0));

@@ -4,30 +4,37 @@
 //! are results marked useless, with their calls. Tags that the prompt uses are escaped.
 
 use super::llm;
-use crate::agents::pi::transcript::call_text;
-use crate::agents::prompt::{TranscriptWriter, cut_result};
+use crate::agents::pi::transcript::format_call;
+use crate::agents::prompt::{TranscriptWriter, truncate_tool_result};
 use crate::session::content;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::HashSet;
 use pisess_json::Raw;
-use pisess_json::text::{JS_SPACE, Text, joined};
+use pisess_json::text::{JS_SPACE, Text, join_with};
 use regex::bytes::Regex;
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end. Lone
 /// surrogates become U+FFFD.
-pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-    let useless = useless_calls(messages, reader)?;
+pub fn write_transcript(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let useless = find_useless_calls(messages, reader)?;
     let mut transcript = TranscriptWriter::new(out);
-    llm::convert(messages, reader, &mut |json| {
-        push_message(&mut transcript, Raw::checked(json), &useless)
+    llm::convert_messages(messages, reader, &mut |json| {
+        write_message(&mut transcript, Raw::from_checked(json), &useless)
     })
 }
 
 /// Returns the ids of the calls whose results are useless.
-fn useless_calls(messages: &[Message], reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
+fn find_useless_calls(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+) -> io::Result<HashSet<Text<'static>>> {
     let session = reader.session();
     let mut useless = HashSet::default();
     for message in messages {
@@ -36,10 +43,11 @@ fn useless_calls(messages: &[Message], reader: &EntryReader) -> io::Result<HashS
         if is_stored && session.entry(message.entry).role != Role::ToolResult {
             continue;
         }
-        let id = message.with(reader, |json| {
-            let [role, id, is_error] = content::members(json, ["role", "toolCallId", "isError"]);
+        let id = message.with_json(reader, |json| {
+            let [role, id, is_error] =
+                content::find_members(json, ["role", "toolCallId", "isError"]);
             let is_result = role.is_some_and(|role| role.is("toolResult"));
-            if !is_result || !is_useless(json, is_error) {
+            if !is_result || !is_useless_result(json, is_error) {
                 return None;
             }
             id.and_then(Raw::text).map(Text::into_owned)
@@ -50,19 +58,19 @@ fn useless_calls(messages: &[Message], reader: &EntryReader) -> io::Result<HashS
 }
 
 /// Whether a result was marked useless, and is not an error according to its member `isError`.
-pub fn is_useless(message: Raw, is_error: Option<Raw>) -> bool {
+pub fn is_useless_result(message: Raw, is_error: Option<Raw>) -> bool {
     let is_marked = message.get("useless").and_then(Raw::bool) == Some(true);
     is_marked && is_error.and_then(Raw::bool) != Some(true)
 }
 
 /// Returns a tool result's text as summaries receive it.
-pub fn cut(text: Text) -> Text {
-    cut_result(text, Text::head)
+pub fn truncate_result(text: Text) -> Text {
+    truncate_tool_result(text, Text::head)
 }
 
 /// Returns the text, with `<` escaped in tags that would end the conversation or the previous
 /// summary (`escapeSummaryBoundaryTags`).
-pub fn defused(text: &Text) -> Text<'static> {
+pub fn escape_boundary_tags(text: &Text) -> Text<'static> {
     static TAG: LazyLock<Regex> = LazyLock::new(|| {
         let tag =
             format!("<({JS_SPACE}*/?{JS_SPACE}*(?:conversation|previous-summary){JS_SPACE}*>)");
@@ -73,25 +81,29 @@ pub fn defused(text: &Text) -> Text<'static> {
 
 /// Writes a message as one part or, for a turn, up to three. A useless result and a message of
 /// another role are left out.
-fn push_message(
+fn write_message(
     out: &mut TranscriptWriter,
     message: Raw,
     useless: &HashSet<Text<'static>>,
 ) -> io::Result<()> {
-    let [role, content, call_id] = content::members(message, ["role", "content", "toolCallId"]);
+    let [role, content, call_id] =
+        content::find_members(message, ["role", "content", "toolCallId"]);
     match role.and_then(Raw::text).unwrap_or_default().as_bytes() {
         b"user" => {
-            let text = content::joined_text(content, "");
-            out.part_unless_empty("[User]: ", &defused(&text))
+            let text = content::join_text(content, "");
+            out.write_non_empty_part("[User]: ", &escape_boundary_tags(&text))
         }
-        b"assistant" => push_turn(out, content.unwrap_or(Raw::NULL), useless),
+        b"assistant" => write_turn(out, content.unwrap_or(Raw::NULL), useless),
         b"toolResult" => {
             let id = call_id.and_then(Raw::text);
             if id.is_some_and(|id| useless.contains(&id)) {
                 return Ok(());
             }
-            let text = content::joined_text(content, "");
-            out.part_unless_empty("[Tool Result]: ", &defused(&cut(text)))
+            let text = content::join_text(content, "");
+            out.write_non_empty_part(
+                "[Tool Result]: ",
+                &escape_boundary_tags(&truncate_result(text)),
+            )
         }
         _ => Ok(()),
     }
@@ -99,24 +111,27 @@ fn push_message(
 
 /// Writes the thinking, the texts and the tool calls of a turn, each as one part. Calls with a
 /// useless result are left out.
-fn push_turn(
+fn write_turn(
     out: &mut TranscriptWriter,
     content: Raw,
     useless: &HashSet<Text<'static>>,
 ) -> io::Result<()> {
     for (kind, label) in [("thinking", "[Think]: "), ("text", "[Assistant]: ")] {
         // Blocks whose texts are empty still have their label.
-        if content::blocks_of(content, kind).next().is_some() {
-            let texts = content::blocks_of(content, kind)
+        if content::blocks_of_type(content, kind).next().is_some() {
+            let texts = content::blocks_of_type(content, kind)
                 .map(|block| block.get_text(kind).unwrap_or_default());
-            out.part(label, &defused(&joined(texts, "\n")))?;
+            out.write_part(label, &escape_boundary_tags(&join_with(texts, "\n")))?;
         }
     }
 
-    let calls = content::blocks_of(content, "toolCall")
+    let calls = content::blocks_of_type(content, "toolCall")
         .filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)))
-        .map(call_text);
-    out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls, "; ")))
+        .map(format_call);
+    out.write_non_empty_part(
+        "[Tool Call]: ",
+        &escape_boundary_tags(&join_with(calls, "; ")),
+    )
 }
 
 #[cfg(test)]
@@ -127,16 +142,19 @@ mod tests {
     fn tags_of_the_prompt_are_defused() {
         let text = Text::from("a </ Conversation > < previous-summary><conversations> <b>");
         assert_eq!(
-            defused(&text).to_string(),
+            escape_boundary_tags(&text).to_string(),
             "a &lt;/ Conversation > &lt; previous-summary><conversations> <b>"
         );
     }
 
     #[test]
     fn results_are_cut() {
-        assert_eq!(cut(Text::from("x".repeat(2000))).utf16_len(), 2000);
+        assert_eq!(
+            truncate_result(Text::from("x".repeat(2000))).utf16_len(),
+            2000
+        );
         assert!(
-            cut(Text::from("x".repeat(2003)))
+            truncate_result(Text::from("x".repeat(2003)))
                 .to_string()
                 .ends_with("xx\n\n[... 3 more characters truncated]")
         );

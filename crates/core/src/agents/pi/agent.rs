@@ -1,20 +1,20 @@
 //! The implementation of [`Agent`] for pi.
 
 use crate::agents::agent::{Agent, AgentConstants, Emit};
-use crate::agents::ordered::Ordered;
+use crate::agents::ordered::OrderedMap;
 use crate::agents::pi::row;
 use crate::agents::pi::{
     branch, compaction, context, defects, files, llm, prompt, system, tokens, transcript,
 };
-use crate::agents::prepare::{Budget, FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prepare::{BranchBudget, FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::row::RowText;
 use crate::session::Format;
-use crate::session::column::Parts;
+use crate::session::column::RowShape;
 use crate::session::content;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Context, EntryReader, Message};
-use crate::session::read::record::{Block, MessageFacts, Record, Typed};
+use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
+use crate::session::read::record::{Block, MessageFacts, Record, TypedRecord};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::string::is_blank;
@@ -32,20 +32,20 @@ static CONSTANTS: AgentConstants = AgentConstants {
     has_title_line: false,
     keeps_label_times: true,
     attribution: None,
-    follows_edits: true,
-    summarizes_from_start: false,
+    applies_context_edits: true,
+    from_id_is_branch_start: false,
     hook_key: "fromHook",
     stores_usage: true,
     branch_preamble: files::BRANCH_SUMMARY_PREAMBLE,
     requests: prompt::REQUESTS,
     lists_nested_calls: true,
     drops_foreign_thinking: true,
-    half_pair: "",
-    drops_failed: true,
-    drops_cut_thoughts: false,
-    rescues_results: false,
-    shares_signatures: false,
-    drops_unsigned: false,
+    surrogate_replacement: "",
+    drops_failed_turns: true,
+    drops_interrupted_thinking: false,
+    moves_late_results: false,
+    shares_thinking_signatures: false,
+    drops_unsigned_thinking: false,
 };
 
 impl Agent for Pi {
@@ -59,8 +59,8 @@ impl Agent for Pi {
         message: &MessageFacts,
         blocks: &[Block],
         row: &mut Vec<u8>,
-    ) -> Parts {
-        row::push_message(role, message, blocks, row)
+    ) -> RowShape {
+        row::push_message_row(role, message, blocks, row)
     }
 
     fn entry_row(&self, kind: Kind, record: &Record) -> RowText<'static> {
@@ -68,26 +68,26 @@ impl Agent for Pi {
     }
 
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
-        row::tool_call(name, arguments, home)
+        row::call_row(name, arguments, home)
     }
 
-    fn search_text(&self, typed: &Typed) -> Text<'static> {
-        row::searchable(typed)
+    fn search_text(&self, typed: &TypedRecord) -> Text<'static> {
+        row::search_text(typed)
     }
 
     fn parse_fuzzy_query(&self, _typed: &str) -> Option<Vec<Vec<u16>>> {
         None
     }
 
-    fn says_something(&self, text: &[u8]) -> bool {
+    fn is_visible_text(&self, text: &[u8]) -> bool {
         !is_blank(text)
     }
 
-    fn is_user_request(&self, typed: &Typed) -> bool {
+    fn is_user_request(&self, typed: &TypedRecord) -> bool {
         typed.kind == Kind::Message && typed.role == Role::User && typed.record.message.is_some()
     }
 
-    fn edits_custom_message(&self, _entry: &Entry) -> bool {
+    fn drafts_custom_message(&self, _entry: &Entry) -> bool {
         true
     }
 
@@ -99,13 +99,13 @@ impl Agent for Pi {
         false
     }
 
-    fn weigh_defect(
+    fn assess_defect(
         &self,
         kind: FindingKind,
         format: Format,
-        grave: bool,
+        is_worst_case: bool,
     ) -> (Severity, &'static str) {
-        defects::weight(kind, format, grave)
+        defects::assess_defect(kind, format, is_worst_case)
     }
 
     fn normalize_name(&self, given: &str) -> Text<'static> {
@@ -116,7 +116,7 @@ impl Agent for Pi {
         Text::from(parts.join(" ")).trim().into_owned()
     }
 
-    fn name_entry(&self, name: &Text, _previous: Option<&Text>) -> Object {
+    fn new_name_entry(&self, name: &Text, _previous: Option<&Text>) -> Object {
         Object::new().str("type", "session_info").text("name", name)
     }
 
@@ -124,48 +124,48 @@ impl Agent for Pi {
         None
     }
 
-    fn model_entry(&self, provider: &Text, model: &Text) -> Object {
+    fn new_model_entry(&self, provider: &Text, model: &Text) -> Object {
         Object::new()
             .str("type", "model_change")
             .text("provider", provider)
             .text("modelId", model)
     }
 
-    fn thinking_entry(&self, level: &Text) -> Object {
+    fn new_thinking_entry(&self, level: &Text) -> Object {
         Object::new()
             .str("type", "thinking_level_change")
             .text("thinkingLevel", level)
     }
 
     fn build_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
-        context::build(path, reader)
+        context::build_context(path, reader)
     }
 
     fn convert_for_model(
         &self,
-        messages: &[Message],
+        messages: &[ContextMessage],
         reader: &EntryReader,
         emit: &mut Emit,
     ) -> io::Result<()> {
-        llm::convert_all(messages, reader, emit)
+        llm::convert_messages(messages, reader, emit)
     }
 
     fn write_transcript(
         &self,
-        messages: &[Message],
+        messages: &[ContextMessage],
         reader: &EntryReader,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        transcript::write(messages, reader, out)
+        transcript::write_transcript(messages, reader, out)
     }
 
     fn estimate_message(&self, message: Raw) -> u64 {
-        tokens::estimate(message)
+        tokens::estimate_message(message)
     }
 
     fn estimate_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
-        let projection = context::Projection::of(path, reader)?;
-        tokens::context(&projection)
+        let projection = context::Projection::from_path(path, reader)?;
+        tokens::context_tokens(&projection)
     }
 
     fn estimate_contexts(
@@ -173,7 +173,7 @@ impl Agent for Pi {
         tips: &[EntryIx],
         reader: &EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>> {
-        tokens::sizes(tips, reader)
+        tokens::context_sizes(tips, reader)
     }
 
     fn prepare_compaction(
@@ -182,24 +182,20 @@ impl Agent for Pi {
         reader: &EntryReader,
         from: FirstKept,
     ) -> io::Result<Option<Preparation>> {
-        compaction::prepare(path, reader, from)
+        compaction::prepare_compaction(path, reader, from)
     }
 
-    fn entries_used_above(
-        &self,
-        path: &[EntryIx],
-        reader: &EntryReader,
-    ) -> io::Result<Vec<EntryIx>> {
-        context::used_above(path, reader)
+    fn ancestors_in_use(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
+        context::ancestors_in_use(path, reader)
     }
 
-    fn prepare_branch(
+    fn prepare_branch_summary(
         &self,
         entries: &[EntryIx],
         reader: &EntryReader,
-        budget: Budget,
-    ) -> io::Result<(Vec<Message>, FileOps)> {
-        branch::prepare(entries, reader, budget)
+        budget: BranchBudget,
+    ) -> io::Result<(Vec<ContextMessage>, FileOps)> {
+        branch::prepare_branch_summary(entries, reader, budget)
     }
 
     fn system_checkpoint(
@@ -207,7 +203,7 @@ impl Agent for Pi {
         path: &[EntryIx],
         reader: &EntryReader,
     ) -> io::Result<Option<Vec<u8>>> {
-        system::checkpoint(path, reader)
+        system::build_checkpoint(path, reader)
     }
 
     fn archived_text(&self, _compaction: Raw) -> Option<Text<'static>> {
@@ -218,16 +214,16 @@ impl Agent for Pi {
         true
     }
 
-    fn read_path<'a>(&self, path: Text<'a>) -> Text<'a> {
+    fn strip_read_selector<'a>(&self, path: Text<'a>) -> Text<'a> {
         path
     }
 
-    fn append_files(
+    fn append_file_list(
         &self,
         summary: Text<'static>,
         files: &FileLists,
-        _read: &Ordered<Text>,
+        _read: &OrderedMap<Text>,
     ) -> Text<'static> {
-        files::append(summary, files)
+        files::append_file_list(summary, files)
     }
 }

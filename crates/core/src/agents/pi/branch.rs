@@ -1,24 +1,24 @@
 //! The input for the summary of an abandoned branch (pi's `prepareBranchEntries`).
 
 use super::context;
-use super::edits::{Edit, edited, edits_among};
+use super::edits::{ContextEdit, apply_edit, collect_edits};
 use super::tokens;
-use crate::agents::prepare::{Budget, FileOps, prepare_branch};
+use crate::agents::prepare::{BranchBudget, FileOps, collect_branch_input};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use std::io;
 
 /// Prepares the summary of `entries`, oldest first. Tool results are omitted. Edits on the branch
 /// apply to its entries.
-pub fn prepare(
+pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,
-    budget: Budget,
-) -> io::Result<(Vec<Message>, FileOps)> {
-    let edits = edits_among(entries.iter().copied(), reader)?;
-    prepare_branch(entries, reader, budget, tokens::estimate, |ix| {
+    budget: BranchBudget,
+) -> io::Result<(Vec<ContextMessage>, FileOps)> {
+    let edits = collect_edits(entries.iter().copied(), reader)?;
+    collect_branch_input(entries, reader, budget, tokens::estimate_message, |ix| {
         branch_message(ix, &edits, reader)
     })
 }
@@ -27,9 +27,9 @@ pub fn prepare(
 /// message, and for one that an edit omits. Edits do not apply to summaries here.
 fn branch_message(
     ix: EntryIx,
-    edits: &HashMap<Vec<u8>, Edit>,
+    edits: &HashMap<Vec<u8>, ContextEdit>,
     reader: &EntryReader,
-) -> io::Result<Option<Message>> {
+) -> io::Result<Option<ContextMessage>> {
     let session = reader.session();
     let entry = session.entry(ix);
     let edit = match entry.kind {
@@ -46,12 +46,14 @@ fn branch_message(
         Kind::CustomMessage => {
             // Without an edit, a missing content stays missing.
             let default_content = edit.map(|_| &b"[]"[..]);
-            let build = |line: Raw| context::custom_message(line, default_content);
-            Some(Body::built(reader.with_entry(ix, build)?))
+            let build = |line: Raw| context::build_custom_message(line, default_content);
+            Some(Body::from_json(reader.with_entry(ix, build)?))
         }
-        Kind::BranchSummary => Some(Body::built(reader.with_entry(ix, context::branch_summary)?)),
-        Kind::Compaction => Some(Body::built(
-            reader.with_entry(ix, context::compaction_summary)?,
+        Kind::BranchSummary => Some(Body::from_json(
+            reader.with_entry(ix, context::build_branch_summary)?,
+        )),
+        Kind::Compaction => Some(Body::from_json(
+            reader.with_entry(ix, context::build_compaction_summary)?,
         )),
         _ => None,
     };
@@ -59,9 +61,9 @@ fn branch_message(
     let Some(body) = body else {
         return Ok(None);
     };
-    let message = Message { entry: ix, body };
+    let message = ContextMessage { entry: ix, body };
     match edit {
-        Some(edit) => edited(message, edit, reader),
+        Some(edit) => apply_edit(message, edit, reader),
         None => Ok(Some(message)),
     }
 }
@@ -72,9 +74,9 @@ mod tests {
     use crate::agents::pi::testing::*;
     use crate::agents::prepare::BRANCH_BUDGET;
 
-    fn prepared(entries: &[String], budget: Budget) -> (Vec<String>, FileOps) {
+    fn prepared(entries: &[String], budget: BranchBudget) -> (Vec<String>, FileOps) {
         let made = chain(entries);
-        let (messages, ops) = prepare(&made.path(), &made.reader(), budget).unwrap();
+        let (messages, ops) = prepare_branch_summary(&made.path(), &made.reader(), budget).unwrap();
         (made.ids(&messages), ops)
     }
 
@@ -91,7 +93,7 @@ mod tests {
             prepared(&entries, BRANCH_BUDGET).0,
             ["e0", "e1", "e3", "e4"]
         );
-        let (included, ops) = prepared(&entries, Budget::Tokens(2));
+        let (included, ops) = prepared(&entries, BranchBudget::Tokens(2));
         assert_eq!(included, ["e3", "e4"]);
         // pi includes the files of the message that no longer fits, too.
         assert!(ops.edited.keys().eq(["f"]));
@@ -101,10 +103,10 @@ mod tests {
     fn summaries_squeeze_in() {
         let summary = r#""type":"branch_summary","fromId":"x","summary":"12345678","details":{"readFiles":["r"],"modifiedFiles":[]}"#;
         let entries = [user("a"), summary.to_owned(), user("abcd")];
-        assert_eq!(prepared(&entries, Budget::Tokens(2)).0, ["e1", "e2"]);
-        assert_eq!(prepared(&entries, Budget::Tokens(1)).0, ["e2"]);
+        assert_eq!(prepared(&entries, BranchBudget::Tokens(2)).0, ["e1", "e2"]);
+        assert_eq!(prepared(&entries, BranchBudget::Tokens(1)).0, ["e2"]);
         assert!(
-            prepared(&entries, Budget::Tokens(1))
+            prepared(&entries, BranchBudget::Tokens(1))
                 .1
                 .read
                 .keys()
@@ -118,8 +120,9 @@ mod tests {
         let made = chain(&[user("a"), call("edit", "f"), result("hidden")]);
         let unreadable: Vec<u8> = Vec::new();
         let reader = EntryReader::new(&made.session, &unreadable);
-        assert!(prepare(&made.path(), &reader, BRANCH_BUDGET).is_err());
-        let (messages, _) = prepare(&made.path(), &reader, Budget::Whole).unwrap();
+        assert!(prepare_branch_summary(&made.path(), &reader, BRANCH_BUDGET).is_err());
+        let (messages, _) =
+            prepare_branch_summary(&made.path(), &reader, BranchBudget::Unlimited).unwrap();
         assert_eq!(made.ids(&messages), ["e0", "e1"]);
     }
 

@@ -5,12 +5,12 @@
 //!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 
-use super::context::{Projection, role};
+use super::context::{Projection, message_role};
 use super::tokens;
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashSet;
 use pisess_json::Raw;
 use std::io;
@@ -20,7 +20,7 @@ use std::ops::Range;
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes
 /// the cut, or the entry at the cut has no id.
-pub fn prepare(
+pub fn prepare_compaction(
     path: &[EntryIx],
     reader: &EntryReader,
     from: FirstKept,
@@ -33,27 +33,27 @@ pub fn prepare(
         return Ok(None);
     }
 
-    let projection = Projection::of(path, reader)?;
-    let previous = projection.previous_compaction();
+    let projection = Projection::from_path(path, reader)?;
+    let previous = projection.find_previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
     let (cut, first_kept) = match from {
         FirstKept::Nothing => (projection.entries.len(), None),
         FirstKept::Entry(entry) => {
-            let Some(at) = projection.index_of(entry, start) else {
+            let Some(at) = projection.find_index(entry, start) else {
                 return Ok(None);
             };
             (at, Some(entry))
         }
-        FirstKept::Within(tokens) => {
+        FirstKept::RecentTokens(tokens) => {
             let Some(at) = projection.choose_cut(start, tokens)? else {
                 return Ok(None);
             };
-            (at, Some(projection.entry(at)))
+            (at, Some(projection.entry_at(at)))
         }
     };
 
     let turn_start = if first_kept.is_some() {
-        projection.start_of_split_turn(start, cut)
+        projection.find_split_turn_start(start, cut)
     } else {
         None
     };
@@ -61,41 +61,41 @@ pub fn prepare(
     let mut preparation = Preparation {
         first_kept,
         is_split_turn: turn_start.is_some(),
-        tokens_before: tokens::context(&projection)?,
-        scale: 1.0,
+        tokens_before: tokens::context_tokens(&projection)?,
+        token_ratio: 1.0,
         messages_to_summarize: projection.messages_to_summarize(start..history_end),
         turn_prefix_messages: projection.messages_to_summarize(history_end..cut),
         ..Preparation::default()
     };
     if let Some(at) = previous {
-        reader.with_entry(projection.entry(at), |line| {
+        reader.with_entry(projection.entry_at(at), |line| {
             preparation.continue_from(line, session)
         })?;
     }
-    preparation.completed(path, reader)
+    preparation.finish(path, reader)
 }
 
 /// What a cut is chosen from. An index (`at`, `start`, `cut`) is one among the entries of the
 /// projection.
 impl Projection<'_> {
-    fn entry(&self, at: usize) -> EntryIx {
-        self.path[self.entries[at].place as usize]
+    fn entry_at(&self, at: usize) -> EntryIx {
+        self.path[self.entries[at].path_index as usize]
     }
 
-    fn kind(&self, at: usize) -> Kind {
-        self.reader.session().entry(self.entry(at)).kind
+    fn kind_at(&self, at: usize) -> Kind {
+        self.reader.session().entry(self.entry_at(at)).kind
     }
 
     /// Whether the entry at an index has a message in a role that `is_wanted` accepts. A compaction
     /// in the projection is no place for a cut and starts no turn, whatever its messages.
-    fn has_message(&self, at: usize, is_wanted: fn(Role) -> bool) -> bool {
-        if self.kind(at) == Kind::Compaction {
+    fn has_message_in_role(&self, at: usize, is_wanted: fn(Role) -> bool) -> bool {
+        if self.kind_at(at) == Kind::Compaction {
             return false;
         }
         let session = self.reader.session();
         self.messages_of(at)
             .iter()
-            .any(|message| is_wanted(role(session, message)))
+            .any(|message| is_wanted(message_role(session, message)))
     }
 
     fn has_no_message(&self, at: usize) -> bool {
@@ -104,20 +104,20 @@ impl Projection<'_> {
 
     /// Whether an edit removed the entry's message.
     fn is_omitted(&self, at: usize) -> bool {
-        self.entries[at].visible && self.has_no_message(at)
+        self.entries[at].has_model_messages && self.has_no_message(at)
     }
 
     /// The messages of these entries, without system messages: the checkpoint of the new compaction
     /// has the state that they set.
-    fn messages_to_summarize(&self, range: Range<usize>) -> Vec<Message> {
+    fn messages_to_summarize(&self, range: Range<usize>) -> Vec<ContextMessage> {
         let session = self.reader.session();
         let mut messages = Vec::with_capacity(range.len());
         for at in range {
-            if self.kind(at) == Kind::Compaction {
+            if self.kind_at(at) == Kind::Compaction {
                 continue;
             }
             for message in self.messages_of(at) {
-                if role(session, message) != Role::System {
+                if message_role(session, message) != Role::System {
                     messages.push(message.clone());
                 }
             }
@@ -126,25 +126,26 @@ impl Projection<'_> {
     }
 
     /// Finds the compaction in effect, unless it was edited away.
-    fn previous_compaction(&self) -> Option<usize> {
+    fn find_previous_compaction(&self) -> Option<usize> {
         (0..self.entries.len())
-            .find(|&at| self.kind(at) == Kind::Compaction && !self.has_no_message(at))
+            .find(|&at| self.kind_at(at) == Kind::Compaction && !self.has_no_message(at))
     }
 
     /// Finds an entry of the path, or else the first one after it, at an index of at least `start`.
-    fn index_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
+    fn find_index(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         // A compaction at the start of the projection precedes what it keeps of the path.
-        let begins_with_compaction = !self.entries.is_empty() && self.kind(0) == Kind::Compaction;
+        let begins_with_compaction =
+            !self.entries.is_empty() && self.kind_at(0) == Kind::Compaction;
         let start = start.max(usize::from(begins_with_compaction));
-        (start..self.entries.len()).find(|&at| self.entries[at].place as usize >= wanted)
+        (start..self.entries.len()).find(|&at| self.entries[at].path_index as usize >= wanted)
     }
 
     /// Finds the start of the turn in which the cut is, if the cut is inside a turn.
-    fn start_of_split_turn(&self, start: usize, cut: usize) -> Option<usize> {
+    fn find_split_turn_start(&self, start: usize, cut: usize) -> Option<usize> {
         let last_start = (start..=cut)
             .rev()
-            .find(|&at| self.has_message(at, starts_turn))?;
+            .find(|&at| self.has_message_in_role(at, starts_turn))?;
         if last_start < cut {
             Some(last_start)
         } else {
@@ -156,7 +157,7 @@ impl Projection<'_> {
     /// to the next entry at which a cut may be, and back over entries without messages.
     fn choose_cut(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let end = self.entries.len();
-        let may_be_cut = |&at: &usize| self.has_message(at, may_be_cut);
+        let may_be_cut = |&at: &usize| self.has_message_in_role(at, can_cut_before);
         let Some(last) = (start..end).rfind(may_be_cut) else {
             return Ok(None);
         };
@@ -168,7 +169,9 @@ impl Projection<'_> {
         if overflow.is_some() && self.is_failed_attempt(cut + 1)? {
             cut += 1;
         }
-        while cut > start && self.kind(cut - 1) != Kind::Compaction && self.has_no_message(cut - 1)
+        while cut > start
+            && self.kind_at(cut - 1) != Kind::Compaction
+            && self.has_no_message(cut - 1)
         {
             cut -= 1;
         }
@@ -181,7 +184,7 @@ impl Projection<'_> {
         for at in (start..self.entries.len()).rev() {
             let mut tokens = 0;
             for message in self.messages_of(at) {
-                tokens += message.with(self.reader, tokens::estimate)?;
+                tokens += message.with_json(self.reader, tokens::estimate_message)?;
             }
             total += tokens;
             if tokens > 0 && total >= keep {
@@ -193,22 +196,22 @@ impl Projection<'_> {
 
     /// Whether the part from `from` on is a failed attempt that was undone: all of it was omitted,
     /// including a response, and no edit in it gives new content to an entry outside.
-    fn is_failed_attempt(&self, from: usize) -> io::Result<bool> {
+    fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
         let session = self.reader.session();
-        let part = from..self.entries.len();
+        let range = start..self.entries.len();
         let mut omitted = HashSet::default();
         let mut omits_response = false;
-        for at in part.clone() {
-            if self.kind(at) == Kind::Compaction {
+        for at in range.clone() {
+            if self.kind_at(at) == Kind::Compaction {
                 return Ok(false);
             }
-            if !self.entries[at].visible {
+            if !self.entries[at].has_model_messages {
                 continue;
             }
             if !self.is_omitted(at) {
                 return Ok(false);
             }
-            let entry = self.entry(at);
+            let entry = self.entry_at(at);
             omitted.insert(session.id(entry));
             omits_response |= session.is_message(entry, Role::Assistant);
         }
@@ -216,12 +219,13 @@ impl Projection<'_> {
             return Ok(false);
         }
 
-        for at in part {
-            if self.kind(at) != Kind::ContextEdit {
+        for at in range {
+            if self.kind_at(at) != Kind::ContextEdit {
                 continue;
             }
-            let changes_outside = self.reader.with_entry(self.entry(at), |line| {
-                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
+            let changes_outside = self.reader.with_entry(self.entry_at(at), |line| {
+                let [target, replacement] =
+                    content::find_members(line, ["targetId", "replacement"]);
                 let target = target.and_then(Raw::text);
                 let is_inside = target.is_some_and(|target| omitted.contains(&target));
                 let omits = replacement.is_some_and(Raw::is_null);
@@ -235,7 +239,7 @@ impl Projection<'_> {
     }
 }
 
-fn may_be_cut(role: Role) -> bool {
+fn can_cut_before(role: Role) -> bool {
     role == Role::Assistant || starts_turn(role)
 }
 
@@ -280,7 +284,7 @@ mod tests {
             .prepared(1, None)
             .unwrap()
             .file_ops
-            .lists(&made.session);
+            .file_lists(&made.session);
         assert_eq!(
             (lists.read_files, lists.modified_files),
             (vec!["a.rs".into()], vec!["b.rs".into()])

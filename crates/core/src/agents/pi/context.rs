@@ -5,21 +5,21 @@
 //! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
 
-use super::edits::{Edit, edited, edits_among, with_content};
+use super::edits::{ContextEdit, apply_edit, collect_edits, set_content};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
-use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
 use pisess_json::text::Text;
 use pisess_json::time;
 use pisess_json::{Raw, string, write};
 use std::io;
 
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
-pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
+pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
     Ok(Context {
-        messages: project(path, reader, |_| {})?,
-        settings: settings(path, reader)?,
+        messages: project_path(path, reader, |_| {})?,
+        settings: read_settings(path, reader)?,
     })
 }
 
@@ -30,28 +30,28 @@ pub struct Projection<'a> {
     /// The reader of its session.
     pub reader: &'a EntryReader<'a>,
     /// All messages, in order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ContextMessage>,
     /// The entries in the order of their messages; the compaction in effect comes first.
-    pub entries: Vec<Projected>,
+    pub entries: Vec<ProjectedEntry>,
 }
 
 /// An entry of a projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Projected {
+pub struct ProjectedEntry {
     /// Its index on the path.
-    pub place: u32,
+    pub path_index: u32,
     /// Whether its type has messages for the model, even if an edit or a later compaction removed
     /// them.
-    pub visible: bool,
+    pub has_model_messages: bool,
     /// The end of its messages in [`Projection::messages`].
-    end: u32,
+    messages_end: u32,
 }
 
 impl<'a> Projection<'a> {
     /// Returns the entries in effect at the end of `path`, and their messages.
-    pub fn of(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
+    pub fn from_path(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
         let mut entries = Vec::new();
-        let messages = project(path, reader, |entry| entries.push(entry))?;
+        let messages = project_path(path, reader, |entry| entries.push(entry))?;
         Ok(Projection {
             path,
             reader,
@@ -61,52 +61,55 @@ impl<'a> Projection<'a> {
     }
 
     /// Returns the messages of the entry at `index`.
-    pub fn messages_of(&self, index: usize) -> &[Message] {
+    pub fn messages_of(&self, index: usize) -> &[ContextMessage] {
         let start = index
             .checked_sub(1)
-            .map_or(0, |before| self.entries[before].end);
-        &self.messages[start as usize..self.entries[index].end as usize]
+            .map_or(0, |before| self.entries[before].messages_end);
+        &self.messages[start as usize..self.entries[index].messages_end as usize]
     }
 }
 
-/// Returns the messages in effect at the end of `path`, and passes each entry in effect to `each`,
-/// in the order of the messages.
-fn project(
+/// Returns the messages in effect at the end of `path`, and passes each entry in effect to
+/// `visit_entry`, in the order of the messages.
+fn project_path(
     path: &[EntryIx],
     reader: &EntryReader,
-    mut each: impl FnMut(Projected),
-) -> io::Result<Vec<Message>> {
+    mut visit_entry: impl FnMut(ProjectedEntry),
+) -> io::Result<Vec<ContextMessage>> {
     let session = reader.session();
-    let places = in_force(path, reader)?;
-    let edits = edits_among(places.clone().map(|place| path[place as usize]), reader)?;
+    let path_indexes = indexes_in_effect(path, reader)?;
+    let edits = collect_edits(
+        path_indexes.clone().map(|place| path[place as usize]),
+        reader,
+    )?;
 
-    let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
-    for (index, place) in places.enumerate() {
-        let ix = path[place as usize];
+    let mut messages = Vec::with_capacity(path_indexes.size_hint().1.unwrap_or(path.len()));
+    for (index, path_index) in path_indexes.enumerate() {
+        let ix = path[path_index as usize];
         // The compaction in effect comes first. An older one that it keeps adds no messages.
         let is_older_compaction = index > 0 && session.entry(ix).kind == Kind::Compaction;
-        let visible = if is_older_compaction {
+        let has_model_messages = if is_older_compaction {
             true
         } else {
             let edit = edits.get(session.id(ix).as_bytes()).copied();
-            push_messages(ix, edit, reader, &mut messages)?
+            push_entry_messages(ix, edit, reader, &mut messages)?
         };
-        each(Projected {
-            place,
-            visible,
-            end: messages.len() as u32,
+        visit_entry(ProjectedEntry {
+            path_index,
+            has_model_messages,
+            messages_end: messages.len() as u32,
         });
     }
     Ok(messages)
 }
 
 /// Returns the role of a message of a projection, without reading a stored message.
-pub fn role(session: &Session, message: &Message) -> Role {
+pub fn message_role(session: &Session, message: &ContextMessage) -> Role {
     let entry = session.entry(message.entry);
     match (entry.kind, &message.body) {
         (Kind::CustomMessage, _) => Role::Custom,
         (Kind::BranchSummary, _) => Role::BranchSummary,
-        (Kind::Compaction, Body::Built(json)) => Role::of(Raw::checked(json).get("role")),
+        (Kind::Compaction, Body::Built(json)) => Role::of(Raw::from_checked(json).get("role")),
         _ => entry.role,
     }
 }
@@ -114,16 +117,16 @@ pub fn role(session: &Session, message: &Message) -> Role {
 /// Returns the indexes on the path of the entries in effect, in the order of their messages: the
 /// last compaction, the entries that it keeps except system messages, and the entries after it.
 /// Without a compaction, the whole path is in effect.
-pub(crate) fn in_force<'a>(
+pub(crate) fn indexes_in_effect<'a>(
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
 ) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
     let session = reader.session();
-    let compaction = session.last_on(path, Kind::Compaction);
+    let compaction = session.last_index_of_kind(path, Kind::Compaction);
 
     let kept_range = match compaction {
         None => 0..0,
-        Some(at) => first_kept(&path[..=at], reader)? as u32..at as u32,
+        Some(at) => first_kept_index(&path[..=at], reader)? as u32..at as u32,
     };
     // The compaction's checkpoint has the state of the system messages before it.
     let kept = kept_range.filter(|&place| !session.is_message(path[place as usize], Role::System));
@@ -138,26 +141,26 @@ pub(crate) fn in_force<'a>(
 
 /// Returns the index of the first entry kept by the compaction at the end of `path`. If its
 /// `firstKeptEntryId` is not above it on the path, it keeps nothing, and the index is its own.
-fn first_kept(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize> {
+fn first_kept_index(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize> {
     let compaction = path.len() - 1;
     let first = reader.with_entry(path[compaction], |line| {
         let id = line.get_text("firstKeptEntryId")?;
-        reader.session().place_on(&path[..compaction], &id)
+        reader.session().index_on_path(&path[..compaction], &id)
     })?;
     Ok(first.unwrap_or(compaction))
 }
 
 /// Returns the entries above the compaction at the end of `path` that contexts below it use: the
 /// entries that it keeps, and those that set the thinking level, the tools and the model.
-pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let Some((_, above)) = path.split_last() else {
         return Ok(Vec::new());
     };
 
-    let mut used = above[first_kept(path, reader)?..].to_vec();
-    let thinking = session.last_on(above, Kind::ThinkingLevelChange);
-    let tools = session.last_on(above, Kind::ActiveToolsChange);
+    let mut used = above[first_kept_index(path, reader)?..].to_vec();
+    let thinking = session.last_index_of_kind(above, Kind::ThinkingLevelChange);
+    let tools = session.last_index_of_kind(above, Kind::ActiveToolsChange);
     let model = above.iter().rposition(|&ix| sets_model(session, ix));
     for at in [thinking, tools, model].into_iter().flatten() {
         used.push(above[at]);
@@ -172,19 +175,19 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
 
 /// Appends the messages of an entry, with its edit applied. Returns whether the entry has any
 /// before the edit, which may omit them.
-pub(super) fn push_messages(
+pub(super) fn push_entry_messages(
     ix: EntryIx,
-    edit: Option<Edit>,
+    edit: Option<ContextEdit>,
     reader: &EntryReader,
-    out: &mut Vec<Message>,
+    out: &mut Vec<ContextMessage>,
 ) -> io::Result<bool> {
     let mut has_messages = false;
     for body in message_bodies(ix, reader)?.into_iter().flatten() {
         has_messages = true;
-        let message = Message { entry: ix, body };
+        let message = ContextMessage { entry: ix, body };
         match edit {
             None => out.push(message),
-            Some(edit) => out.extend(edited(message, edit, reader)?),
+            Some(edit) => out.extend(apply_edit(message, edit, reader)?),
         }
     }
     Ok(has_messages)
@@ -196,21 +199,24 @@ fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[Option<Body>
     match reader.session().entry(ix).kind {
         Kind::Message => Ok([message_body(ix, reader)?, None]),
         Kind::CustomMessage => reader.with_entry(ix, |line| {
-            let message = custom_message(line, Some(b"[]"));
-            [Some(Body::built(message)), None]
+            let message = build_custom_message(line, Some(b"[]"));
+            [Some(Body::from_json(message)), None]
         }),
         Kind::BranchSummary => reader.with_entry(ix, |line| {
-            if !content::truthy(line, "summary") {
+            if !content::has_truthy(line, "summary") {
                 return [None, None];
             }
-            [Some(Body::built(branch_summary(line))), None]
+            [Some(Body::from_json(build_branch_summary(line))), None]
         }),
         Kind::Compaction => reader.with_entry(ix, |line| {
             let checkpoint = line
                 .get("systemMessage")
                 .filter(|system| system.is_truthy())
-                .map(|system| Body::built(system.bytes().to_vec()));
-            [checkpoint, Some(Body::built(compaction_summary(line)))]
+                .map(|system| Body::from_json(system.bytes().to_vec()));
+            [
+                checkpoint,
+                Some(Body::from_json(build_compaction_summary(line))),
+            ]
         }),
         _ => Ok([None, None]),
     }
@@ -225,7 +231,7 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
             reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
         return Ok(has_message.then_some(Body::Stored));
     }
-    if !entry.flags.has(Flags::NO_CONTENT) {
+    if !entry.flags.contains(Flags::NO_CONTENT) {
         return Ok(Some(Body::Stored));
     }
 
@@ -236,15 +242,15 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
     };
     let completed = reader.with_entry(ix, |line| {
         line.get("message")
-            .map(|message| with_content(message, Some(empty_content)))
+            .map(|message| set_content(message, Some(empty_content)))
     })?;
-    Ok(Some(completed.map_or(Body::Stored, Body::built)))
+    Ok(Some(completed.map_or(Body::Stored, Body::from_json)))
 }
 
 /// Returns the message of a `custom_message` entry. `default_content` replaces a content that is
 /// missing or `null`.
-pub(super) fn custom_message(line: Raw, default_content: Option<&[u8]>) -> Vec<u8> {
-    let [stored, timestamp] = content::members(line, ["content", "timestamp"]);
+pub(super) fn build_custom_message(line: Raw, default_content: Option<&[u8]>) -> Vec<u8> {
+    let [stored, timestamp] = content::find_members(line, ["content", "timestamp"]);
     let has_content = stored.is_some_and(|content| !content.is_null());
     let content = if has_content || default_content.is_none() {
         stored.map(Raw::bytes)
@@ -253,49 +259,52 @@ pub(super) fn custom_message(line: Raw, default_content: Option<&[u8]>) -> Vec<u
     };
     write::Object::new()
         .str("role", "custom")
-        .copy(line, &["customType"])
+        .copy_members(line, &["customType"])
         .with(content, |object, value| object.json("content", value))
-        .copy(line, &["display", "details"])
-        .json("timestamp", &milliseconds(timestamp))
+        .copy_members(line, &["display", "details"])
+        .json("timestamp", &timestamp_json(timestamp))
         .finish()
 }
 
 /// Returns the message of a `branch_summary` entry.
-pub(super) fn branch_summary(line: Raw) -> Vec<u8> {
-    summary(line, "branchSummary", "fromId")
+pub(super) fn build_branch_summary(line: Raw) -> Vec<u8> {
+    build_summary(line, "branchSummary", "fromId")
 }
 
 /// Returns the message of a `compaction` entry, without its system message.
-pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
-    summary(line, "compactionSummary", "tokensBefore")
+pub(super) fn build_compaction_summary(line: Raw) -> Vec<u8> {
+    build_summary(line, "compactionSummary", "tokensBefore")
 }
 
 /// Returns a summary entry as a message of a role, with its member `about`.
-fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
+fn build_summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
     write::Object::new()
         .str("role", role)
-        .copy(line, &["summary", about])
-        .json("timestamp", &milliseconds(line.get("timestamp")))
+        .copy_members(line, &["summary", about])
+        .json("timestamp", &timestamp_json(line.get("timestamp")))
         .finish()
 }
 
 /// Returns `new Date(timestamp).getTime()` as JSON.
-fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
-    time::js_date(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
+fn timestamp_json(timestamp: Option<Raw>) -> Vec<u8> {
+    time::date_from_value(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
 }
 
 /// Returns the settings in effect at the end of the path by name, as JSON. What is undefined in pi
 /// is omitted, as by `JSON.stringify`.
-fn settings(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+fn read_settings(
+    path: &[EntryIx],
+    reader: &EntryReader,
+) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let session = reader.session();
     let mut settings = Vec::new();
 
-    let level = match session.last_on(path, Kind::ThinkingLevelChange) {
+    let level = match session.last_index_of_kind(path, Kind::ThinkingLevelChange) {
         Some(at) => reader.with_entry(path[at], |line| {
             line.get("thinkingLevel")
                 .map(|level| level.bytes().to_vec())
         })?,
-        None => Some(string::encoded(&Text::from("off"))),
+        None => Some(string::encode_to_vec(&Text::from("off"))),
     };
     if let Some(level) = level {
         settings.push(("thinkingLevel", level));
@@ -304,7 +313,7 @@ fn settings(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static 
     let model = match path.iter().rposition(|&ix| sets_model(session, ix)) {
         Some(at) => {
             let kind = session.entry(path[at]).kind;
-            reader.with_entry(path[at], |line| model_of(kind, line))?
+            reader.with_entry(path[at], |line| read_model(kind, line))?
         }
         None => b"null".to_vec(),
     };
@@ -313,12 +322,12 @@ fn settings(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static 
 }
 
 /// Returns the model that a `model_change` or an assistant message sets, as JSON.
-fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
+fn read_model(kind: Kind, line: Raw) -> Vec<u8> {
     let [provider, id] = if kind == Kind::ModelChange {
-        content::members(line, ["provider", "modelId"])
+        content::find_members(line, ["provider", "modelId"])
     } else {
         let message = line.get("message").unwrap_or(Raw::NULL);
-        content::members(message, ["provider", "model"])
+        content::find_members(message, ["provider", "model"])
     };
     write::Object::new()
         .with(provider, |object, value| object.raw("provider", value))
@@ -333,7 +342,7 @@ mod tests {
 
     fn context(entries: &[String]) -> (Vec<String>, Vec<(&'static str, String)>) {
         let made = chain(entries);
-        let context = build(&made.path(), &made.reader()).unwrap();
+        let context = build_context(&made.path(), &made.reader()).unwrap();
         let setting = |(name, json): (_, Vec<u8>)| (name, String::from_utf8(json).unwrap());
         (
             made.json(&context.messages),
@@ -344,7 +353,7 @@ mod tests {
     fn speakers(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
         made.ids(
-            &Projection::of(&made.path(), &made.reader())
+            &Projection::from_path(&made.path(), &made.reader())
                 .unwrap()
                 .messages,
         )

@@ -5,10 +5,10 @@ use crate::session::Format;
 use crate::session::defect::FindingKind as K;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect and its consequence. `grave`: whether the defect has the form
-/// or position that does most harm.
-pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) {
-    let old = format != Format::V3;
+/// Returns the severity of a defect and its consequence. `is_worst_case`: whether the defect has
+/// the form or position that does most harm.
+pub fn assess_defect(kind: K, format: Format, is_worst_case: bool) -> (Severity, &'static str) {
+    let is_old_format = format != Format::V3;
     match kind {
         K::ByteOrderMark => (Error, "pi does not open the session"),
         K::TitleWidth => (
@@ -17,7 +17,7 @@ pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) 
         ),
         K::MissingHeader => (Error, "no agent opens the session"),
         K::HeaderId => (Note, "the agents use the id in the header"),
-        K::OddVersion if grave => (
+        K::OddVersion if is_worst_case => (
             Note,
             "both agents read and migrate the file as an older version",
         ),
@@ -26,12 +26,12 @@ pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) 
             Note,
             "pi rewrites the whole file in place when it opens it; a crash then loses it",
         ),
-        K::SecondHeader if grave => (
+        K::SecondHeader if is_worst_case => (
             Warning,
             "pi ignores it; oh-my-pi treats it as the leaf and opens the session empty",
         ),
         K::SecondHeader => (Warning, "pi ignores it; oh-my-pi treats it as an entry"),
-        K::MalformedLine | K::NulBytes if old => (
+        K::MalformedLine | K::NulBytes if is_old_format => (
             Error,
             "its content is lost: pi deletes the line when it opens the session",
         ),
@@ -52,7 +52,7 @@ pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) 
             Warning,
             "pi skips it; pi before 0.87 and oh-my-pi do not open the session",
         ),
-        K::NotAnEntry if grave => (
+        K::NotAnEntry if is_worst_case => (
             Error,
             "the agent treats it as the leaf and opens the session empty",
         ),
@@ -65,36 +65,36 @@ pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) 
             "pi shows U+FFFD, and writes that when it rewrites the file",
         ),
         K::MixedLineEnds => (Note, "the agents read both"),
-        K::DeepNesting if old => (
+        K::DeepNesting if is_old_format => (
             Error,
             "pi fails to rewrite the file when it opens it and leaves it truncated",
         ),
         K::DeepNesting => (Note, "pi cannot write the value again"),
-        _ => of_parents(kind, grave),
+        _ => assess_parent_defect(kind, is_worst_case),
     }
 }
 
 /// Returns the same for defects of ids and parents.
-fn of_parents(kind: K, grave: bool) -> (Severity, &'static str) {
+fn assess_parent_defect(kind: K, is_worst_case: bool) -> (Severity, &'static str) {
     match kind {
-        K::MissingId | K::OddId if grave => (
+        K::MissingId | K::OddId if is_worst_case => (
             Error,
             "the agent has no leaf to continue from: the session opens incomplete",
         ),
         K::MissingId | K::OddId => (Warning, "the agent cannot reach the entry"),
-        K::DuplicateId if grave => (Error, "drawing the tree never ends"),
+        K::DuplicateId if is_worst_case => (Error, "drawing the tree never ends"),
         K::DuplicateId => (
             Warning,
             "the later one takes precedence; the tree shows it twice, and this one not at all",
         ),
-        K::MissingParent if grave => (
+        K::MissingParent if is_worst_case => (
             Warning,
             "the session opens incomplete: the path ends here, and earlier entries are not seen",
         ),
         K::MissingParent => (Warning, "the tree shows the entry as another root"),
         K::OddParent => (Warning, "the agent finds no parent, and the path ends here"),
         K::ForwardParent => (Note, "the agents read it"),
-        K::SelfParent | K::ParentCycle if grave => (
+        K::SelfParent | K::ParentCycle if is_worst_case => (
             Error,
             "pi loops until its memory is full, and does not open the session",
         ),
@@ -103,20 +103,20 @@ fn of_parents(kind: K, grave: bool) -> (Severity, &'static str) {
             Warning,
             "the tree does not show the entry, and the agent hangs when it moves there",
         ),
-        K::SeveralRoots if grave => (
+        K::SeveralRoots if is_worst_case => (
             Warning,
             "the model sees only the ancestors of the last entry",
         ),
         K::SeveralRoots => (Note, "each starts a conversation of its own"),
-        _ => of_content(kind, grave),
+        _ => assess_content_defect(kind, is_worst_case),
     }
 }
 
 /// Returns the same for defects of an entry's content.
-fn of_content(kind: K, grave: bool) -> (Severity, &'static str) {
+fn assess_content_defect(kind: K, is_worst_case: bool) -> (Severity, &'static str) {
     match kind {
         K::UnknownType => (Note, "the agents keep it and show an empty row"),
-        K::LeafRecord if grave => (
+        K::LeafRecord if is_worst_case => (
             Note,
             "the agents treat the record itself as the leaf, and continue from it",
         ),
@@ -129,7 +129,7 @@ fn of_content(kind: K, grave: bool) -> (Severity, &'static str) {
             Error,
             "the agent opens the session and fails when it builds the context",
         ),
-        K::NoContent if grave => (
+        K::NoContent if is_worst_case => (
             Note,
             "pi treats it as empty; oh-my-pi opens the session and fails when it builds the context",
         ),
@@ -150,7 +150,7 @@ fn of_content(kind: K, grave: bool) -> (Severity, &'static str) {
         ),
         K::EmptySummary => (Warning, "the model does not see what was summarized"),
         K::ResultWithoutCall => (Warning, "a model provider may refuse the conversation"),
-        K::MessageBeforeResult if grave => (
+        K::MessageBeforeResult if is_worst_case => (
             Error,
             "the model's provider refuses every later request: a result must follow its call",
         ),
@@ -177,7 +177,10 @@ mod tests {
     #[test]
     fn every_defect_has_a_consequence() {
         for &kind in K::ALL {
-            assert!(!weight(kind, Format::V3, false).1.is_empty(), "{kind:?}");
+            assert!(
+                !assess_defect(kind, Format::V3, false).1.is_empty(),
+                "{kind:?}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::edit;
@@ -11,35 +11,35 @@ use std::io;
 
 /// An edit of what the model sees of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit<By = EntryIx> {
+pub enum ContextEdit<Content = EntryIx> {
     /// It is omitted.
     Omit,
     /// It has the content of a `context_edit` entry, which is given by its index or by its JSON.
-    Replace(By),
+    Replace(Content),
 }
 
 /// An edit with the content as JSON, if it has any, in place of its entry.
-pub type LoadedEdit = Edit<Option<Vec<u8>>>;
+pub type LoadedEdit = ContextEdit<Option<Vec<u8>>>;
 
-impl Edit {
+impl ContextEdit {
     /// Returns the edit with its content.
-    pub fn loaded(self, reader: &EntryReader) -> io::Result<LoadedEdit> {
-        let Edit::Replace(by) = self else {
-            return Ok(Edit::Omit);
+    pub fn load_content(self, reader: &EntryReader) -> io::Result<LoadedEdit> {
+        let ContextEdit::Replace(by) = self else {
+            return Ok(ContextEdit::Omit);
         };
         reader.with_entry(by, |line| {
             let content = line.get("replacement").and_then(|new| new.get("content"));
-            Edit::Replace(content.map(|content| content.bytes().to_vec()))
+            ContextEdit::Replace(content.map(|content| content.bytes().to_vec()))
         })
     }
 }
 
 /// Returns the last edit in `entries` of each entry, by that entry's id. An edit without a
 /// `replacement` undoes an earlier edit; pi throws on it.
-pub fn edits_among(
+pub fn collect_edits(
     entries: impl Iterator<Item = EntryIx>,
     reader: &EntryReader,
-) -> io::Result<HashMap<Vec<u8>, Edit>> {
+) -> io::Result<HashMap<Vec<u8>, ContextEdit>> {
     let session = reader.session();
     let mut edits = HashMap::default();
     for ix in entries {
@@ -47,7 +47,7 @@ pub fn edits_among(
             continue;
         }
         let (target, omits) = reader.with_entry(ix, |line| {
-            let [target, replacement] = content::members(line, ["targetId", "replacement"]);
+            let [target, replacement] = content::find_members(line, ["targetId", "replacement"]);
             (
                 target.and_then(Raw::text).map(Text::into_bytes),
                 replacement.map(Raw::is_null),
@@ -59,10 +59,10 @@ pub fn edits_among(
 
         match omits {
             Some(true) => {
-                edits.insert(target, Edit::Omit);
+                edits.insert(target, ContextEdit::Omit);
             }
             Some(false) => {
-                edits.insert(target, Edit::Replace(ix));
+                edits.insert(target, ContextEdit::Replace(ix));
             }
             None => {
                 edits.remove(&target);
@@ -74,14 +74,18 @@ pub fn edits_among(
 
 /// Returns a message after an edit; `None` if the edit omits it. A message of a role that does not
 /// accept new content is returned unchanged.
-pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<Option<Message>> {
-    let Edit::Replace(content) = edit.loaded(reader)? else {
+pub fn apply_edit(
+    message: ContextMessage,
+    edit: ContextEdit,
+    reader: &EntryReader,
+) -> io::Result<Option<ContextMessage>> {
+    let ContextEdit::Replace(content) = edit.load_content(reader)? else {
         return Ok(None);
     };
-    let changed = message.with(reader, |json| replaced(json, content.as_deref()))?;
+    let changed = message.with_json(reader, |json| replace_content(json, content.as_deref()))?;
     match changed {
-        Some(json) => Ok(Some(Message {
-            body: Body::built(json),
+        Some(json) => Ok(Some(ContextMessage {
+            body: Body::from_json(json),
             ..message
         })),
         None => Ok(Some(message)),
@@ -90,28 +94,28 @@ pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<
 
 /// Returns a message with the content of an edit, or without content if the edit has none; `None`
 /// for a role that does not accept new content.
-pub fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+pub fn replace_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let role = message.get_text("role")?;
     match Role::named(role.as_bytes()) {
         Role::Assistant | Role::ToolResult => {
             // A string becomes a text block.
             if let Some(content) = content
-                && let Some(text) = Raw::checked(content).text()
+                && let Some(text) = Raw::from_checked(content).text()
             {
                 let blocks = content::text_content(&text);
-                return Some(with_content(message, Some(&blocks)));
+                return Some(set_content(message, Some(&blocks)));
             }
         }
         Role::User | Role::Custom => {}
         _ => return None,
     }
-    Some(with_content(message, content))
+    Some(set_content(message, content))
 }
 
 /// Returns the message with another content in place of its own, or with none.
-pub fn with_content(message: Raw, content: Option<&[u8]>) -> Vec<u8> {
+pub fn set_content(message: Raw, content: Option<&[u8]>) -> Vec<u8> {
     match content {
-        Some(content) => edit::with(message, "content", content),
-        None => edit::without(message, "content"),
+        Some(content) => edit::with_member(message, "content", content),
+        None => edit::without_member(message, "content"),
     }
 }

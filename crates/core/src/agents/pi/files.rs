@@ -8,7 +8,7 @@ pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different convers
 
 /// Returns a summary followed by the files that were read and modified (pi's
 /// `formatFileOperations`), if there are any.
-pub fn append(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
+pub fn append_file_list(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
     let lists = [
         ("read-files", &files.read_files),
         ("modified-files", &files.modified_files),

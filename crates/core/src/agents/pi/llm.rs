@@ -2,65 +2,69 @@
 
 use crate::agents::agent::Emit;
 use crate::session::content;
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::js;
-use pisess_json::text::{Text, concat};
+use pisess_json::text::{Text, concat_texts};
 use pisess_json::{Raw, write};
 use std::borrow::Cow;
 use std::io;
 
-const COMPACTION_BEFORE: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
-const BRANCH_BEFORE: &str =
+const COMPACTION_INTRO: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+const BRANCH_INTRO: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
-pub fn convert_all(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
+pub fn convert_messages(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    emit: &mut Emit,
+) -> io::Result<()> {
     messages.iter().try_for_each(|message| {
-        message.with(reader, |json| {
-            convert(json).map_or(Ok(()), |json| emit(&json))
+        message.with_json(reader, |json| {
+            convert_message(json).map_or(Ok(()), |json| emit(&json))
         })?
     })
 }
 
 /// Returns a message for a model: unchanged, converted if models do not have its role, or `None` if
 /// it is not sent.
-pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
+pub fn convert_message(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let role = message.get_text("role")?;
     let text = match role.as_bytes() {
         b"system" | b"user" | b"assistant" | b"toolResult" => {
             return Some(Cow::Borrowed(message.bytes()));
         }
-        b"custom" => return Some(Cow::Owned(custom(message))),
-        b"bashExecution" if content::truthy(message, "excludeFromContext") => return None,
-        b"bashExecution" => bash_execution(message),
-        b"branchSummary" => concat(&[
-            &BRANCH_BEFORE,
-            &js::template(message.get("summary")),
+        b"custom" => return Some(Cow::Owned(convert_custom(message))),
+        b"bashExecution" if content::has_truthy(message, "excludeFromContext") => return None,
+        b"bashExecution" => bash_execution_text(message),
+        b"branchSummary" => concat_texts(&[
+            &BRANCH_INTRO,
+            &js::interpolate(message.get("summary")),
             &"</summary>",
         ]),
-        b"compactionSummary" => concat(&[
-            &COMPACTION_BEFORE,
-            &js::template(message.get("summary")),
+        b"compactionSummary" => concat_texts(&[
+            &COMPACTION_INTRO,
+            &js::interpolate(message.get("summary")),
             &"\n</summary>",
         ]),
         _ => return None,
     };
-    Some(Cow::Owned(user(
+    Some(Cow::Owned(build_user_message(
         Some(&content::text_content(&text)),
         message.get("timestamp"),
     )))
 }
 
 /// Returns the text for a command that the user ran.
-fn bash_execution(message: Raw) -> Text<'static> {
+fn bash_execution_text(message: Raw) -> Text<'static> {
     let names = ["command", "truncated", "fullOutputPath"];
-    let [command, truncated, full_output] = content::members(message, names);
-    let mut text = concat(&[&"Ran `", &js::template(command), &"`\n"]);
+    let [command, truncated, full_output] = content::find_members(message, names);
+    let mut text = concat_texts(&[&"Ran `", &js::interpolate(command), &"`\n"]);
     push_output(&mut text, message, &COMMAND_WORDS);
-    if js::truthy(truncated) && js::truthy(full_output) {
+    if js::is_truthy(truncated) && js::is_truthy(full_output) {
         text.push_all(&[
             &"\n\n[Output truncated. Full output: ",
-            &js::template(full_output),
+            &js::interpolate(full_output),
             &"]",
         ]);
     }
@@ -86,30 +90,33 @@ pub const COMMAND_WORDS: OutputWords = OutputWords {
 
 /// Appends the output of what the user ran, and how it ended.
 pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
-    let [output, cancelled, code] = content::members(message, ["output", "cancelled", "exitCode"]);
+    let [output, cancelled, code] =
+        content::find_members(message, ["output", "cancelled", "exitCode"]);
     match output.filter(|output| output.is_truthy()) {
-        Some(output) => text.push_all(&[&words.before, &"```\n", &js::string(output), &"\n```"]),
+        Some(output) => {
+            text.push_all(&[&words.before, &"```\n", &js::to_js_string(output), &"\n```"])
+        }
         None => text.push_str("(no output)"),
     }
-    if js::truthy(cancelled) {
+    if js::is_truthy(cancelled) {
         text.push_all(&[&"\n\n(", &words.cancelled, &")"]);
     } else if let Some(code) = code
         && !code.is_null()
         && code.number() != Some(0.0)
     {
-        text.push_all(&[&"\n\n", &words.failed, &js::string(code)]);
+        text.push_all(&[&"\n\n", &words.failed, &js::to_js_string(code)]);
     }
 }
 
-fn custom(message: Raw) -> Vec<u8> {
-    let [content, timestamp] = content::members(message, ["content", "timestamp"]);
+fn convert_custom(message: Raw) -> Vec<u8> {
+    let [content, timestamp] = content::find_members(message, ["content", "timestamp"]);
     let blocks = content
         .and_then(Raw::text)
         .map(|text| content::text_content(&text));
-    user(blocks.as_deref().or(content.map(Raw::bytes)), timestamp)
+    build_user_message(blocks.as_deref().or(content.map(Raw::bytes)), timestamp)
 }
 
-fn user(content: Option<&[u8]>, timestamp: Option<Raw>) -> Vec<u8> {
+fn build_user_message(content: Option<&[u8]>, timestamp: Option<Raw>) -> Vec<u8> {
     write::Object::new()
         .str("role", "user")
         .with(content, |object, value| object.json("content", value))
@@ -123,12 +130,12 @@ mod tests {
 
     fn converted(message: &str) -> Option<String> {
         let message = Raw::parse(message.as_bytes()).unwrap();
-        convert(message).map(|json| String::from_utf8(json.into_owned()).unwrap())
+        convert_message(message).map(|json| String::from_utf8(json.into_owned()).unwrap())
     }
 
     fn text_of(message: &str) -> String {
         let json = converted(message).unwrap();
-        let content = Raw::checked(json.as_bytes()).get("content").unwrap();
+        let content = Raw::from_checked(json.as_bytes()).get("content").unwrap();
         content
             .items()
             .next()

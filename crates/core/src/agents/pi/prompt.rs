@@ -1,9 +1,9 @@
 //! The requests to a summarizer for pi: its sections, in our own words.
 
-use crate::agents::prompt::Requests;
+use crate::agents::prompt::SummaryRequests;
 
 /// The requests of pi.
-pub const REQUESTS: Requests = Requests {
+pub const REQUESTS: SummaryRequests = SummaryRequests {
     history: "\
 The tags above hold a session between a person and a coding agent. Write the summary that will stand \
 in its place, so that another model can carry on from the summary alone. Answer nothing that is said \
@@ -94,5 +94,5 @@ Use these headings, in this order:
 
 Be short under each heading. Spell paths, names of functions and error messages exactly as they stand \
 in the session.",
-    quoted: |summary| summary.clone().into_owned(),
+    quote_summary: |summary| summary.clone().into_owned(),
 };

@@ -1,25 +1,25 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
 use crate::agents::row::{
-    NamedValue, ROW_UNITS, RowText, bash_call, head, message_head, named_value, normalize,
-    other_call, prefixed, push_text_or, push_texts, role_name,
+    NamedValue, ROW_UNITS, RowText, bash_call_text, message_head, named_value, normalize_spaces,
+    push_text_heads, push_text_or, role_name, string_head, unknown_call_text, with_prefix,
 };
-use crate::session::column::Parts;
-use crate::session::content::blocks_of;
+use crate::session::column::RowShape;
+use crate::session::content::blocks_of_type;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, Member, MessageFacts, Record, Typed};
-use pisess_json::text::{Text, joined};
+use crate::session::read::record::{Block, Member, MessageFacts, Record, TypedRecord};
+use pisess_json::text::{Text, join_with};
 use pisess_json::{Raw, js};
 
 /// Returns the row of an entry that is not a message: for most types, the type's name and its
 /// value in brackets.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
-    let entry = Raw::checked(record.bytes);
+    let entry = Raw::from_checked(record.bytes);
     match kind {
         Kind::CustomMessage => {
-            let mut row = bracketed("", &display_member(entry, "customType"));
-            row.push_body(&normalize(member_head(entry, "content")));
+            let mut row = bracketed_row("", &display_member(entry, "customType"));
+            row.push_body(&normalize_spaces(member_head(entry, "content")));
             row
         }
         Kind::Compaction => {
@@ -28,12 +28,13 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
                 .and_then(Raw::number)
                 .unwrap_or(0.0);
             // JavaScript's Math.round rounds halves up.
-            let thousands = js::number((tokens / 1000.0 + 0.5).floor());
-            bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
+            let thousands = js::number_to_string((tokens / 1000.0 + 0.5).floor());
+            bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
         }
-        Kind::BranchSummary => {
-            RowText::named("branch summary", &normalize(member_head(entry, "summary")))
-        }
+        Kind::BranchSummary => RowText::with_bracketed_role(
+            "branch summary",
+            &normalize_spaces(member_head(entry, "summary")),
+        ),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             let role = if omits {
@@ -41,17 +42,17 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             } else {
                 "context replace"
             };
-            bracketed(role, &display_member(entry, "targetId"))
+            bracketed_row(role, &display_member(entry, "targetId"))
         }
         // pi draws an empty row here; a name is more useful.
-        Kind::Missing => bracketed("", &Text::from("no type")),
+        Kind::Missing => bracketed_row("", &Text::from("no type")),
         _ => match named_value(Dialect::Pi, kind, entry) {
             Some(NamedValue {
                 name,
                 value,
-                missing,
-            }) => bracketed(name, &value.map_or(Text::from(missing), display)),
-            None => bracketed("", &display_member(entry, "type")),
+                placeholder: missing,
+            }) => bracketed_row(name, &value.map_or(Text::from(missing), display_value)),
+            None => bracketed_row("", &display_member(entry, "type")),
         },
     }
 }
@@ -59,7 +60,7 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
 /// Returns the start of a member as a row shows it, or JavaScript's `undefined`.
 fn display_member(entry: Raw, key: &str) -> Text<'static> {
     match entry.get(key) {
-        Some(value) => display(value),
+        Some(value) => display_value(value),
         None => Text::from("undefined"),
     }
 }
@@ -70,12 +71,12 @@ fn member_head(entry: Raw, key: &str) -> Text<'static> {
 }
 
 /// Appends the row of a message; for a tool result, its row if its call is not found.
-pub fn push_message(
+pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
     blocks: &[Block],
     row: &mut Vec<u8>,
-) -> Parts {
+) -> RowShape {
     let text = match role {
         Role::User => return push_text_or("user", message, blocks, row, Text::default),
         Role::Assistant => {
@@ -83,13 +84,13 @@ pub fn push_message(
         }
         Role::ToolResult => {
             let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed("", &name.map_or(Text::from("tool"), display))
+            bracketed_row("", &name.map_or(Text::from("tool"), display_value))
         }
         Role::BashExecution => {
             let command = message.get(Member::Command).map(content_head);
-            RowText::named("bash", &normalize(command.unwrap_or_default()))
+            RowText::with_bracketed_role("bash", &normalize_spaces(command.unwrap_or_default()))
         }
-        _ => bracketed("", &role_name(role, message)),
+        _ => bracketed_row("", &role_name(role, message)),
     };
     text.append_to(row)
 }
@@ -105,20 +106,20 @@ fn turn_end_text(message: &MessageFacts) -> Text<'static> {
         return Text::from("(aborted)");
     }
     match message.get(Member::ErrorMessage) {
-        Some(error) if error.is_truthy() => normalize(content_head(error)).head(ERROR_UNITS),
+        Some(error) if error.is_truthy() => normalize_spaces(content_head(error)).head(ERROR_UNITS),
         _ => Text::from("(no content)"),
     }
 }
 
 /// Returns the text for searching, without the label.
-pub fn searchable(typed: &Typed) -> Text<'static> {
-    let Typed {
+pub fn search_text(typed: &TypedRecord) -> Text<'static> {
+    let TypedRecord {
         kind,
         role,
         record,
         blocks,
     } = *typed;
-    let entry = Raw::checked(record.bytes);
+    let entry = Raw::from_checked(record.bytes);
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else {
@@ -133,7 +134,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             parts
         }
         Kind::CustomMessage => {
-            let custom_type = entry.get_some("customType").map(display);
+            let custom_type = entry.get_some("customType").map(display_value);
             vec![
                 custom_type.unwrap_or_default(),
                 member_head(entry, "content"),
@@ -146,7 +147,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             let change = Text::from(if omits { "omit" } else { "replace" });
-            let target = entry.get_some("targetId").map(display);
+            let target = entry.get_some("targetId").map(display_value);
             vec![
                 Text::from("context edit"),
                 change,
@@ -156,85 +157,92 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         _ => match named_value(Dialect::Pi, kind, entry) {
             Some(NamedValue { name, value, .. }) => {
                 let value = value.filter(|value| !value.is_null());
-                vec![Text::from(name), value.map(display).unwrap_or_default()]
+                vec![
+                    Text::from(name),
+                    value.map(display_value).unwrap_or_default(),
+                ]
             }
             None => Vec::new(),
         },
     };
     // An empty part adds its space, too.
-    joined(parts, " ")
+    join_with(parts, " ")
 }
 
 /// Returns the row of the result of a known tool call: the tool and its main arguments. A tool that
 /// pi has no row for has its arguments as JSON.
-pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     let row = match &*name.to_string_lossy() {
         "read" => {
             let path = path_argument(arguments, &["path", "file_path"], "", home);
-            let mut row = prefixed(&["read: "], &path);
-            let range = line_range(arguments.get_some("offset"), arguments.get_some("limit"));
+            let mut row = with_prefix(&["read: "], &path);
+            let range =
+                format_line_range(arguments.get_some("offset"), arguments.get_some("limit"));
             row.push_str(&range.unwrap_or_default());
-            bracketed("", &row)
+            bracketed_row("", &row)
         }
         tool @ ("write" | "edit") => {
             let path = path_argument(arguments, &["path", "file_path"], "", home);
-            bracketed(tool, &path)
+            bracketed_row(tool, &path)
         }
-        "bash" => bracketed("", &bash_call(&argument(arguments, &["command"]))),
+        "bash" => bracketed_row(
+            "",
+            &bash_call_text(&first_argument(arguments, &["command"])),
+        ),
         "grep" => {
-            let pattern = argument(arguments, &["pattern"]);
+            let pattern = first_argument(arguments, &["pattern"]);
             let path = path_argument(arguments, &["path"], ".", home);
             search_row("grep: /", &pattern, "/ in ", &path)
         }
         "find" => {
-            let pattern = argument(arguments, &["pattern"]);
+            let pattern = first_argument(arguments, &["pattern"]);
             let path = path_argument(arguments, &["path"], ".", home);
             search_row("find: ", &pattern, " in ", &path)
         }
-        "ls" => bracketed("ls", &path_argument(arguments, &["path"], ".", home)),
-        _ => bracketed("", &other_call(name, arguments)),
+        "ls" => bracketed_row("ls", &path_argument(arguments, &["path"], ".", home)),
+        _ => bracketed_row("", &unknown_call_text(name, arguments)),
     };
     row.text
 }
 
 /// Returns the first of these arguments that is truthy in JavaScript; empty if none is.
-fn argument(arguments: Raw, keys: &[&str]) -> Text<'static> {
+fn first_argument(arguments: Raw, keys: &[&str]) -> Text<'static> {
     for key in keys {
         if let Some(value) = arguments.get(key).filter(|value| value.is_truthy()) {
-            return display(value);
+            return display_value(value);
         }
     }
     Text::default()
 }
 
-/// Returns [`argument`] as a short path, or `default` if it is empty.
+/// Returns [`first_argument`] as a short path, or `default` if it is empty.
 fn path_argument(
     arguments: Raw,
     keys: &[&str],
     default: &'static str,
     home: Option<&Text>,
 ) -> Text<'static> {
-    let mut path = argument(arguments, keys);
+    let mut path = first_argument(arguments, keys);
     if path.is_empty() {
         path = Text::from(default);
     }
-    short_path(path, home)
+    shorten_home(path, home)
 }
 
 /// Returns the row of a search: the pattern, then the searched path, which is omitted if the
 /// pattern fills the row.
 fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowText<'static> {
-    let mut row = prefixed(&[before], pattern);
+    let mut row = with_prefix(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
         row.push_str(between);
         row.push(path);
     }
-    bracketed("", &row)
+    bracketed_row("", &row)
 }
 
 /// Returns `:start` or `:start-end` as pi's `formatReadLineRange` does. `None` if neither the
 /// offset nor the limit is given, or one is not a number.
-fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
+fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
     if offset.is_none() && limit.is_none() {
         return None;
     }
@@ -243,12 +251,12 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
         Some(offset) => finite_number(offset)?,
         None => 1.0,
     };
-    let mut range = format!(":{}", js::number(start));
+    let mut range = format!(":{}", js::number_to_string(start));
     if let Some(limit) = limit {
         let end = start + finite_number(limit)? - 1.0;
         // An end of 0 is omitted.
         if end != 0.0 {
-            range.push_str(&format!("-{}", js::number(end)));
+            range.push_str(&format!("-{}", js::number_to_string(end)));
         }
     }
     Some(range)
@@ -269,7 +277,7 @@ fn finite_number(value: Raw) -> Option<f64> {
 
 /// Returns the path with the home directory written `~`. A home directory of one byte, such as
 /// `/`, is not replaced.
-pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
+pub fn shorten_home<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else {
         return path;
     };
@@ -291,21 +299,21 @@ pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
 
 /// Returns the first [`ROW_UNITS`] of content: a string, or an array of blocks.
 fn content_head(content: Raw) -> Text<'static> {
-    head(content, ROW_UNITS).unwrap_or_else(|| {
+    string_head(content, ROW_UNITS).unwrap_or_else(|| {
         let mut out = Vec::new();
-        let texts = blocks_of(content, "text").filter_map(|block| block.get("text"));
-        push_texts(texts, ROW_UNITS, &mut out);
+        let texts = blocks_of_type(content, "text").filter_map(|block| block.get("text"));
+        push_text_heads(texts, ROW_UNITS, &mut out);
         Text::from_wtf8(out)
     })
 }
 
 /// Returns a string, or `JSON.stringify(value)` of any other value, truncated to a row's length.
-fn display(value: Raw) -> Text<'static> {
-    head(value, ROW_UNITS).unwrap_or_else(|| js::stringify(value).head(ROW_UNITS))
+fn display_value(value: Raw) -> Text<'static> {
+    string_head(value, ROW_UNITS).unwrap_or_else(|| js::stringify(value).head(ROW_UNITS))
 }
 
 /// Returns a row in brackets; a truncated text gets no closing bracket.
-fn bracketed(role: &str, text: &Text) -> RowText<'static> {
+fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     RowText::bracketed(
         role,
         text,
@@ -351,7 +359,7 @@ mod tests {
         ] {
             let parsed = Raw::parse(arguments.as_bytes()).unwrap();
             assert_eq!(
-                tool_call(&Text::from(name), parsed, Some(&Text::from(home))),
+                call_row(&Text::from(name), parsed, Some(&Text::from(home))),
                 row,
                 "{arguments}"
             );

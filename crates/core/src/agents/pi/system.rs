@@ -1,8 +1,8 @@
 //! The system prompt in effect (pi's `getCurrentSystemMessage`): all system messages of a context
 //! combined into one, which a compaction carries as its checkpoint.
 
-use super::context::{Projection, role};
-use crate::agents::ordered::Ordered;
+use super::context::{Projection, message_role};
+use crate::agents::ordered::OrderedMap;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -12,7 +12,7 @@ use std::io;
 
 /// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the
 /// time 0; `None` if the context has no system prompt.
-pub fn checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
+pub fn build_checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
     let session = reader.session();
     // Only system messages and the checkpoints of compactions set the prompt.
     let may_have_prompt = path.iter().any(|&ix| {
@@ -21,18 +21,18 @@ pub fn checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<V
     if !may_have_prompt {
         return Ok(None);
     }
-    let system = current(&Projection::of(path, reader)?)?;
-    Ok(system.map(|system| system.message(b"0")))
+    let system = combine_system_messages(&Projection::from_path(path, reader)?)?;
+    Ok(system.map(|system| system.to_message(b"0")))
 }
 
 /// Returns the system messages of a context combined into one. As in pi, the result is `None` if no
 /// message has a timestamp and no tool remains.
-pub fn current(projection: &Projection) -> io::Result<Option<System>> {
+pub fn combine_system_messages(projection: &Projection) -> io::Result<Option<SystemPrompt>> {
     let session = projection.reader.session();
-    let mut system = System::default();
+    let mut system = SystemPrompt::default();
     for message in &projection.messages {
-        if role(session, message) == Role::System {
-            message.with(projection.reader, |json| system.replay(json))?;
+        if message_role(session, message) == Role::System {
+            message.with_json(projection.reader, |json| system.apply_message(json))?;
         }
     }
     if system.timestamp.is_none() && system.tools.is_empty() {
@@ -43,20 +43,20 @@ pub fn current(projection: &Projection) -> io::Result<Option<System>> {
 
 /// A system prompt with its sections and tools.
 #[derive(Debug, Default)]
-pub struct System {
+pub struct SystemPrompt {
     content: Text<'static>,
     /// The sections as JSON, by name.
-    sections: Ordered<Vec<u8>, Vec<u8>>,
+    sections: OrderedMap<Vec<u8>, Vec<u8>>,
     /// The definitions of the tools as JSON, by name.
-    tools: Ordered<Vec<u8>, Vec<u8>>,
+    tools: OrderedMap<Vec<u8>, Vec<u8>>,
     /// The first timestamp other than `null`; while there is none, that of the last message.
     timestamp: Option<Vec<u8>>,
 }
 
-impl System {
+impl SystemPrompt {
     /// Returns it as a message, with this JSON as its `timestamp`. Empty sections and tools are
     /// omitted.
-    pub fn message(&self, timestamp: &[u8]) -> Vec<u8> {
+    pub fn to_message(&self, timestamp: &[u8]) -> Vec<u8> {
         let mut message = write::Object::new()
             .str("role", "system")
             .text("content", &self.content);
@@ -64,14 +64,14 @@ impl System {
             message = message.json("sections", &self.sections_object());
         }
         if !self.tools.is_empty() {
-            message = message.json("toolsAdded", &write::array(self.tools()));
+            message = message.json("toolsAdded", &write::array(self.tool_definitions()));
         }
         message.json("timestamp", timestamp).finish()
     }
 
     /// Adds a later system message: its text, and its changes of sections and tools. A section that
     /// is `null` is removed. Tools are removed before others are added.
-    pub fn replay(&mut self, message: Raw) {
+    pub fn apply_message(&mut self, message: Raw) {
         let names = [
             "content",
             "sections",
@@ -79,13 +79,13 @@ impl System {
             "toolsRemoved",
             "timestamp",
         ];
-        let [content, sections, added, removed, timestamp] = content::members(message, names);
+        let [content, sections, added, removed, timestamp] = content::find_members(message, names);
         if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
             self.timestamp = timestamp.map(|time| time.bytes().to_vec());
         }
-        append(&mut self.content, &content::content_text(content, "\n"));
+        append_paragraph(&mut self.content, &content::content_text(content, "\n"));
 
-        for (name, value) in sections.map(js::entries).unwrap_or_default() {
+        for (name, value) in sections.map(js::object_entries).unwrap_or_default() {
             if value.is_null() {
                 self.sections.remove(name.as_bytes());
             } else {
@@ -93,29 +93,29 @@ impl System {
             }
         }
         for tool in removed.unwrap_or(Raw::NULL).items() {
-            let name = js::template(tool.get("name"));
+            let name = js::interpolate(tool.get("name"));
             self.tools.remove(name.as_bytes());
         }
         for tool in added.unwrap_or(Raw::NULL).items() {
-            let name = js::template(tool.get("name"));
+            let name = js::interpolate(tool.get("name"));
             self.tools.set(name.into_bytes(), tool.bytes().to_vec());
         }
     }
 
     /// Returns the whole prompt: the text, then the sections that are strings.
-    pub fn prompt(&self) -> Text<'static> {
+    pub fn prompt_text(&self) -> Text<'static> {
         let mut prompt = self.content.clone();
         let sections = self.sections_object();
-        for (_, section) in js::entries(Raw::checked(&sections)) {
+        for (_, section) in js::object_entries(Raw::from_checked(&sections)) {
             if let Some(text) = section.text() {
-                append(&mut prompt, &text);
+                append_paragraph(&mut prompt, &text);
             }
         }
         prompt
     }
 
     /// Iterates over the definitions of the tools in effect, as JSON.
-    pub fn tools(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn tool_definitions(&self) -> impl Iterator<Item = &[u8]> {
         self.tools.iter().map(|(_, tool)| &tool[..])
     }
 
@@ -125,12 +125,12 @@ impl System {
         for (name, value) in self.sections.iter() {
             object = object.member(&Text::from_wtf8(&name[..]), value);
         }
-        js::stringify(Raw::checked(&object.finish())).into_bytes()
+        js::stringify(Raw::from_checked(&object.finish())).into_bytes()
     }
 }
 
 /// Appends a text after a blank line, unless it is empty.
-fn append(prompt: &mut Text, text: &Text) {
+fn append_paragraph(prompt: &mut Text, text: &Text) {
     if !text.is_empty() {
         let gap = if prompt.is_empty() { "" } else { "\n\n" };
         prompt.push_all(&[&gap, text]);
@@ -144,7 +144,7 @@ mod tests {
 
     fn at(entries: &[String]) -> Option<String> {
         let made = chain(entries);
-        let json = checkpoint(&made.path(), &made.reader()).unwrap();
+        let json = build_checkpoint(&made.path(), &made.reader()).unwrap();
         json.map(|json| String::from_utf8(json).unwrap())
     }
 

@@ -1,11 +1,11 @@
 //! Small sessions for tests.
 
 use crate::agents::prepare::{FirstKept, Preparation};
-use crate::load::{self, Options};
+use crate::load::{self, LoadOptions};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
@@ -29,7 +29,7 @@ pub fn chain(entries: &[String]) -> Sample {
     }
     let file = text.into_bytes();
     Sample {
-        session: load::load(&file, &Options::default()).unwrap(),
+        session: load::load(&file, &LoadOptions::default()).unwrap(),
         file,
     }
 }
@@ -40,7 +40,7 @@ impl Sample {
         self
     }
 
-    pub fn loaded(self, options: &Options) -> Sample {
+    pub fn loaded(self, options: &LoadOptions) -> Sample {
         Sample {
             session: load::load(&self.file, options).unwrap(),
             ..self
@@ -56,14 +56,14 @@ impl Sample {
     }
 
     pub fn ix(&self, id: &str) -> EntryIx {
-        self.session.find(&Text::from(id)).unwrap()
+        self.session.find_entry(&Text::from(id)).unwrap()
     }
 
-    pub fn json(&self, messages: &[Message]) -> Vec<String> {
+    pub fn json(&self, messages: &[ContextMessage]) -> Vec<String> {
         let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
         messages
             .iter()
-            .map(|message| message.with(&self.reader(), json).unwrap())
+            .map(|message| message.with_json(&self.reader(), json).unwrap())
             .collect()
     }
 
@@ -71,7 +71,7 @@ impl Sample {
     /// or `none`.
     pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
         let from = match first_kept {
-            None => FirstKept::Within(keep),
+            None => FirstKept::RecentTokens(keep),
             Some("none") => FirstKept::Nothing,
             Some(id) => FirstKept::Entry(self.ix(id)),
         };
@@ -101,7 +101,7 @@ impl Sample {
     }
 
     /// Returns the ids of the entries with messages.
-    pub fn ids(&self, messages: &[Message]) -> Vec<String> {
+    pub fn ids(&self, messages: &[ContextMessage]) -> Vec<String> {
         messages
             .iter()
             .map(|message| self.session.id(message.entry).to_string())

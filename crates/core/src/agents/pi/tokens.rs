@@ -3,12 +3,12 @@
 //! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider
 //! has reported a count.
 
-use super::context::{self, Projection, push_messages};
+use super::context::{self, Projection, push_entry_messages};
 use super::system;
-use crate::agents::agent::{build_budget, build_cost};
+use crate::agents::agent::{context_build_budget, context_build_cost};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
@@ -20,7 +20,7 @@ const UNITS_PER_TOKEN: u64 = 4;
 
 /// Returns the tokens of a message (pi's `estimateTokens`): the units of its texts and images,
 /// divided by `UNITS_PER_TOKEN` and rounded up; 0 for roles that pi does not know.
-pub fn estimate(message: Raw) -> u64 {
+pub fn estimate_message(message: Raw) -> u64 {
     let names = [
         "role",
         "content",
@@ -31,12 +31,12 @@ pub fn estimate(message: Raw) -> u64 {
         "summary",
     ];
     let [role, content, sections, tools, command, output, summary] =
-        content::members(message, names);
+        content::find_members(message, names);
     let units = match Role::of(role) {
         Role::System => {
             let mut units = content_units(content);
-            for (_, section) in sections.map(js::entries).unwrap_or_default() {
-                units += content::length(Some(section));
+            for (_, section) in sections.map(js::object_entries).unwrap_or_default() {
+                units += content::string_len(Some(section));
             }
             if let Some(tools) = tools.filter(|tools| tools.is_truthy()) {
                 units += json_units(tools);
@@ -45,8 +45,8 @@ pub fn estimate(message: Raw) -> u64 {
         }
         Role::User | Role::Custom | Role::ToolResult => content_units(content),
         Role::Assistant => content.map_or(0, turn_units),
-        Role::BashExecution => content::length(command) + content::length(output),
-        Role::BranchSummary | Role::CompactionSummary => content::length(summary),
+        Role::BashExecution => content::string_len(command) + content::string_len(output),
+        Role::BranchSummary | Role::CompactionSummary => content::string_len(summary),
         _ => 0,
     };
     units.div_ceil(UNITS_PER_TOKEN)
@@ -58,16 +58,16 @@ pub fn estimate(message: Raw) -> u64 {
 /// count, which may be any JavaScript number, plus the estimate of the messages after it.
 /// Otherwise, the result is the estimate of all messages, in which the system messages count as the
 /// one system prompt that they result in.
-pub fn context(projection: &Projection) -> io::Result<f64> {
-    context_with(projection, |message| {
-        message.with(projection.reader, Measure::of)
+pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
+    context_tokens_with(projection, |message| {
+        message.with_json(projection.reader, MessageSize::from_message)
     })
 }
 
 /// Does the same as `context`, with the measures that `measure` returns.
-fn context_with(
+fn context_tokens_with(
     projection: &Projection,
-    mut measure: impl FnMut(&Message) -> io::Result<Measure>,
+    mut measure: impl FnMut(&ContextMessage) -> io::Result<MessageSize>,
 ) -> io::Result<f64> {
     let session = projection.reader.session();
     let last_change = projection
@@ -80,21 +80,21 @@ fn context_with(
     let mut all_but_system = 0;
     for (index, projected) in projection.entries.iter().enumerate().rev() {
         let is_after_change =
-            last_change.is_none_or(|last_change| projected.place as usize > last_change);
+            last_change.is_none_or(|last_change| projected.path_index as usize > last_change);
         for message in projection.messages_of(index).iter().rev() {
-            let Measure { usage, estimate } = measure(message)?;
+            let MessageSize { usage, estimate } = measure(message)?;
             if is_after_change && let Some(usage) = usage {
                 return Ok(usage + trailing as f64);
             }
             trailing += estimate;
-            if context::role(session, message) != Role::System {
+            if context::message_role(session, message) != Role::System {
                 all_but_system += estimate;
             }
         }
     }
 
-    let system_tokens = match system::current(projection)? {
-        Some(system) => estimate(Raw::checked(&system.message(b"0"))),
+    let system_tokens = match system::combine_system_messages(projection)? {
+        Some(system) => estimate_message(Raw::from_checked(&system.to_message(b"0"))),
         None => 0,
     };
     Ok((all_but_system + system_tokens) as f64)
@@ -108,26 +108,27 @@ fn changes_context(kind: Kind) -> bool {
 
 /// The size of a message.
 #[derive(Clone, Copy, Default)]
-struct Measure {
+struct MessageSize {
     /// The provider's count of the context up to the message, in tokens, if the message has one.
     usage: Option<f64>,
     /// The estimate of the message alone, in tokens.
     estimate: u64,
 }
 
-impl Measure {
-    fn of(message: Raw) -> Self {
-        Measure {
-            usage: usage(message),
-            estimate: estimate(message),
+impl MessageSize {
+    fn from_message(message: Raw) -> Self {
+        MessageSize {
+            usage: provider_usage(message),
+            estimate: estimate_message(message),
         }
     }
 }
 
 /// Returns the provider's count in an assistant message. A turn that failed or was aborted has
 /// none, and a count of 0 is no count.
-fn usage(message: Raw) -> Option<f64> {
-    let [role, stop_reason, usage] = content::members(message, ["role", "stopReason", "usage"]);
+fn provider_usage(message: Raw) -> Option<f64> {
+    let [role, stop_reason, usage] =
+        content::find_members(message, ["role", "stopReason", "usage"]);
     let is_turn = role.is_some_and(|role| role.is("assistant"));
     let is_incomplete =
         stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
@@ -135,21 +136,21 @@ fn usage(message: Raw) -> Option<f64> {
         return None;
     }
 
-    let tokens = total(usage?);
+    let tokens = total_tokens(usage?);
     if tokens > 0.0 { Some(tokens) } else { None }
 }
 
 /// Returns the total of a provider's count, as both agents compute it: any JavaScript number.
-pub fn total(usage: Raw) -> f64 {
+pub fn total_tokens(usage: Raw) -> f64 {
     let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
-    let [total, input, output, cache_read, cache_write] = content::members(usage, names);
+    let [total, input, output, cache_read, cache_write] = content::find_members(usage, names);
     match total.filter(|total| total.is_truthy()) {
-        Some(total) => js::operand(Some(total)),
+        Some(total) => js::to_operand(Some(total)),
         None => {
-            js::operand(input)
-                + js::operand(output)
-                + js::operand(cache_read)
-                + js::operand(cache_write)
+            js::to_operand(input)
+                + js::to_operand(output)
+                + js::to_operand(cache_read)
+                + js::to_operand(cache_write)
         }
     }
 }
@@ -159,13 +160,13 @@ fn content_units(content: Option<Raw>) -> u64 {
     let Some(content) = content else {
         return 0;
     };
-    let mut units = content::length(Some(content));
-    content::each_item_members(content, ["type", "text"], |[kind, text]| {
+    let mut units = content::string_len(Some(content));
+    content::for_each_item(content, ["type", "text"], |[kind, text]| {
         let Some(kind) = kind else {
             return;
         };
         if kind.is("text") {
-            units += content::length(text);
+            units += content::string_len(text);
         } else if kind.is("image") {
             units += IMAGE_UNITS;
         }
@@ -177,16 +178,16 @@ fn content_units(content: Option<Raw>) -> u64 {
 fn turn_units(content: Raw) -> u64 {
     let names = ["type", "text", "thinking", "name", "arguments"];
     let mut units = 0;
-    content::each_item_members(content, names, |[kind, text, thinking, name, arguments]| {
+    content::for_each_item(content, names, |[kind, text, thinking, name, arguments]| {
         let Some(kind) = kind else {
             return;
         };
         if kind.is("text") {
-            units += content::length(text);
+            units += content::string_len(text);
         } else if kind.is("thinking") {
-            units += content::length(thinking);
+            units += content::string_len(thinking);
         } else if kind.is("toolCall") {
-            units += content::length(name) + arguments.map_or(0, json_units);
+            units += content::string_len(name) + arguments.map_or(0, json_units);
         }
     });
     units
@@ -203,16 +204,16 @@ fn json_units(value: Raw) -> u64 {
 /// response with the count, and only the tips are read. A path without a count, change and system
 /// message is summed up from its root. In both cases each entry is read once. For other tips, the
 /// context is built.
-pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
+pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
-    let mut walk = Walk {
+    let mut walk = CountWalk {
         reader,
-        edited: edited_ids(reader)?,
+        edited_ids: edited_ids(reader)?,
         counts: HashMap::default(),
         measures: HashMap::default(),
     };
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
-    let mut budget = build_budget(session.entries.len());
+    let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
         if let Some(count) = walk.count_at(tip)? {
             sizes.insert(tip, count.usage + count.trailing as f64);
@@ -223,9 +224,9 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
         }
 
         let path = session.path(Some(tip));
-        let projection = Projection::of(&path, reader)?;
-        budget = budget.saturating_sub(build_cost(projection.entries.len(), path.len()));
-        let size = context_with(&projection, |message| walk.measure(message))?;
+        let projection = Projection::from_path(&path, reader)?;
+        budget = budget.saturating_sub(context_build_cost(projection.entries.len(), path.len()));
+        let size = context_tokens_with(&projection, |message| walk.measure_message(message))?;
         sizes.insert(tip, size);
     }
     Ok(sizes)
@@ -235,7 +236,7 @@ pub fn sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<Entry
 fn edited_ids(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
     let session = reader.session();
     let mut ids = HashSet::default();
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         if session.entry(ix).kind == Kind::ContextEdit {
             let target =
                 reader.with_entry(ix, |line| line.get_text("targetId").map(Text::into_owned))?;
@@ -247,7 +248,7 @@ fn edited_ids(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
 
 /// The size of the context at an entry.
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct ContextCount {
     /// The nearest count of a provider, in tokens; 0 if the root takes its place.
     usage: f64,
     /// The estimate of the messages after it, in tokens.
@@ -255,37 +256,37 @@ struct Count {
 }
 
 /// The state of the walks from several tips to the root: the counts so far, and what was read.
-struct Walk<'a> {
+struct CountWalk<'a> {
     reader: &'a EntryReader<'a>,
     /// The ids of the entries that edits change.
-    edited: HashSet<Text<'static>>,
+    edited_ids: HashSet<Text<'static>>,
     /// The counts at the entries read so far, which are not read again; `None` where the context
     /// has to be built.
-    counts: HashMap<EntryIx, Option<Count>>,
+    counts: HashMap<EntryIx, Option<ContextCount>>,
     /// The measures of stored messages.
-    measures: HashMap<EntryIx, Measure>,
+    measures: HashMap<EntryIx, MessageSize>,
 }
 
-impl Walk<'_> {
+impl CountWalk<'_> {
     /// Returns the size at `tip`, from the nearest count above it and the messages between; `None`
     /// if the context has to be built.
     ///
     /// The root takes the place of a count of 0, unless a system message is nearer: all system
     /// messages together count as one. The context has to be built if a compaction, an edit or an
     /// edited entry is nearer, since an edit can change what precedes or follows it.
-    fn count_at(&mut self, tip: EntryIx) -> io::Result<Option<Count>> {
+    fn count_at(&mut self, tip: EntryIx) -> io::Result<Option<ContextCount>> {
         let session = self.reader.session();
 
         // Up from the tip, until the count at an entry is known.
-        let mut count = Some(Count::default());
+        let mut count = Some(ContextCount::default());
         let mut measured = Vec::new();
-        for ix in session.upwards(Some(tip)) {
+        for ix in session.ancestors(Some(tip)) {
             if let Some(&known) = self.counts.get(&ix) {
                 count = known;
                 break;
             }
             let is_change = changes_context(session.entry(ix).kind)
-                || !self.edited.is_empty() && self.edited.contains(&session.id(ix));
+                || !self.edited_ids.is_empty() && self.edited_ids.contains(&session.id(ix));
             if is_change {
                 self.counts.insert(ix, None);
                 count = None;
@@ -293,11 +294,11 @@ impl Walk<'_> {
             }
 
             let mut messages = Vec::new();
-            push_messages(ix, None, self.reader, &mut messages)?;
+            push_entry_messages(ix, None, self.reader, &mut messages)?;
             // Only a compaction has more than one message.
             let measure = match messages.first() {
-                Some(message) => self.measure(message)?,
-                None => Measure::default(),
+                Some(message) => self.measure_message(message)?,
+                None => MessageSize::default(),
             };
             measured.push((ix, measure));
             if measure.usage.is_some() {
@@ -308,11 +309,11 @@ impl Walk<'_> {
         // Down again, adding up.
         for (ix, measure) in measured.into_iter().rev() {
             count = match (measure.usage, count) {
-                (Some(usage), _) => Some(Count { usage, trailing: 0 }),
+                (Some(usage), _) => Some(ContextCount { usage, trailing: 0 }),
                 (None, Some(above))
                     if above.usage > 0.0 || !session.is_message(ix, Role::System) =>
                 {
-                    Some(Count {
+                    Some(ContextCount {
                         usage: above.usage,
                         trailing: above.trailing + measure.estimate,
                     })
@@ -324,15 +325,15 @@ impl Walk<'_> {
         Ok(count)
     }
 
-    fn measure(&mut self, message: &Message) -> io::Result<Measure> {
+    fn measure_message(&mut self, message: &ContextMessage) -> io::Result<MessageSize> {
         // Only a stored message is the same on all paths, and is remembered.
         if matches!(message.body, Body::Built(_)) {
-            return message.with(self.reader, Measure::of);
+            return message.with_json(self.reader, MessageSize::from_message);
         }
         if let Some(&known) = self.measures.get(&message.entry) {
             return Ok(known);
         }
-        let measure = message.with(self.reader, Measure::of)?;
+        let measure = message.with_json(self.reader, MessageSize::from_message)?;
         self.measures.insert(message.entry, measure);
         Ok(measure)
     }
@@ -366,7 +367,7 @@ mod tests {
             (r#"{"role":"developer","content":"abcd"}"#, 0),
         ] {
             assert_eq!(
-                estimate(Raw::parse(message.as_bytes()).unwrap()),
+                estimate_message(Raw::parse(message.as_bytes()).unwrap()),
                 tokens,
                 "{message}"
             );
@@ -375,7 +376,8 @@ mod tests {
 
     fn of_context(entries: &[String]) -> f64 {
         let made = chain(entries);
-        super::context(&Projection::of(&made.path(), &made.reader()).unwrap()).unwrap()
+        super::context_tokens(&Projection::from_path(&made.path(), &made.reader()).unwrap())
+            .unwrap()
     }
 
     fn counted(usage: &str, stop_reason: &str) -> String {

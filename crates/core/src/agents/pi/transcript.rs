@@ -4,70 +4,74 @@
 //! what a model receives from pi, too.
 
 use super::llm;
-use crate::agents::prompt::{TranscriptWriter, cut_result};
+use crate::agents::prompt::{TranscriptWriter, truncate_tool_result};
 use crate::session::content;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::{EntryReader, Message};
-use pisess_json::text::{Text, concat, joined, push_code_point};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use pisess_json::text::{Text, concat_texts, join_with, push_code_point};
 use pisess_json::{Raw, js, string};
 use std::io::{self, Write};
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end.
-pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_transcript(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut transcript = TranscriptWriter::new(out);
-    llm::convert_all(messages, reader, &mut |json| {
-        push_message(&mut transcript, Raw::checked(json))
+    llm::convert_messages(messages, reader, &mut |json| {
+        write_message(&mut transcript, Raw::from_checked(json))
     })
 }
 
 /// Writes a message of the user or a tool as one part, unless its text is empty, and a turn as up
 /// to two. Messages of other roles are left out.
-fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
-    let [role, content] = content::members(message, ["role", "content"]);
+fn write_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
+    let [role, content] = content::find_members(message, ["role", "content"]);
     match Role::of(role) {
-        Role::User => out.part_unless_empty("[User]: ", &content::content_text(content, "")),
-        Role::Assistant => push_turn(out, content.unwrap_or(Raw::NULL)),
+        Role::User => out.write_non_empty_part("[User]: ", &content::content_text(content, "")),
+        Role::Assistant => write_turn(out, content.unwrap_or(Raw::NULL)),
         Role::ToolResult => {
-            let text = cut_result(content::content_text(content, ""), Text::head_whole);
-            out.part_unless_empty("[Tool result]: ", &text)
+            let text = truncate_tool_result(content::content_text(content, ""), Text::head_whole);
+            out.write_non_empty_part("[Tool result]: ", &text)
         }
         _ => Ok(()),
     }
 }
 
-fn push_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
-    if content.is_string() || content::blocks_of(content, "text").next().is_some() {
-        out.part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
+fn write_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
+    if content.is_string() || content::blocks_of_type(content, "text").next().is_some() {
+        out.write_part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
     }
-    let calls = content::blocks_of(content, "toolCall").map(call_text);
-    out.part_unless_empty("[Assistant tool calls]: ", &joined(calls, "; "))
+    let calls = content::blocks_of_type(content, "toolCall").map(format_call);
+    out.write_non_empty_part("[Assistant tool calls]: ", &join_with(calls, "; "))
 }
 
 /// Returns `name(key=json, key=json)`, as in the transcripts of both agents.
-pub fn call_text(block: Raw<'_>) -> Text<'static> {
-    let [name, arguments] = content::members(block, ["name", "arguments"]);
-    let properties = properties(arguments.unwrap_or(Raw::NULL)).into_iter();
-    let pairs = properties.map(|(key, value)| concat(&[&key, &"=", &value]));
-    concat(&[&js::template(name), &"(", &joined(pairs, ", "), &")"])
+pub fn format_call(block: Raw<'_>) -> Text<'static> {
+    let [name, arguments] = content::find_members(block, ["name", "arguments"]);
+    let properties = object_entries(arguments.unwrap_or(Raw::NULL)).into_iter();
+    let pairs = properties.map(|(key, value)| concat_texts(&[&key, &"=", &value]));
+    concat_texts(&[&js::interpolate(name), &"(", &join_with(pairs, ", "), &")"])
 }
 
 /// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an
 /// object, the items of an array, or the UTF-16 units of a string.
-fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
+fn object_entries(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
     if let Some(text) = value.text() {
-        return numbered(units(&text));
+        return with_indexes(unit_strings(&text));
     }
     if value.is_array() {
-        return numbered(value.items().map(js::stringify));
+        return with_indexes(value.items().map(js::stringify));
     }
-    js::entries(value)
+    js::object_entries(value)
         .into_iter()
         .map(|(key, value)| (key, js::stringify(value)))
         .collect()
 }
 
 /// Returns each value after its index, which JavaScript uses as its key.
-fn numbered<'a>(values: impl Iterator<Item = Text<'static>>) -> Vec<(Text<'a>, Text<'static>)> {
+fn with_indexes<'a>(values: impl Iterator<Item = Text<'static>>) -> Vec<(Text<'a>, Text<'static>)> {
     values
         .enumerate()
         .map(|(index, value)| (Text::from(index.to_string()), value))
@@ -75,11 +79,11 @@ fn numbered<'a>(values: impl Iterator<Item = Text<'static>>) -> Vec<(Text<'a>, T
 }
 
 /// Returns each UTF-16 unit of a text as a JSON string.
-fn units<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
-    text.units().map(|unit| {
+fn unit_strings<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
+    text.utf16_units().map(|unit| {
         let mut bytes = Vec::new();
         push_code_point(&mut bytes, unit);
-        Text::from_wtf8(string::encoded(&Text::from_wtf8(bytes)))
+        Text::from_wtf8(string::encode_to_vec(&Text::from_wtf8(bytes)))
     })
 }
 
@@ -92,11 +96,11 @@ mod tests {
 
     fn transcript(entries: &[String]) -> String {
         let made = chain(entries);
-        let messages = context::build(&made.path(), &made.reader())
+        let messages = context::build_context(&made.path(), &made.reader())
             .unwrap()
             .messages;
         let mut out = Vec::new();
-        write(&messages, &made.reader(), &mut out).unwrap();
+        write_transcript(&messages, &made.reader(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

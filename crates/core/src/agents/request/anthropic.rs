@@ -1,17 +1,17 @@
 //! Bodies for Anthropic's Messages API.
 
 use super::blocks::{
-    Authorship, Block, Call, Content, Image, Part, ToolResult, images, join_texts, message,
-    render_parts,
+    Authorship, ContentPart, ImageData, ToolResult, TurnBlock, TurnCall, UserContent,
+    build_message, images_in, join_texts, render_parts,
 };
-use super::replay::Writer;
-use super::sink::{NO_REQUEST, Sink};
+use super::replay::BodyWriter;
+use super::sink::{BodySink, NO_REQUEST};
 use super::tools::Tool;
-use super::{Target, schema};
+use super::{RequestTarget, schema};
 use crate::session::content;
 use crate::session::entry::Role;
 use foldhash::HashSet;
-use pisess_json::text::{Text, concat, trim_end};
+use pisess_json::text::{Text, concat_texts, trim_end};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string};
 use std::io;
@@ -19,9 +19,9 @@ use std::mem::take;
 
 /// A body in progress. One message is held back until it is complete: an answer of the model, or
 /// the results of a turn.
-pub struct Body<'a> {
-    target: &'a Target,
-    sink: Sink<'a>,
+pub struct AnthropicWriter<'a> {
+    target: &'a RequestTarget,
+    sink: BodySink<'a>,
     /// The tools of all calls, in order.
     called_tools: Vec<Text<'static>>,
     /// The blocks of an answer, whose end changes if it is the last message.
@@ -33,17 +33,17 @@ pub struct Body<'a> {
     has_signed_thinking: bool,
 }
 
-/// Makes the API drop thinking whose signature is bound to another prefix of the conversation, where
-/// it would refuse the request. pi sends it, too.
-const DROP_BOUND_BLOCKS: &[u8] = br#"{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}}"#;
+/// Makes the API drop thinking whose signature is bound to another prefix of the conversation,
+/// where it would refuse the request. pi sends it, too.
+const DROP_BOUND_THINKING: &[u8] = br#"{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}}"#;
 
 /// Replaces an image in a result that is an error, because such a result can only contain text.
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
-impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
+impl<'a> AnthropicWriter<'a> {
+    pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
-        Body {
+        AnthropicWriter {
             target,
             sink,
             called_tools: Vec::new(),
@@ -56,44 +56,44 @@ impl<'a> Body<'a> {
 
     /// Writes the answer that is held, if there is one. If it is the last message, the API refuses
     /// white space at its end.
-    fn release_answer(&mut self, is_last_message: bool) -> io::Result<()> {
+    fn flush_answer(&mut self, is_last_message: bool) -> io::Result<()> {
         let mut blocks = take(&mut self.answer);
         if blocks.is_empty() {
             return Ok(());
         }
         if is_last_message
             && let Some(last) = blocks.last_mut()
-            && content::is_block(Raw::checked(last), "text")
+            && content::is_block(Raw::from_checked(last), "text")
         {
-            let text = Raw::checked(last).get_text("text").unwrap_or_default();
+            let text = Raw::from_checked(last).get_text("text").unwrap_or_default();
             *last = content::text_block(&Text::from_wtf8(trim_end(text.as_bytes())));
         }
 
         if !self.sink.has_items() {
-            let request = string::encoded(&Text::from(NO_REQUEST));
-            self.sink.write_item(&message("user", &request))?;
+            let request = string::encode_to_vec(&Text::from(NO_REQUEST));
+            self.sink.write_item(&build_message("user", &request))?;
         }
         self.sink
-            .write_answer(&message("assistant", &array(blocks)))
+            .write_answer(&build_message("assistant", &array(blocks)))
     }
 
     /// Writes the results that are held, if there are any.
-    fn release_results(&mut self) -> io::Result<()> {
+    fn flush_results(&mut self) -> io::Result<()> {
         let mut blocks = take(&mut self.results);
         if blocks.is_empty() {
             return Ok(());
         }
         blocks.append(&mut self.error_images);
-        self.sink.write_item(&message("user", &array(blocks)))
+        self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
-    fn call_block(&mut self, call: Call) -> Vec<u8> {
+    fn call_block(&mut self, call: TurnCall) -> Vec<u8> {
         self.called_tools.push(call.name.clone());
         Object::new()
             .str("type", "tool_use")
             .text("id", &call.id)
             .text("name", &call.name)
-            .json("input", &call.input())
+            .json("input", &call.input_json())
             .finish()
     }
 
@@ -103,7 +103,7 @@ impl<'a> Body<'a> {
         let tools = &self.target.tools;
         if !tools.is_empty() {
             let is_own = self.target.model.provider == "anthropic";
-            return tools.iter().map(|tool| definition(tool, is_own)).collect();
+            return tools.iter().map(|tool| render_tool(tool, is_own)).collect();
         }
 
         let mut definitions = Vec::new();
@@ -111,25 +111,25 @@ impl<'a> Body<'a> {
         for name in &self.called_tools {
             let is_new = names.insert(name);
             if is_new {
-                definitions.push(definition(&Tool::from_name(name.clone()), false));
+                definitions.push(render_tool(&Tool::from_name(name.clone()), false));
             }
         }
         definitions
     }
 }
 
-impl Writer for Body<'_> {
-    fn write_user(&mut self, _: Role, content: Content) -> io::Result<()> {
-        self.release_answer(false)?;
-        self.release_results()?;
+impl BodyWriter for AnthropicWriter<'_> {
+    fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
+        self.flush_answer(false)?;
+        self.flush_results()?;
         let json = match content {
-            Content::Plain(text) => {
+            UserContent::Plain(text) => {
                 if text.is_blank() {
                     return Ok(());
                 }
-                string::encoded(&text)
+                string::encode_to_vec(&text)
             }
-            Content::Parts(parts) => {
+            UserContent::Parts(parts) => {
                 let blocks = render_parts(&parts, text_block, image_block);
                 if blocks.is_empty() {
                     return Ok(());
@@ -137,23 +137,23 @@ impl Writer for Body<'_> {
                 array(blocks)
             }
         };
-        self.sink.write_item(&message("user", &json))
+        self.sink.write_item(&build_message("user", &json))
     }
 
-    fn write_turn(&mut self, _: Authorship, blocks: Vec<Block>) -> io::Result<()> {
-        self.release_answer(false)?;
-        self.release_results()?;
+    fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
+        self.flush_answer(false)?;
+        self.flush_results()?;
 
         let mut answer = Vec::new();
         for block in blocks {
             match block {
-                Block::Text { text, .. } => answer.extend(text_block(&text)),
-                Block::Thinking {
+                TurnBlock::Text { text, .. } => answer.extend(text_block(&text)),
+                TurnBlock::Thinking {
                     text,
                     signature,
                     is_redacted,
                 } => answer.extend(thinking_block(&text, signature, is_redacted)),
-                Block::Call(call) => answer.push(self.call_block(call)),
+                TurnBlock::Call(call) => answer.push(self.call_block(call)),
             }
         }
         // An answer cannot end with thinking.
@@ -168,7 +168,7 @@ impl Writer for Body<'_> {
     }
 
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
-        self.release_answer(false)?;
+        self.flush_answer(false)?;
 
         let is_error = result.is_error == Some(true);
         let content = if is_error {
@@ -185,37 +185,39 @@ impl Writer for Body<'_> {
         }
         self.results.push(block.finish());
 
-        if is_error && images(&result.parts).next().is_some() {
-            let lead = concat(&[
+        if is_error && images_in(&result.parts).next().is_some() {
+            let caption = concat_texts(&[
                 &"Images from the error result of tool call ",
                 result.id,
                 &" (",
                 &result.name,
                 &"):",
             ]);
-            self.error_images.push(content::text_block(&lead));
+            self.error_images.push(content::text_block(&caption));
             self.error_images
-                .extend(images(&result.parts).map(image_block));
+                .extend(images_in(&result.parts).map(image_block));
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
-        self.release_answer(true)?;
-        self.release_results()?;
+        self.flush_answer(true)?;
+        self.flush_results()?;
 
-        let mut rest = Object::new();
+        let mut trailing_members = Object::new();
         if let Some(max_tokens) = self.target.max_tokens {
-            rest = rest.json("max_tokens", max_tokens.to_string().as_bytes());
+            trailing_members =
+                trailing_members.json("max_tokens", max_tokens.to_string().as_bytes());
         }
         if !self.target.system.is_empty() {
-            rest = rest.json("system", &content::text_content(&self.target.system));
+            trailing_members =
+                trailing_members.json("system", &content::text_content(&self.target.system));
         }
-        rest = rest.list("tools", &self.tool_definitions());
+        trailing_members = trailing_members.json_array("tools", &self.tool_definitions());
         if self.has_signed_thinking && has_bound_blocks(&self.target.model.id) {
-            rest = rest.json("thinking", DROP_BOUND_BLOCKS);
+            trailing_members = trailing_members.json("thinking", DROP_BOUND_THINKING);
         }
-        self.sink.end_list(rest)
+        self.sink.end_list(trailing_members)
     }
 }
 
@@ -267,7 +269,7 @@ fn thinking_block(text: &Text, signature: Option<Text>, is_redacted: bool) -> Op
 }
 
 fn is_thinking(block: &[u8]) -> bool {
-    let block = Raw::checked(block);
+    let block = Raw::from_checked(block);
     content::is_block(block, "thinking") || content::is_block(block, "redacted_thinking")
 }
 
@@ -279,7 +281,7 @@ fn text_block(text: &Text) -> Option<Vec<u8>> {
     Some(content::text_block(text))
 }
 
-fn image_block(image: &Image) -> Vec<u8> {
+fn image_block(image: &ImageData) -> Vec<u8> {
     let source = Object::new()
         .str("type", "base64")
         .text("media_type", &image.media_type)
@@ -292,16 +294,16 @@ fn image_block(image: &Image) -> Vec<u8> {
 }
 
 /// Returns the parts of a result with [`IMAGE_FOLLOWS`] in place of each run of images.
-fn replace_images<'a>(parts: &[Part<'a>]) -> Vec<Part<'a>> {
-    let mut out: Vec<Part> = Vec::new();
+fn replace_images<'a>(parts: &[ContentPart<'a>]) -> Vec<ContentPart<'a>> {
+    let mut out: Vec<ContentPart> = Vec::new();
     for part in parts {
         match part {
-            Part::Text(_) => out.push(part.clone()),
-            Part::Image(_) => {
+            ContentPart::Text(_) => out.push(part.clone()),
+            ContentPart::Image(_) => {
                 let is_replaced =
-                    matches!(out.last(), Some(Part::Text(text)) if *text == IMAGE_FOLLOWS);
+                    matches!(out.last(), Some(ContentPart::Text(text)) if *text == IMAGE_FOLLOWS);
                 if !is_replaced {
-                    out.push(Part::Text(Text::from(IMAGE_FOLLOWS)));
+                    out.push(ContentPart::Text(Text::from(IMAGE_FOLLOWS)));
                 }
             }
         }
@@ -310,10 +312,10 @@ fn replace_images<'a>(parts: &[Part<'a>]) -> Vec<Part<'a>> {
 }
 
 /// Returns the content of a result: a string or, if there are images, blocks.
-fn result_content(parts: &[Part]) -> Vec<u8> {
-    let image_count = images(parts).count();
+fn result_content(parts: &[ContentPart]) -> Vec<u8> {
+    let image_count = images_in(parts).count();
     if image_count == 0 {
-        return string::encoded(&join_texts(parts));
+        return string::encode_to_vec(&join_texts(parts));
     }
     let mut blocks = render_parts(parts, text_block, image_block);
     let has_text = blocks.len() > image_count;
@@ -324,15 +326,15 @@ fn result_content(parts: &[Part]) -> Vec<u8> {
 }
 
 /// Returns the definition of a tool. `is_eager` requests that its input is streamed early.
-fn definition(tool: &Tool, is_eager: bool) -> Vec<u8> {
-    let mut definition = tool.describe(Object::new());
+fn render_tool(tool: &Tool, is_eager: bool) -> Vec<u8> {
+    let mut definition = tool.add_description(Object::new());
     if is_eager {
         definition = definition.bool("eager_input_streaming", true);
     }
     if tool.is_strict {
         definition = definition.bool("strict", true);
     }
-    let schema = schema::input_schema(&tool.parameters, tool.is_strict);
+    let schema = schema::anthropic_schema(&tool.parameters, tool.is_strict);
     definition.json("input_schema", &schema).finish()
 }
 

@@ -2,66 +2,69 @@
 
 use super::sink::replace_lone_surrogates;
 use crate::session::content;
-use pisess_json::text::{self, Text, concat};
+use pisess_json::text::{self, Text, concat_texts};
 use pisess_json::write::Object;
 use pisess_json::{Raw, js};
 
 /// A part of a user message or a tool result.
 #[derive(Clone, Debug)]
-pub enum Part<'a> {
+pub enum ContentPart<'a> {
     Text(Text<'a>),
-    Image(Image<'a>),
+    Image(ImageData<'a>),
 }
 
 /// An image in base64.
 #[derive(Clone, Debug)]
-pub struct Image<'a> {
+pub struct ImageData<'a> {
     pub media_type: Text<'a>,
     pub data: Text<'a>,
 }
 
-impl Image<'_> {
+impl ImageData<'_> {
     pub fn data_url(&self) -> Text<'static> {
-        concat(&[&"data:", &self.media_type, &";base64,", &self.data])
+        concat_texts(&[&"data:", &self.media_type, &";base64,", &self.data])
     }
 }
 
 /// The content of a user message.
 #[derive(Clone, Debug)]
-pub enum Content<'a> {
+pub enum UserContent<'a> {
     /// A plain string.
     Plain(Text<'a>),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ContentPart<'a>>),
 }
 
-impl<'a> Content<'a> {
+impl<'a> UserContent<'a> {
     /// Reads content; if it is missing, there are no parts. Blocks other than text and images are
-    /// left out. `half_pair` replaces each lone surrogate of a text.
-    pub fn read(content: Option<Raw<'a>>, half_pair: &str) -> Self {
+    /// left out. `surrogate_replacement` replaces each lone surrogate of a text.
+    pub fn read(content: Option<Raw<'a>>, surrogate_replacement: &str) -> Self {
         if let Some(text) = content.and_then(Raw::text) {
-            return Content::Plain(replace_lone_surrogates(text, half_pair));
+            return UserContent::Plain(replace_lone_surrogates(text, surrogate_replacement));
         }
         let blocks = content.unwrap_or(Raw::NULL).items();
-        let parts = blocks.filter_map(|block| read_part(block, half_pair));
-        Content::Parts(parts.collect())
+        let parts = blocks.filter_map(|block| read_part(block, surrogate_replacement));
+        UserContent::Parts(parts.collect())
     }
 
-    pub fn into_parts(self) -> Vec<Part<'a>> {
+    pub fn into_parts(self) -> Vec<ContentPart<'a>> {
         match self {
-            Content::Plain(text) => vec![Part::Text(text)],
-            Content::Parts(parts) => parts,
+            UserContent::Plain(text) => vec![ContentPart::Text(text)],
+            UserContent::Parts(parts) => parts,
         }
     }
 }
 
 /// Replaces an image whose data is not in the session.
-const NO_IMAGE: &str = "(image omitted: its data is not in the session)";
+const IMAGE_PLACEHOLDER: &str = "(image omitted: its data is not in the session)";
 
 /// Returns a block as a part; `None` if it is neither text nor an image.
-fn read_part<'a>(block: Raw<'a>, half_pair: &str) -> Option<Part<'a>> {
+fn read_part<'a>(block: Raw<'a>, surrogate_replacement: &str) -> Option<ContentPart<'a>> {
     if content::is_block(block, "text") {
         let text = block.get_text("text")?;
-        Some(Part::Text(replace_lone_surrogates(text, half_pair)))
+        Some(ContentPart::Text(replace_lone_surrogates(
+            text,
+            surrogate_replacement,
+        )))
     } else if content::is_block(block, "image") {
         Some(read_image(block))
     } else {
@@ -70,15 +73,15 @@ fn read_part<'a>(block: Raw<'a>, half_pair: &str) -> Option<Part<'a>> {
 }
 
 /// Returns an image, or a text in its place if the block has no data in base64.
-fn read_image(block: Raw<'_>) -> Part<'_> {
-    let [data, media_type] = content::members(block, ["data", "mimeType"]);
+fn read_image(block: Raw<'_>) -> ContentPart<'_> {
+    let [data, media_type] = content::find_members(block, ["data", "mimeType"]);
     if let Some(data) = data.and_then(Raw::text)
         && let Some(media_type) = media_type.and_then(Raw::text)
         && may_be_base64(&data)
     {
-        return Part::Image(Image { media_type, data });
+        return ContentPart::Image(ImageData { media_type, data });
     }
-    Part::Text(Text::from(NO_IMAGE))
+    ContentPart::Text(Text::from(IMAGE_PLACEHOLDER))
 }
 
 /// Whether a text has only characters of base64. oh-my-pi stores `blob:…` in place of data that it
@@ -90,51 +93,51 @@ fn may_be_base64(data: &Text) -> bool {
 
 /// Returns parts in the form of an API; texts for which there is none are left out.
 pub fn render_parts(
-    parts: &[Part],
+    parts: &[ContentPart],
     render_text: impl Fn(&Text) -> Option<Vec<u8>>,
-    render_image: impl Fn(&Image) -> Vec<u8>,
+    render_image: impl Fn(&ImageData) -> Vec<u8>,
 ) -> Vec<Vec<u8>> {
     let mut rendered = Vec::new();
     for part in parts {
         match part {
-            Part::Text(text) => rendered.extend(render_text(text)),
-            Part::Image(image) => rendered.push(render_image(image)),
+            ContentPart::Text(text) => rendered.extend(render_text(text)),
+            ContentPart::Image(image) => rendered.push(render_image(image)),
         }
     }
     rendered
 }
 
 /// Returns the texts of parts, joined by newlines.
-pub fn join_texts(parts: &[Part]) -> Text<'static> {
+pub fn join_texts(parts: &[ContentPart]) -> Text<'static> {
     let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.borrowed()),
-        Part::Image(_) => None,
+        ContentPart::Text(text) => Some(text.as_borrowed()),
+        ContentPart::Image(_) => None,
     });
-    text::joined(texts, "\n")
+    text::join_with(texts, "\n")
 }
 
 /// Returns the text of a result: if it is blank, which most APIs refuse, a note that there are
 /// images, or else `if_empty`.
-pub fn result_text(parts: &[Part], if_empty: &'static str) -> Text<'static> {
+pub fn result_text(parts: &[ContentPart], if_empty: &'static str) -> Text<'static> {
     let text = join_texts(parts);
     if !text.is_blank() {
         text
-    } else if images(parts).next().is_some() {
+    } else if images_in(parts).next().is_some() {
         Text::from("(see attached image)")
     } else {
         Text::from(if_empty)
     }
 }
 
-pub fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Image<'a>> {
+pub fn images_in<'p, 'a>(parts: &'p [ContentPart<'a>]) -> impl Iterator<Item = &'p ImageData<'a>> {
     parts.iter().filter_map(|part| match part {
-        Part::Image(image) => Some(image),
-        Part::Text(_) => None,
+        ContentPart::Image(image) => Some(image),
+        ContentPart::Text(_) => None,
     })
 }
 
 /// Returns a message as all APIs but Google's have it. `content` is JSON.
-pub fn message(role: &str, content: &[u8]) -> Vec<u8> {
+pub fn build_message(role: &str, content: &[u8]) -> Vec<u8> {
     Object::new()
         .str("role", role)
         .json("content", content)
@@ -143,7 +146,7 @@ pub fn message(role: &str, content: &[u8]) -> Vec<u8> {
 
 /// A block of an assistant message.
 #[derive(Debug)]
-pub enum Block<'a> {
+pub enum TurnBlock<'a> {
     Text {
         text: Text<'a>,
         /// The signature with which the provider accepts it again.
@@ -157,15 +160,15 @@ pub enum Block<'a> {
         /// placeholder.
         is_redacted: bool,
     },
-    Call(Call<'a>),
+    Call(TurnCall<'a>),
 }
 
 #[derive(Debug)]
-pub struct Call<'a> {
+pub struct TurnCall<'a> {
     /// Its id in the body.
     pub id: Text<'static>,
     /// The id of its item, in the Responses API.
-    pub item: Option<Text<'static>>,
+    pub item_id: Option<Text<'static>>,
     pub name: Text<'static>,
     pub arguments: Option<Raw<'a>>,
     /// The signature with which the provider accepts it again.
@@ -174,9 +177,9 @@ pub struct Call<'a> {
     pub namespace: Option<Raw<'a>>,
 }
 
-impl Call<'_> {
+impl TurnCall<'_> {
     /// Returns the arguments as JavaScript writes them: an object, empty if they are none.
-    pub fn input(&self) -> Vec<u8> {
+    pub fn input_json(&self) -> Vec<u8> {
         match self.arguments {
             Some(arguments) if arguments.is_object() => js::stringify(arguments).into_bytes(),
             _ => b"{}".to_vec(),
@@ -205,7 +208,7 @@ pub struct ToolResult<'a> {
     /// The call's id in the body.
     pub id: &'a Text<'static>,
     pub name: Text<'static>,
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<ContentPart<'a>>,
     /// Whether it is an error, if the message records that.
     pub is_error: Option<bool>,
 }

@@ -1,25 +1,26 @@
 //! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
 
 use super::blocks::{
-    Authorship, Block, Call, Content, Image, ToolResult, images, render_parts, result_text,
+    Authorship, ImageData, ToolResult, TurnBlock, TurnCall, UserContent, images_in, render_parts,
+    result_text,
 };
 use super::ids::{gemini_version, takes_ids};
-use super::replay::Writer;
-use super::sink::{NO_REQUEST, Sink};
+use super::replay::BodyWriter;
+use super::sink::{BodySink, NO_REQUEST};
 use super::tools::Tool;
-use super::{Target, schema};
+use super::{RequestTarget, schema};
 use crate::session::entry::Role;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
 
 /// A body in progress.
-pub struct Body<'a> {
-    target: &'a Target,
-    sink: Sink<'a>,
+pub struct GoogleWriter<'a> {
+    target: &'a RequestTarget,
+    sink: BodySink<'a>,
     takes_ids: bool,
     /// The major version of the Gemini model; `None` for other models.
-    version: Option<u32>,
+    gemini_major: Option<u32>,
     /// The results that are not yet written: those of a turn are one content.
     results: Vec<Vec<u8>>,
 }
@@ -27,42 +28,42 @@ pub struct Body<'a> {
 /// The signature that is sent for a call that has none, because without one Gemini 3 refuses calls.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
+impl<'a> GoogleWriter<'a> {
+    pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new(), "contents");
-        Body {
+        GoogleWriter {
             target,
             sink,
             takes_ids: takes_ids(&target.model.id),
-            version: gemini_version(&target.model.id),
+            gemini_major: gemini_version(&target.model.id),
             results: Vec::new(),
         }
     }
 
     fn write_user_parts(&mut self, parts: &[Vec<u8>]) -> io::Result<()> {
-        self.release_results()?;
-        self.sink.write_item(&content(parts, "user"))
+        self.flush_results()?;
+        self.sink.write_item(&build_content(parts, "user"))
     }
 
-    fn release_results(&mut self) -> io::Result<()> {
+    fn flush_results(&mut self) -> io::Result<()> {
         let results = std::mem::take(&mut self.results);
         if results.is_empty() {
             return Ok(());
         }
-        self.sink.write_item(&content(&results, "user"))
+        self.sink.write_item(&build_content(&results, "user"))
     }
 
     /// Returns a block of an answer as a part; `None` if it has neither text nor a signature.
-    fn answer_part(&self, block: &Block, authorship: Authorship) -> Option<Vec<u8>> {
+    fn answer_part(&self, block: &TurnBlock, authorship: Authorship) -> Option<Vec<u8>> {
         match block {
-            Block::Text { text, signature } => {
+            TurnBlock::Text { text, signature } => {
                 let signature = accepted_signature(signature.as_ref(), authorship);
                 if text.is_blank() && signature.is_none() {
                     return None;
                 }
-                Some(sign(Object::new().text("text", text), signature))
+                Some(finish_part(Object::new().text("text", text), signature))
             }
-            Block::Thinking {
+            TurnBlock::Thinking {
                 text, signature, ..
             } => {
                 let signature = accepted_signature(signature.as_ref(), authorship);
@@ -70,34 +71,34 @@ impl<'a> Body<'a> {
                     return None;
                 }
                 let part = Object::new().text("text", text).bool("thought", true);
-                Some(sign(part, signature))
+                Some(finish_part(part, signature))
             }
-            Block::Call(call) => {
+            TurnBlock::Call(call) => {
                 let signature = accepted_signature(call.signature.as_ref(), authorship);
                 Some(self.call_part(call, signature))
             }
         }
     }
 
-    fn call_part(&self, call: &Call, signature: Option<&Text>) -> Vec<u8> {
+    fn call_part(&self, call: &TurnCall, signature: Option<&Text>) -> Vec<u8> {
         let mut function_call = Object::new()
             .text("name", &call.name)
-            .json("args", &call.input());
+            .json("args", &call.input_json());
         if self.takes_ids {
             function_call = function_call.text("id", &call.id);
         }
         let part = Object::new().json("functionCall", &function_call.finish());
 
-        let needs_signature = self.version.is_some_and(|version| version >= 3);
+        let needs_signature = self.gemini_major.is_some_and(|version| version >= 3);
         if signature.is_none() && needs_signature {
-            return sign(part, Some(&Text::from(NO_SIGNATURE)));
+            return finish_part(part, Some(&Text::from(NO_SIGNATURE)));
         }
-        sign(part, signature)
+        finish_part(part, signature)
     }
 }
 
-impl Writer for Body<'_> {
-    fn write_user(&mut self, _: Role, content: Content) -> io::Result<()> {
+impl BodyWriter for GoogleWriter<'_> {
+    fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
         let render_text = |text: &Text| Some(text_part(text));
         let parts = render_parts(&content.into_parts(), render_text, image_part);
         if parts.is_empty() {
@@ -106,7 +107,7 @@ impl Writer for Body<'_> {
         self.write_user_parts(&parts)
     }
 
-    fn write_turn(&mut self, authorship: Authorship, blocks: Vec<Block>) -> io::Result<()> {
+    fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let parts: Vec<_> = blocks
             .iter()
             .filter_map(|block| self.answer_part(block, authorship))
@@ -115,17 +116,17 @@ impl Writer for Body<'_> {
             return Ok(());
         }
 
-        self.release_results()?;
+        self.flush_results()?;
         if !self.sink.has_items() {
             let request = text_part(&Text::from(NO_REQUEST));
-            self.sink.write_item(&content(&[request], "user"))?;
+            self.sink.write_item(&build_content(&[request], "user"))?;
         }
-        self.sink.write_answer(&content(&parts, "model"))
+        self.sink.write_answer(&build_content(&parts, "model"))
     }
 
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
-        let images: Vec<_> = images(&result.parts).map(image_part).collect();
-        let takes_images = self.version.is_none_or(|version| version >= 3);
+        let images: Vec<_> = images_in(&result.parts).map(image_part).collect();
+        let takes_images = self.gemini_major.is_none_or(|version| version >= 3);
 
         let is_error = result.is_error == Some(true);
         let key = if is_error { "error" } else { "output" };
@@ -134,7 +135,7 @@ impl Writer for Body<'_> {
             .text("name", &result.name)
             .json("response", &Object::new().text(key, &value).finish());
         if takes_images {
-            response = response.list("parts", &images);
+            response = response.json_array("parts", &images);
         }
         if self.takes_ids {
             response = response.text("id", result.id);
@@ -151,32 +152,32 @@ impl Writer for Body<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
-        self.release_results()?;
+        self.flush_results()?;
 
-        let Target { system, tools, .. } = self.target;
-        let mut rest = Object::new();
+        let RequestTarget { system, tools, .. } = self.target;
+        let mut trailing_members = Object::new();
         if !system.is_empty() {
-            let instruction = content(&[text_part(system)], "user");
-            rest = rest.json("systemInstruction", &instruction);
+            let instruction = build_content(&[text_part(system)], "user");
+            trailing_members = trailing_members.json("systemInstruction", &instruction);
         }
         if !tools.is_empty() {
-            let declarations = array(tools.iter().map(declaration));
+            let declarations = array(tools.iter().map(render_tool));
             let group = Object::new().json("functionDeclarations", &declarations);
-            rest = rest.json("tools", &array([group.finish()]));
+            trailing_members = trailing_members.json("tools", &array([group.finish()]));
         }
         if tools.iter().any(|tool| tool.is_strict) {
             let config = br#"{"functionCallingConfig":{"mode":"VALIDATED"}}"#;
-            rest = rest.json("toolConfig", config);
+            trailing_members = trailing_members.json("toolConfig", config);
         }
         if let Some(max_tokens) = self.target.max_tokens {
             let config = format!("{{\"maxOutputTokens\":{max_tokens}}}");
-            rest = rest.json("generationConfig", config.as_bytes());
+            trailing_members = trailing_members.json("generationConfig", config.as_bytes());
         }
-        self.sink.end_list(rest)
+        self.sink.end_list(trailing_members)
     }
 }
 
-fn content(parts: &[Vec<u8>], role: &str) -> Vec<u8> {
+fn build_content(parts: &[Vec<u8>], role: &str) -> Vec<u8> {
     Object::new()
         .json("parts", &array(parts))
         .str("role", role)
@@ -187,7 +188,7 @@ fn text_part(text: &Text) -> Vec<u8> {
     Object::new().text("text", text).finish()
 }
 
-fn image_part(image: &Image) -> Vec<u8> {
+fn image_part(image: &ImageData) -> Vec<u8> {
     let data = Object::new()
         .text("mimeType", &image.media_type)
         .text("data", &image.data)
@@ -195,15 +196,15 @@ fn image_part(image: &Image) -> Vec<u8> {
     Object::new().json("inlineData", &data).finish()
 }
 
-fn declaration(tool: &Tool) -> Vec<u8> {
+fn render_tool(tool: &Tool) -> Vec<u8> {
     let schema = schema::replace_constants(&tool.parameters);
-    tool.describe(Object::new())
+    tool.add_description(Object::new())
         .json("parametersJsonSchema", &schema)
         .finish()
 }
 
 /// Returns a part with its signature, if it has one.
-fn sign(part: Object, signature: Option<&Text>) -> Vec<u8> {
+fn finish_part(part: Object, signature: Option<&Text>) -> Vec<u8> {
     match signature {
         Some(signature) => part.text("thoughtSignature", signature).finish(),
         None => part.finish(),

@@ -3,9 +3,9 @@
 
 use super::blocks::Authorship;
 use super::sink::replace_lone_surrogates;
-use super::{Api, Target};
+use super::{Api, RequestTarget};
 use foldhash::HashMap;
-use pisess_json::text::{Text, concat};
+use pisess_json::text::{Text, concat_texts};
 
 /// The maximum length of an id in most APIs, in UTF-16 units.
 pub const MAX_ID_UNITS: usize = 64;
@@ -18,40 +18,43 @@ const FIRST_SUFFIX: usize = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireId {
     /// The id that connects a call with its result.
-    pub call: Text<'static>,
+    pub call_id: Text<'static>,
     /// The id of the item, in the Responses API.
-    pub item: Option<Text<'static>>,
+    pub item_id: Option<Text<'static>>,
 }
 
-/// Returns the id in the body for a call with the id `own` in the session, and adds it to `used`:
-/// the ids assigned so far, with the number to try next if the same is wanted again. No id is
-/// assigned twice; `_2`, `_3`, … is appended to one that is taken.
-pub fn assign(
-    used: &mut HashMap<Text<'static>, usize>,
-    own: &Text,
+/// Returns the id in the body for a call with the id `own` in the session, and adds it to
+/// `used_ids`: the ids assigned so far, with the number to try next if the same is wanted again. No
+/// id is assigned twice; `_2`, `_3`, … is appended to one that is taken.
+pub fn assign_id(
+    used_ids: &mut HashMap<Text<'static>, usize>,
+    own_id: &Text,
     authorship: Authorship,
-    target: &Target,
+    target: &RequestTarget,
 ) -> WireId {
-    let mut wire = wire_id(own, authorship, target);
-    if wire.call.is_empty() {
-        wire.call = Text::from("call");
+    let mut wire = derive_wire_id(own_id, authorship, target);
+    if wire.call_id.is_empty() {
+        wire.call_id = Text::from("call");
     }
-    let Some(&next_number) = used.get(&wire.call) else {
-        used.insert(wire.call.clone(), FIRST_SUFFIX);
+    let Some(&next_number) = used_ids.get(&wire.call_id) else {
+        used_ids.insert(wire.call_id.clone(), FIRST_SUFFIX);
         return wire;
     };
 
-    let taken = wire.call;
+    let base_id = wire.call_id;
     let max_units = max_id_units(target);
     let mut number = next_number;
-    let mut call = append_number(&taken, number, max_units);
-    while used.contains_key(&call) {
+    let mut call = append_number(&base_id, number, max_units);
+    while used_ids.contains_key(&call) {
         number += 1;
-        call = append_number(&taken, number, max_units);
+        call = append_number(&base_id, number, max_units);
     }
-    used.insert(taken, number + 1);
-    used.insert(call.clone(), FIRST_SUFFIX);
-    WireId { call, item: None }
+    used_ids.insert(base_id, number + 1);
+    used_ids.insert(call.clone(), FIRST_SUFFIX);
+    WireId {
+        call_id: call,
+        item_id: None,
+    }
 }
 
 /// Returns an id with a number, cut so that both fit into `max_units`.
@@ -62,7 +65,7 @@ fn append_number(id: &Text, number: usize, max_units: usize) -> Text<'static> {
     numbered
 }
 
-fn max_id_units(target: &Target) -> usize {
+fn max_id_units(target: &RequestTarget) -> usize {
     match target.api {
         Api::OpenAi if target.model.provider == "openai" => MAX_COMPLETIONS_ID_UNITS,
         Api::OpenAi => usize::MAX,
@@ -71,7 +74,7 @@ fn max_id_units(target: &Target) -> usize {
 }
 
 /// Returns the id that a call would have if no other call had it.
-fn wire_id(own: &Text, authorship: Authorship, target: &Target) -> WireId {
+fn derive_wire_id(own: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let call = match target.api {
         Api::Anthropic => sanitize_id(own).head(MAX_ID_UNITS),
         Api::Google if takes_ids(&target.model.id) => sanitize_id(own).head(MAX_ID_UNITS),
@@ -79,12 +82,15 @@ fn wire_id(own: &Text, authorship: Authorship, target: &Target) -> WireId {
         Api::OpenAi => completions_id(own, authorship, target),
         Api::Responses => return responses_id(own, authorship, target),
     };
-    WireId { call, item: None }
+    WireId {
+        call_id: call,
+        item_id: None,
+    }
 }
 
 /// Returns an id for Chat Completions. Joins the two halves of an id from the Responses API.
-fn completions_id(own: &Text, authorship: Authorship, target: &Target) -> Text<'static> {
-    let own = replace_lone_surrogates(own.borrowed(), "").into_owned();
+fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> Text<'static> {
+    let own = replace_lone_surrogates(own_id.as_borrowed(), "").into_owned();
     let halves = if authorship.is_same_model() {
         None
     } else {
@@ -97,29 +103,29 @@ fn completions_id(own: &Text, authorship: Authorship, target: &Target) -> Text<'
     let call = sanitize_id(&halves.call);
     let item = sanitize_id(&halves.item);
     let gap = if item.is_empty() { "" } else { "_" };
-    let joined = concat(&[&call, &gap, &item]);
+    let joined = concat_texts(&[&call, &gap, &item]);
     if joined.utf16_len() <= MAX_COMPLETIONS_ID_UNITS {
         return joined;
     }
     let hash = Text::from(short_hash(&own)).head(8).into_owned();
     let call = call.head(MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len());
-    concat(&[&call, &"_", &hash])
+    concat_texts(&[&call, &"_", &hash])
 }
 
 /// Returns an id for the Responses API, which has one for the call and one for the item.
-fn responses_id(own: &Text, authorship: Authorship, target: &Target) -> WireId {
-    let halves = split_responses_id(own);
+fn responses_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
+    let halves = split_responses_id(own_id);
     if authorship.is_same_model() {
         let Some(halves) = halves else {
             return WireId {
-                call: sanitize_id(own).head(MAX_ID_UNITS),
-                item: None,
+                call_id: sanitize_id(own_id).head(MAX_ID_UNITS),
+                item_id: None,
             };
         };
         let item = halves.item;
         return WireId {
-            call: sanitize_id(&halves.call).head(MAX_ID_UNITS),
-            item: if is_item_id(&item) { Some(item) } else { None },
+            call_id: sanitize_id(&halves.call).head(MAX_ID_UNITS),
+            item_id: if is_item_id(&item) { Some(item) } else { None },
         };
     }
 
@@ -127,12 +133,12 @@ fn responses_id(own: &Text, authorship: Authorship, target: &Target) -> WireId {
     let takes_item_ids = matches!(&*provider, "openai" | "openai-codex" | "opencode");
     match halves {
         Some(halves) if takes_item_ids => WireId {
-            call: truncate_id(&halves.call),
-            item: foreign_item_id(&halves.item, authorship),
+            call_id: truncate_id(&halves.call),
+            item_id: foreign_item_id(&halves.item, authorship),
         },
         _ => WireId {
-            call: truncate_id(own),
-            item: None,
+            call_id: truncate_id(own_id),
+            item_id: None,
         },
     }
 }
@@ -177,7 +183,7 @@ fn truncate_id(id: &Text) -> Text<'static> {
     Text::from_wtf8(bytes)
 }
 
-fn is_word(code_point: u32) -> bool {
+fn is_id_char(code_point: u32) -> bool {
     u8::try_from(code_point).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
@@ -187,7 +193,7 @@ fn sanitize_id(id: &Text) -> Text<'static> {
     let mut out = String::with_capacity(id.as_bytes().len());
     for code_point in id.code_points() {
         match char::from_u32(code_point) {
-            Some(character) if is_word(code_point) => out.push(character),
+            Some(character) if is_id_char(code_point) => out.push(character),
             // A pair of surrogates.
             _ if code_point >= 0x1_0000 => out.push_str("__"),
             _ => out.push('_'),
@@ -198,7 +204,7 @@ fn sanitize_id(id: &Text) -> Text<'static> {
 
 /// Returns the name of a tool in a form that the API accepts, with `_` in place of each other code
 /// point; `None` if it is empty.
-pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
+pub fn sanitize_tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     if name.is_empty() {
         return None;
     }
@@ -207,7 +213,7 @@ pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     for code_point in name.code_points().take(max_len) {
         let character = char::from_u32(code_point);
         let is_accepted =
-            is_word(code_point) || api == Api::Google && matches!(character, Some('.' | ':'));
+            is_id_char(code_point) || api == Api::Google && matches!(character, Some('.' | ':'));
         match character {
             Some(character) if is_accepted => out.push(character),
             _ => out.push('_'),
@@ -237,24 +243,24 @@ pub fn takes_ids(id: &Text) -> bool {
 pub fn short_hash(text: &Text) -> String {
     let mut low: u32 = 0xdead_beef;
     let mut high: u32 = 0x41c6_ce57;
-    for unit in text.units() {
+    for unit in text.utf16_units() {
         low = (low ^ unit).wrapping_mul(2_654_435_761);
         high = (high ^ unit).wrapping_mul(1_597_334_677);
     }
-    low = mix(low, high);
+    low = mix_bits(low, high);
     // The second number is mixed with the first one as it is now.
-    high = mix(high, low);
-    base36(high) + &base36(low)
+    high = mix_bits(high, low);
+    to_base36(high) + &to_base36(low)
 }
 
 /// Spreads the bits of both numbers over one.
-fn mix(one: u32, other: u32) -> u32 {
+fn mix_bits(one: u32, other: u32) -> u32 {
     let one = (one ^ one >> 16).wrapping_mul(2_246_822_507);
     let other = (other ^ other >> 13).wrapping_mul(3_266_489_909);
     one ^ other
 }
 
-fn base36(mut number: u32) -> String {
+fn to_base36(mut number: u32) -> String {
     let mut digits = Vec::new();
     loop {
         digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));

@@ -23,17 +23,17 @@ mod sink;
 mod tools;
 
 use crate::agents::Agent;
-use crate::agents::pi::system::System;
+use crate::agents::pi::system::SystemPrompt;
 use crate::session::content;
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-pub use replay::LeftOut;
+pub use replay::SkippedResults;
 use replay::{LateResults, Replay};
-use sink::Sink;
+use sink::BodySink;
 use std::io::{self, Write};
-use tools::{Accepted, Grammar, Tool};
+use tools::{Grammar, Tool, ToolSupport};
 
 /// An API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub struct Request {
 /// The API and model that a body is for, the agent that adapts it, and what it contains besides
 /// messages.
 #[derive(Debug)]
-struct Target {
+struct RequestTarget {
     api: Api,
     model: Model,
     max_tokens: Option<u64>,
@@ -124,73 +124,75 @@ struct Target {
 
 /// A body that was written.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenBody {
     /// Whether the last message is the model's own, which some APIs refuse and others continue.
     pub ends_with_answer: bool,
     /// The tool results that are not in the body.
-    pub left_out: LeftOut,
+    pub skipped_results: SkippedResults,
 }
 
-/// Writes the body of a request with `messages`, which the session's agent has built. If there is no
-/// message to send, writes nothing and returns `None`.
-pub fn write(
-    messages: &[Message],
+/// Writes the body of a request with `messages`, which the session's agent has built. If there is
+/// no message to send, writes nothing and returns `None`.
+pub fn write_body(
+    messages: &[ContextMessage],
     request: &Request,
     reader: &EntryReader,
     out: &mut dyn Write,
-) -> io::Result<Option<Written>> {
-    let survey = Survey::read(messages, request.api, reader)?;
-    let target = Target::new(request, reader.session().agent(), &survey);
-    let sink = Sink::new(out, target.agent.constants().half_pair);
-    let body: Box<dyn replay::Writer + '_> = match request.api {
-        Api::Anthropic => Box::new(anthropic::Body::new(&target, sink)),
-        Api::OpenAi => Box::new(openai::Body::new(&target, sink)),
-        Api::Responses => Box::new(responses::Body::new(&target, sink)),
-        Api::Google => Box::new(google::Body::new(&target, sink)),
+) -> io::Result<Option<WrittenBody>> {
+    let first_pass = FirstPass::read(messages, request.api, reader)?;
+    let target = RequestTarget::new(request, reader.session().agent(), &first_pass);
+    let sink = BodySink::new(out, target.agent.constants().surrogate_replacement);
+    let writer: Box<dyn replay::BodyWriter + '_> = match request.api {
+        Api::Anthropic => Box::new(anthropic::AnthropicWriter::new(&target, sink)),
+        Api::OpenAi => Box::new(openai::OpenAiWriter::new(&target, sink)),
+        Api::Responses => Box::new(responses::ResponsesWriter::new(&target, sink)),
+        Api::Google => Box::new(google::GoogleWriter::new(&target, sink)),
     };
-    let mut replay = Replay::new(&target, survey.late_results, body);
+    let mut replay = Replay::new(&target, first_pass.late_results, writer);
     target
         .agent
-        .convert_for_model(messages, reader, &mut |json| replay.take(json))?;
+        .convert_for_model(messages, reader, &mut |json| replay.replay_message(json))?;
     replay.finish()
 }
 
 /// What the first pass over the messages finds.
 #[derive(Default)]
-struct Survey {
-    system: System,
+struct FirstPass {
+    system: SystemPrompt,
     /// The model of the last assistant message, if its API is the requested one.
     last_model: Option<Model>,
     /// The results that come too late, if the agent moves them to their calls.
     late_results: LateResults,
 }
 
-impl Survey {
-    fn read(messages: &[Message], api: Api, reader: &EntryReader) -> io::Result<Self> {
+impl FirstPass {
+    fn read(messages: &[ContextMessage], api: Api, reader: &EntryReader) -> io::Result<Self> {
         let agent = reader.session().agent();
-        let mut survey = Survey::default();
-        let mut number = 0;
+        let mut first_pass = FirstPass::default();
+        let mut message_number = 0;
         agent.convert_for_model(messages, reader, &mut |json| {
-            let message = Raw::checked(json);
-            number += 1;
-            if agent.constants().rescues_results {
-                survey.late_results.read(number, message);
+            let message = Raw::from_checked(json);
+            message_number += 1;
+            if agent.constants().moves_late_results {
+                first_pass
+                    .late_results
+                    .read_message(message_number, message);
             }
             let role = message.get_text("role").unwrap_or_default();
             match role.as_bytes() {
-                b"system" => survey.system.replay(message),
-                b"assistant" => survey.last_model = author(message, api),
+                b"system" => first_pass.system.apply_message(message),
+                b"assistant" => first_pass.last_model = author_model(message, api),
                 _ => {}
             }
             Ok(())
         })?;
-        Ok(survey)
+        Ok(first_pass)
     }
 }
 
 /// Returns the model of an assistant message, if its API is the requested one.
-fn author(message: Raw, api: Api) -> Option<Model> {
-    let [provider, message_api, id] = content::members(message, ["provider", "api", "model"]);
+fn author_model(message: Raw, api: Api) -> Option<Model> {
+    let [provider, message_api, id] = content::find_members(message, ["provider", "api", "model"]);
     if !message_api?.is(api.name()) {
         return None;
     }
@@ -208,21 +210,21 @@ fn non_empty_text(value: Option<Raw>) -> Option<Text<'static>> {
     Some(text.into_owned())
 }
 
-impl Target {
-    fn new(request: &Request, agent: &'static dyn Agent, survey: &Survey) -> Self {
+impl RequestTarget {
+    fn new(request: &Request, agent: &'static dyn Agent, first_pass: &FirstPass) -> Self {
         let api = request.api;
         let model = request
             .model
             .clone()
-            .or_else(|| survey.last_model.clone())
+            .or_else(|| first_pass.last_model.clone())
             .unwrap_or_else(|| api.default_model());
 
-        let accepted = Accepted::by_model(&model, api);
+        let support = ToolSupport::for_model(&model, api);
         let mut tools: Vec<Tool> = Vec::new();
         let mut grammars = HashMap::default();
         let mut names = HashSet::default();
-        for definition in survey.system.tools() {
-            let Some(tool) = Tool::read(Raw::checked(definition), accepted) else {
+        for definition in first_pass.system.tool_definitions() {
+            let Some(tool) = Tool::read(Raw::from_checked(definition), support) else {
                 continue;
             };
             // Of several tools with one name, the first counts.
@@ -236,12 +238,12 @@ impl Target {
             tools.push(tool);
         }
 
-        Target {
+        RequestTarget {
             api,
             max_tokens: request.max_tokens.or(api.max_tokens(&model)),
             model,
             agent,
-            system: survey.system.prompt(),
+            system: first_pass.system.prompt_text(),
             tools,
             grammars,
         }

@@ -1,11 +1,12 @@
 //! Bodies for OpenAI's Chat Completions API, which many providers offer.
 
-use super::Target;
+use super::RequestTarget;
 use super::blocks::{
-    Authorship, Block, Call, Content, Image, ToolResult, images, message, render_parts, result_text,
+    Authorship, ImageData, ToolResult, TurnBlock, TurnCall, UserContent, build_message, images_in,
+    render_parts, result_text,
 };
-use super::replay::Writer;
-use super::sink::Sink;
+use super::replay::BodyWriter;
+use super::sink::BodySink;
 use super::tools::Tool;
 use crate::session::content;
 use crate::session::entry::Role;
@@ -15,9 +16,9 @@ use pisess_json::{Raw, js, string};
 use std::io;
 
 /// A body in progress.
-pub struct Body<'a> {
-    target: &'a Target,
-    sink: Sink<'a>,
+pub struct OpenAiWriter<'a> {
+    target: &'a RequestTarget,
+    sink: BodySink<'a>,
     /// Whether the provider is OpenAI, rather than one that offers its API.
     is_openai: bool,
     /// The images in the results of a turn, which only a user message can contain.
@@ -25,7 +26,7 @@ pub struct Body<'a> {
 }
 
 /// The providers that take the maximum output as `max_tokens`.
-const OLDER_LIMIT: [&str; 9] = [
+const MAX_TOKENS_PROVIDERS: [&str; 9] = [
     "deepseek",
     "moonshotai",
     "moonshotai-cn",
@@ -37,8 +38,8 @@ const OLDER_LIMIT: [&str; 9] = [
     "zai-coding-cn",
 ];
 
-impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
+impl<'a> OpenAiWriter<'a> {
+    pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         let is_openai = target.model.provider == "openai";
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         if !target.system.is_empty() {
@@ -46,9 +47,9 @@ impl<'a> Body<'a> {
             let system = Object::new()
                 .str("role", role)
                 .text("content", &target.system);
-            sink.push_to_head(&system.finish());
+            sink.push_uncounted_item(&system.finish());
         }
-        Body {
+        OpenAiWriter {
             target,
             sink,
             is_openai,
@@ -57,7 +58,7 @@ impl<'a> Body<'a> {
     }
 
     /// Writes the images of the results of the last turn as a user message, if there are any.
-    fn release_images(&mut self) -> io::Result<()> {
+    fn flush_images(&mut self) -> io::Result<()> {
         let images = std::mem::take(&mut self.result_images);
         if images.is_empty() {
             return Ok(());
@@ -66,16 +67,16 @@ impl<'a> Body<'a> {
             "Attached image(s) from tool result:",
         ))];
         blocks.extend(images);
-        self.sink.write_item(&message("user", &array(blocks)))
+        self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
     /// Returns a call: of a function with arguments, or of a custom tool whose input has a grammar.
-    fn render_call(&self, call: &Call) -> Vec<u8> {
+    fn render_call(&self, call: &TurnCall) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
         if let Some(grammar) = self.target.grammars.get(&call.name) {
             let custom = Object::new()
                 .text("name", &call.name)
-                .text("input", &grammar.input_of(call.arguments));
+                .text("input", &grammar.call_input(call.arguments));
             return object
                 .str("type", "custom")
                 .json("custom", &custom.finish())
@@ -94,9 +95,9 @@ impl<'a> Body<'a> {
         if let Some(grammar) = &tool.grammar {
             let format = Object::new()
                 .str("type", "grammar")
-                .json("grammar", &grammar.write(Object::new()).finish());
+                .json("grammar", &grammar.add_to(Object::new()).finish());
             let custom = tool
-                .describe(Object::new())
+                .add_description(Object::new())
                 .json("format", &format.finish());
             return Object::new()
                 .str("type", "custom")
@@ -104,7 +105,7 @@ impl<'a> Body<'a> {
                 .finish();
         }
         let mut function = tool
-            .describe(Object::new())
+            .add_description(Object::new())
             .json("parameters", &tool.parameters);
         if self.is_openai {
             function = function.bool("strict", tool.is_strict);
@@ -124,12 +125,12 @@ pub fn arguments_text(arguments: Option<Raw>) -> Text<'static> {
 /// What is sent for a result without text.
 pub const NO_OUTPUT: &str = "(no tool output)";
 
-impl Writer for Body<'_> {
-    fn write_user(&mut self, role: Role, content: Content) -> io::Result<()> {
-        self.release_images()?;
+impl BodyWriter for OpenAiWriter<'_> {
+    fn write_user(&mut self, role: Role, content: UserContent) -> io::Result<()> {
+        self.flush_images()?;
         let json = match content {
-            Content::Plain(text) => string::encoded(&text),
-            Content::Parts(parts) => {
+            UserContent::Plain(text) => string::encode_to_vec(&text),
+            UserContent::Parts(parts) => {
                 let blocks = render_parts(&parts, text_block, image_block);
                 if blocks.is_empty() {
                     return Ok(());
@@ -139,27 +140,27 @@ impl Writer for Body<'_> {
         };
         let is_instruction = role == Role::Developer && self.is_openai;
         let role = if is_instruction { "developer" } else { "user" };
-        self.sink.write_item(&message(role, &json))
+        self.sink.write_item(&build_message(role, &json))
     }
 
-    fn write_turn(&mut self, _: Authorship, blocks: Vec<Block>) -> io::Result<()> {
-        self.release_images()?;
+    fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
+        self.flush_images()?;
 
         let mut text = Text::default();
         let mut calls = Vec::new();
         let mut reasoning = Reasoning::default();
         for block in blocks {
             match block {
-                Block::Text { text: part, .. } => {
+                TurnBlock::Text { text: part, .. } => {
                     if !part.is_blank() {
                         text.push(&part);
                     }
                 }
-                Block::Call(call) => {
+                TurnBlock::Call(call) => {
                     reasoning.read_call(call.signature.as_ref());
                     calls.push(self.render_call(&call));
                 }
-                Block::Thinking {
+                TurnBlock::Thinking {
                     text: thought,
                     signature,
                     ..
@@ -178,9 +179,9 @@ impl Writer for Body<'_> {
         if details.is_none()
             && let Some(field) = reasoning.field
         {
-            answer = answer.text(field, &text::joined(reasoning.thoughts, "\n"));
+            answer = answer.text(field, &text::join_with(reasoning.thoughts, "\n"));
         }
-        answer = answer.list("tool_calls", &calls);
+        answer = answer.json_array("tool_calls", &calls);
         if let Some(details) = details {
             answer = answer.json("reasoning_details", &details);
         }
@@ -194,7 +195,7 @@ impl Writer for Body<'_> {
 
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         self.result_images
-            .extend(images(&result.parts).map(image_block));
+            .extend(images_in(&result.parts).map(image_block));
         let message = Object::new()
             .str("role", "tool")
             .text("content", &result_text(&result.parts, NO_OUTPUT))
@@ -203,22 +204,23 @@ impl Writer for Body<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
-        self.release_images()?;
+        self.flush_images()?;
 
-        let mut rest = Object::new();
+        let mut trailing_members = Object::new();
         if let Some(max_tokens) = self.target.max_tokens {
             let provider = &self.target.model.provider;
-            let is_older = OLDER_LIMIT.iter().any(|older| *provider == *older);
+            let is_older = MAX_TOKENS_PROVIDERS.iter().any(|older| *provider == *older);
             let key = if is_older {
                 "max_tokens"
             } else {
                 "max_completion_tokens"
             };
-            rest = rest.json(key, max_tokens.to_string().as_bytes());
+            trailing_members = trailing_members.json(key, max_tokens.to_string().as_bytes());
         }
         let tools = self.target.tools.iter();
         let definitions: Vec<_> = tools.map(|tool| self.render_tool(tool)).collect();
-        self.sink.end_list(rest.list("tools", &definitions))
+        self.sink
+            .end_list(trailing_members.json_array("tools", &definitions))
     }
 }
 
@@ -274,7 +276,7 @@ fn text_block(text: &Text) -> Option<Vec<u8>> {
     Some(content::text_block(text))
 }
 
-fn image_block(image: &Image) -> Vec<u8> {
+fn image_block(image: &ImageData) -> Vec<u8> {
     let url = Object::new().text("url", &image.data_url()).finish();
     Object::new()
         .str("type", "image_url")

@@ -7,25 +7,27 @@
 //! oh-my-pi    turn: calls a, b     result b     result a     user
 //! ```
 
-use super::blocks::{Authorship, Block, Call, Content, Part, ToolResult, join_texts};
-use super::ids::{WireId, assign, tool_name};
+use super::blocks::{
+    Authorship, ContentPart, ToolResult, TurnBlock, TurnCall, UserContent, join_texts,
+};
+use super::ids::{WireId, assign_id, sanitize_tool_name};
 use super::sink::replace_lone_surrogates;
-use super::{Api, Target, Written};
+use super::{Api, RequestTarget, WrittenBody};
 use crate::agents::oh_my_pi::message::call_ids;
 use crate::session::content;
 use crate::session::entry::Role;
 use foldhash::{HashMap, HashSet};
-use pisess_json::text::{Text, concat};
+use pisess_json::text::{Text, concat_texts};
 use pisess_json::{Raw, js};
 use std::collections::VecDeque;
 use std::io;
 
 /// Writes messages in the form of one API. They arrive in the order of the body.
-pub trait Writer {
+pub trait BodyWriter {
     /// Writes a message of the user, or of a developer: of oh-my-pi or its extensions.
-    fn write_user(&mut self, role: Role, content: Content) -> io::Result<()>;
+    fn write_user(&mut self, role: Role, content: UserContent) -> io::Result<()>;
     /// Writes the blocks of an assistant message; the results of its calls follow.
-    fn write_turn(&mut self, authorship: Authorship, blocks: Vec<Block>) -> io::Result<()>;
+    fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()>;
     fn write_result(&mut self, result: ToolResult) -> io::Result<()>;
     /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it
     /// has no message.
@@ -36,20 +38,20 @@ pub trait Writer {
 const NO_RESULT: &str = "No result provided";
 
 /// The id of a call in a session: `None` if it is missing or not a string.
-type OwnId = Option<Text<'static>>;
+type SessionCallId = Option<Text<'static>>;
 
 /// Passes messages to a writer.
 pub struct Replay<'t> {
-    target: &'t Target,
-    writer: Box<dyn Writer + 't>,
+    target: &'t RequestTarget,
+    writer: Box<dyn BodyWriter + 't>,
     /// The ids in the body, each with the number to try next if it is wanted again.
-    ids: HashMap<Text<'static>, usize>,
+    used_ids: HashMap<Text<'static>, usize>,
     late_results: LateResults,
     /// The calls of the last turn.
-    calls: Vec<OpenCall>,
+    calls: Vec<PendingCall>,
     /// The ids of the calls that were answered with [`NO_RESULT`].
-    unanswered: HashSet<OwnId>,
-    left_out: LeftOut,
+    unanswered: HashSet<SessionCallId>,
+    skipped_results: SkippedResults,
     /// The number of the current message, from 1, and that of the last turn.
     message_number: usize,
     turn_number: usize,
@@ -57,7 +59,7 @@ pub struct Replay<'t> {
 
 /// The results that are not in a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedResults {
     /// The number of those that another message separates from their calls.
     pub separated: usize,
     /// The number of those whose call is not in the context, or has another result.
@@ -65,8 +67,8 @@ pub struct LeftOut {
 }
 
 /// A call, and whether its result was written.
-struct OpenCall {
-    own_id: OwnId,
+struct PendingCall {
+    own_id: SessionCallId,
     /// `None` if the call is left out of the body.
     wire: Option<WireCall>,
     is_answered: bool,
@@ -80,103 +82,110 @@ struct WireCall {
 
 impl<'t> Replay<'t> {
     pub fn new(
-        target: &'t Target,
+        target: &'t RequestTarget,
         late_results: LateResults,
-        writer: Box<dyn Writer + 't>,
+        writer: Box<dyn BodyWriter + 't>,
     ) -> Self {
         Replay {
             target,
             writer,
-            ids: HashMap::default(),
+            used_ids: HashMap::default(),
             late_results,
             calls: Vec::new(),
             unanswered: HashSet::default(),
-            left_out: LeftOut::default(),
+            skipped_results: SkippedResults::default(),
             message_number: 0,
             turn_number: 0,
         }
     }
 
     /// Handles the next message, as converted for the model.
-    pub fn take(&mut self, json: &[u8]) -> io::Result<()> {
-        let message = Raw::checked(json);
+    pub fn replay_message(&mut self, json: &[u8]) -> io::Result<()> {
+        let message = Raw::from_checked(json);
         let role = message.get_text("role").unwrap_or_default();
         self.message_number += 1;
         match role.as_bytes() {
-            b"user" => self.take_user(Role::User, message),
-            b"developer" => self.take_user(Role::Developer, message),
-            b"assistant" => self.take_turn(message),
-            b"toolResult" => self.take_result(message),
+            b"user" => self.replay_user(Role::User, message),
+            b"developer" => self.replay_user(Role::Developer, message),
+            b"assistant" => self.replay_turn(message),
+            b"toolResult" => self.replay_result(message),
             // The target has the system messages.
             _ => Ok(()),
         }
     }
 
     /// Writes the results that are missing and the rest of the body; `None` if it has no message.
-    pub fn finish(mut self) -> io::Result<Option<Written>> {
+    pub fn finish(mut self) -> io::Result<Option<WrittenBody>> {
         self.close_calls()?;
         let Some(ends_with_answer) = self.writer.finish()? else {
             return Ok(None);
         };
-        Ok(Some(Written {
+        Ok(Some(WrittenBody {
             ends_with_answer,
-            left_out: self.left_out,
+            skipped_results: self.skipped_results,
         }))
     }
 
-    fn take_user(&mut self, role: Role, message: Raw) -> io::Result<()> {
+    fn replay_user(&mut self, role: Role, message: Raw) -> io::Result<()> {
         self.close_calls()?;
-        let content = Content::read(
+        let content = UserContent::read(
             message.get("content"),
-            self.target.agent.constants().half_pair,
+            self.target.agent.constants().surrogate_replacement,
         );
         self.writer.write_user(role, content)
     }
 
     /// Writes an assistant message, unless the agent leaves it out, and opens its calls.
-    fn take_turn(&mut self, message: Raw) -> io::Result<()> {
+    fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let agent = self.target.agent;
-        let [stop_reason, content] = content::members(message, ["stopReason", "content"]);
+        let [stop_reason, content] = content::find_members(message, ["stopReason", "content"]);
         let stop_reason = stop_reason.unwrap_or(Raw::NULL);
         let content = content.unwrap_or(Raw::NULL);
 
         let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
-        if has_failed && agent.constants().drops_failed {
+        if has_failed && agent.constants().drops_failed_turns {
             return Ok(());
         }
         let is_cut_short = has_failed || stop_reason.is("length");
         if is_cut_short
-            && agent.constants().drops_cut_thoughts
+            && agent.constants().drops_interrupted_thinking
             && !content.items().any(is_text_or_call)
         {
             return Ok(());
         }
 
         self.turn_number = self.message_number;
-        let authorship = authorship(message, self.target);
+        let authorship = compare_author(message, self.target);
         let mut blocks = Vec::new();
         if let Some(text) = content.text() {
-            blocks.push(Block::Text {
-                text: replace_lone_surrogates(text, agent.constants().half_pair),
+            blocks.push(TurnBlock::Text {
+                text: replace_lone_surrogates(text, agent.constants().surrogate_replacement),
                 signature: None,
             });
         }
         for block in content.items() {
-            blocks.extend(self.take_block(block, authorship));
+            blocks.extend(self.replay_block(block, authorship));
         }
         self.writer.write_turn(authorship, blocks)
     }
 
     /// Returns a block of an assistant message, `None` if it is left out. A call is opened.
-    fn take_block<'a>(&mut self, block: Raw<'a>, authorship: Authorship) -> Option<Block<'a>> {
+    fn replay_block<'a>(
+        &mut self,
+        block: Raw<'a>,
+        authorship: Authorship,
+    ) -> Option<TurnBlock<'a>> {
         let kind = block.get_text("type")?;
         match kind.as_bytes() {
             b"text" => {
                 let text = block.get_text("text")?;
-                Some(Block::Text {
-                    text: replace_lone_surrogates(text, self.target.agent.constants().half_pair),
-                    signature: signature(block, "textSignature", authorship),
+                Some(TurnBlock::Text {
+                    text: replace_lone_surrogates(
+                        text,
+                        self.target.agent.constants().surrogate_replacement,
+                    ),
+                    signature: own_signature(block, "textSignature", authorship),
                 })
             }
             b"thinking" => read_thinking(block, authorship, self.target),
@@ -185,28 +194,28 @@ impl<'t> Replay<'t> {
                 if data.is_blank() {
                     return None;
                 }
-                Some(Block::Thinking {
+                Some(TurnBlock::Thinking {
                     text: Text::default(),
                     signature: Some(data),
                     is_redacted: true,
                 })
             }
-            b"toolCall" => self.open_call(block, authorship).map(Block::Call),
+            b"toolCall" => self.open_call(block, authorship).map(TurnBlock::Call),
             _ => None,
         }
     }
 
     /// Opens a call and returns it; `None` if its tool has no name.
-    fn open_call<'a>(&mut self, block: Raw<'a>, authorship: Authorship) -> Option<Call<'a>> {
+    fn open_call<'a>(&mut self, block: Raw<'a>, authorship: Authorship) -> Option<TurnCall<'a>> {
         let [id, name, arguments, namespace] =
-            content::members(block, ["id", "name", "arguments", "namespace"]);
+            content::find_members(block, ["id", "name", "arguments", "namespace"]);
         let own_id = id.and_then(Raw::text).map(Text::into_owned);
         let name = name
             .and_then(Raw::text)
-            .and_then(|name| tool_name(&name, self.target.api));
+            .and_then(|name| sanitize_tool_name(&name, self.target.api));
         let Some(name) = name else {
             // Neither the call nor its result is sent.
-            self.calls.push(OpenCall {
+            self.calls.push(PendingCall {
                 own_id,
                 wire: None,
                 is_answered: true,
@@ -215,8 +224,11 @@ impl<'t> Replay<'t> {
         };
 
         let wanted_id = own_id.clone().unwrap_or_default();
-        let WireId { call: id, item } = assign(&mut self.ids, &wanted_id, authorship, self.target);
-        self.calls.push(OpenCall {
+        let WireId {
+            call_id: id,
+            item_id: item,
+        } = assign_id(&mut self.used_ids, &wanted_id, authorship, self.target);
+        self.calls.push(PendingCall {
             own_id,
             wire: Some(WireCall {
                 id: id.clone(),
@@ -224,12 +236,12 @@ impl<'t> Replay<'t> {
             }),
             is_answered: false,
         });
-        Some(Call {
+        Some(TurnCall {
             id,
-            item,
+            item_id: item,
             name,
             arguments,
-            signature: signature(block, "thoughtSignature", authorship),
+            signature: own_signature(block, "thoughtSignature", authorship),
             namespace: if authorship.is_same_model() {
                 namespace
             } else {
@@ -240,24 +252,24 @@ impl<'t> Replay<'t> {
 
     /// Writes a result, if it answers an open call. The APIs refuse any other; it is quoted or left
     /// out.
-    fn take_result(&mut self, message: Raw) -> io::Result<()> {
+    fn replay_result(&mut self, message: Raw) -> io::Result<()> {
         let id = message.get_text("toolCallId");
-        if let Some(call) = find_answered(&mut self.calls, id.as_ref()) {
+        if let Some(call) = find_open_call(&mut self.calls, id.as_ref()) {
             call.is_answered = true;
-            return write_answer(call, message, self.target, self.writer.as_mut());
+            return write_call_result(call, message, self.target, self.writer.as_mut());
         }
 
         let id = id.map(Text::into_owned);
-        if self.target.agent.constants().rescues_results {
+        if self.target.agent.constants().moves_late_results {
             let has_open_calls = self.calls.iter().any(|call| !call.is_answered);
             // A result that has a call was moved to it.
             if !has_open_calls && !self.late_results.has_call(&id) {
                 return self.quote_result(message);
             }
         } else if self.unanswered.contains(&id) {
-            self.left_out.separated += 1;
+            self.skipped_results.separated += 1;
         } else {
-            self.left_out.stray += 1;
+            self.skipped_results.stray += 1;
         }
         Ok(())
     }
@@ -265,33 +277,34 @@ impl<'t> Replay<'t> {
     /// Writes the text of a result without a call as a user message.
     fn quote_result(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
-        let [id, name, content, is_error] = content::members(message, names);
-        let texts = content::blocks_of(content.unwrap_or(Raw::NULL), "text")
+        let [id, name, content, is_error] = content::find_members(message, names);
+        let texts = content::blocks_of_type(content.unwrap_or(Raw::NULL), "text")
             .filter_map(|block| block.get_text("text"))
             .filter(|text| !text.is_blank());
-        let parts: Vec<_> = texts.map(Part::Text).collect();
+        let parts: Vec<_> = texts.map(ContentPart::Text).collect();
         if parts.is_empty() {
             return Ok(());
         }
 
-        let error_mark = if js::truthy(is_error) {
+        let error_mark = if js::is_truthy(is_error) {
             " is-error=\"true\""
         } else {
             ""
         };
-        let quoted = concat(&[
+        let quoted = concat_texts(&[
             &"<stale-tool-result tool=\"",
-            &js::template(name),
+            &js::interpolate(name),
             &"\" id=\"",
-            &js::template(id),
+            &js::interpolate(id),
             &"\"",
             &error_mark,
             &">\n",
             &join_texts(&parts),
             &"\n</stale-tool-result>",
         ]);
-        let text = replace_lone_surrogates(quoted, self.target.agent.constants().half_pair);
-        self.writer.write_user(Role::User, Content::Plain(text))
+        let text =
+            replace_lone_surrogates(quoted, self.target.agent.constants().surrogate_replacement);
+        self.writer.write_user(Role::User, UserContent::Plain(text))
     }
 
     /// Answers the calls that have no result: with a late one, or with [`NO_RESULT`].
@@ -301,14 +314,17 @@ impl<'t> Replay<'t> {
             if call.is_answered {
                 continue;
             }
-            if let Some(json) = self.late_results.remove(&call.own_id, self.turn_number) {
-                let message = Raw::checked(&json);
-                write_answer(&call, message, self.target, self.writer.as_mut())?;
+            if let Some(json) = self
+                .late_results
+                .remove_result(&call.own_id, self.turn_number)
+            {
+                let message = Raw::from_checked(&json);
+                write_call_result(&call, message, self.target, self.writer.as_mut())?;
             } else if let Some(wire) = call.wire {
                 self.writer.write_result(ToolResult {
                     id: &wire.id,
                     name: wire.tool,
-                    parts: vec![Part::Text(Text::from(NO_RESULT))],
+                    parts: vec![ContentPart::Text(Text::from(NO_RESULT))],
                     is_error: Some(true),
                 })?;
                 self.unanswered.insert(call.own_id);
@@ -323,87 +339,97 @@ fn is_text_or_call(block: Raw) -> bool {
 }
 
 /// Writes the result of a call, unless the call is left out.
-fn write_answer(
-    call: &OpenCall,
+fn write_call_result(
+    call: &PendingCall,
     message: Raw,
-    target: &Target,
-    writer: &mut dyn Writer,
+    target: &RequestTarget,
+    writer: &mut dyn BodyWriter,
 ) -> io::Result<()> {
     let Some(wire) = &call.wire else {
         return Ok(());
     };
-    let [name, content, is_error] = content::members(message, ["toolName", "content", "isError"]);
+    let [name, content, is_error] =
+        content::find_members(message, ["toolName", "content", "isError"]);
     let name = name
         .and_then(Raw::text)
-        .and_then(|name| tool_name(&name, target.api));
+        .and_then(|name| sanitize_tool_name(&name, target.api));
     writer.write_result(ToolResult {
         id: &wire.id,
         name: name.unwrap_or_else(|| wire.tool.clone()),
-        parts: Content::read(content, target.agent.constants().half_pair).into_parts(),
+        parts: UserContent::read(content, target.agent.constants().surrogate_replacement)
+            .into_parts(),
         is_error: is_error.and_then(Raw::bool),
     })
 }
 
 /// Returns the first unanswered call that a result with this id answers. An id of the Responses API
 /// has two halves; a result may have only the first.
-fn find_answered<'c>(calls: &'c mut [OpenCall], id: Option<&Text>) -> Option<&'c mut OpenCall> {
-    let is_same = |call: &OpenCall| !call.is_answered && call.own_id.as_ref() == id;
-    let has_same_half = |call: &OpenCall| {
+fn find_open_call<'c>(
+    calls: &'c mut [PendingCall],
+    id: Option<&Text>,
+) -> Option<&'c mut PendingCall> {
+    let is_same = |call: &PendingCall| !call.is_answered && call.own_id.as_ref() == id;
+    let has_same_half = |call: &PendingCall| {
         let (Some(own_id), Some(id)) = (&call.own_id, id) else {
             return false;
         };
-        let half = first_half(id);
-        !call.is_answered && !half.is_empty() && first_half(own_id) == half
+        let half = call_half(id);
+        !call.is_answered && !half.is_empty() && call_half(own_id) == half
     };
-    let at = calls
+    let index = calls
         .iter()
         .position(is_same)
         .or_else(|| calls.iter().position(has_same_half))?;
-    calls.get_mut(at)
+    calls.get_mut(index)
 }
 
 /// Returns the part of an id before `|`.
-fn first_half<'i>(id: &'i Text) -> &'i [u8] {
+fn call_half<'i>(id: &'i Text) -> &'i [u8] {
     let bytes = id.as_bytes();
     let end = memchr::memchr(b'|', bytes).unwrap_or(bytes.len());
     &bytes[..end]
 }
 
-fn authorship(message: Raw, target: &Target) -> Authorship {
-    let [provider, api, id] = content::members(message, ["provider", "api", "model"]);
+fn compare_author(message: Raw, target: &RequestTarget) -> Authorship {
+    let [provider, api, id] = content::find_members(message, ["provider", "api", "model"]);
     Authorship {
-        is_same_provider: is_text(provider, &target.model.provider),
+        is_same_provider: equals_text(provider, &target.model.provider),
         is_same_api: api.is_some_and(|api| api.is(target.api.name())),
-        is_same_id: is_text(id, &target.model.id),
+        is_same_id: equals_text(id, &target.model.id),
     }
 }
 
-fn is_text(value: Option<Raw>, text: &Text) -> bool {
+fn equals_text(value: Option<Raw>, text: &Text) -> bool {
     value
         .and_then(Raw::text)
         .is_some_and(|value| value == *text)
 }
 
 /// Returns the signature of a block, with which only its own model accepts it.
-fn signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Option<Text<'a>> {
+fn own_signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Option<Text<'a>> {
     if !authorship.is_same_model() {
         return None;
     }
     block.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Returns a block of thinking; thinking of another model as text, or not at all, as the agent does.
-fn read_thinking<'a>(block: Raw<'a>, authorship: Authorship, target: &Target) -> Option<Block<'a>> {
+/// Returns a block of thinking; thinking of another model as text, or not at all, as the agent
+/// does.
+fn read_thinking<'a>(
+    block: Raw<'a>,
+    authorship: Authorship,
+    target: &RequestTarget,
+) -> Option<TurnBlock<'a>> {
     let agent = target.agent;
     let is_anthropic = target.api == Api::Anthropic;
     let text = block.get_text("thinking").unwrap_or_default();
-    let text = replace_lone_surrogates(text, agent.constants().half_pair);
+    let text = replace_lone_surrogates(text, agent.constants().surrogate_replacement);
     let signature = block
         .get_text("thinkingSignature")
         .filter(|signature| !signature.is_empty());
 
     // The models of a provider may share signatures.
-    let has_shared_signature = agent.constants().shares_signatures
+    let has_shared_signature = agent.constants().shares_thinking_signatures
         && is_anthropic
         && authorship.is_same_provider
         && authorship.is_same_api
@@ -412,22 +438,22 @@ fn read_thinking<'a>(block: Raw<'a>, authorship: Authorship, target: &Target) ->
         if agent.constants().drops_foreign_thinking || text.is_blank() {
             return None;
         }
-        return Some(Block::Text {
+        return Some(TurnBlock::Text {
             text: mark_as_thinking(&text, target),
             signature: None,
         });
     }
 
-    let is_redacted = content::truthy(block, "redacted");
+    let is_redacted = content::has_truthy(block, "redacted");
     let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
     let is_empty = signature.is_none() && text.is_blank();
     // Redacted thinking is only in its signature.
     let is_lost = is_redacted && is_unsigned;
-    let is_dropped = is_unsigned && is_anthropic && agent.constants().drops_unsigned;
+    let is_dropped = is_unsigned && is_anthropic && agent.constants().drops_unsigned_thinking;
     if is_empty || is_lost || is_dropped {
         return None;
     }
-    Some(Block::Thinking {
+    Some(TurnBlock::Thinking {
         text,
         signature,
         is_redacted,
@@ -435,14 +461,14 @@ fn read_thinking<'a>(block: Raw<'a>, authorship: Authorship, target: &Target) ->
 }
 
 /// Returns thinking as text, marked as such for most models.
-fn mark_as_thinking(text: &Text, target: &Target) -> Text<'static> {
+fn mark_as_thinking(text: &Text, target: &RequestTarget) -> Text<'static> {
     let id = target.model.id.to_string_lossy().to_ascii_lowercase();
     if id.contains("claude") {
         text.clone().into_owned()
     } else if id.contains("gemini") {
-        concat(&[&"```thinking\n", text, &"\n```"])
+        concat_texts(&[&"```thinking\n", text, &"\n```"])
     } else {
-        concat(&[&"<think>\n", text, &"\n</think>"])
+        concat_texts(&[&"<think>\n", text, &"\n</think>"])
     }
 }
 
@@ -450,10 +476,10 @@ fn mark_as_thinking(text: &Text, target: &Target) -> Text<'static> {
 /// another result.
 #[derive(Debug, Default)]
 pub struct LateResults {
-    call_ids: HashSet<OwnId>,
-    results: HashMap<OwnId, VecDeque<LateResult>>,
+    call_ids: HashSet<SessionCallId>,
+    results: HashMap<SessionCallId, VecDeque<LateResult>>,
     /// The ids of the calls of the last turn that have no result yet.
-    open: Vec<OwnId>,
+    open_call_ids: Vec<SessionCallId>,
 }
 
 #[derive(Debug)]
@@ -465,17 +491,17 @@ struct LateResult {
 
 impl LateResults {
     /// Reads the message with this number.
-    pub fn read(&mut self, message_number: usize, message: Raw) {
+    pub fn read_message(&mut self, message_number: usize, message: Raw) {
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
             b"assistant" => {
-                self.open = call_ids(message.get("content").unwrap_or(Raw::NULL));
-                self.call_ids.extend(self.open.iter().cloned());
+                self.open_call_ids = call_ids(message.get("content").unwrap_or(Raw::NULL));
+                self.call_ids.extend(self.open_call_ids.iter().cloned());
             }
             b"toolResult" => {
                 let id = message.get_text("toolCallId").map(Text::into_owned);
-                if let Some(at) = self.open.iter().position(|open| *open == id) {
-                    self.open.remove(at);
+                if let Some(at) = self.open_call_ids.iter().position(|open| *open == id) {
+                    self.open_call_ids.remove(at);
                 } else {
                     self.results.entry(id).or_default().push_back(LateResult {
                         message_number,
@@ -483,12 +509,12 @@ impl LateResults {
                     });
                 }
             }
-            _ => self.open.clear(),
+            _ => self.open_call_ids.clear(),
         }
     }
 
     /// Removes and returns the first late result with this id after the turn with this number.
-    fn remove(&mut self, id: &OwnId, turn_number: usize) -> Option<Vec<u8>> {
+    fn remove_result(&mut self, id: &SessionCallId, turn_number: usize) -> Option<Vec<u8>> {
         let results = self.results.get_mut(id)?;
         let at = results
             .iter()
@@ -497,7 +523,7 @@ impl LateResults {
         Some(result.json)
     }
 
-    fn has_call(&self, id: &OwnId) -> bool {
+    fn has_call(&self, id: &SessionCallId) -> bool {
         self.call_ids.contains(id)
     }
 }

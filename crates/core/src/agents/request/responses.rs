@@ -1,14 +1,14 @@
 //! Bodies for OpenAI's Responses API.
 
-use super::Target;
+use super::RequestTarget;
 use super::blocks::{
-    Authorship, Block, Call, Content, Image, Part, ToolResult, images, join_texts, message,
-    render_parts, result_text,
+    Authorship, ContentPart, ImageData, ToolResult, TurnBlock, TurnCall, UserContent,
+    build_message, images_in, join_texts, render_parts, result_text,
 };
 use super::ids::{MAX_ID_UNITS, short_hash};
 use super::openai::{NO_OUTPUT, arguments_text};
-use super::replay::Writer;
-use super::sink::Sink;
+use super::replay::BodyWriter;
+use super::sink::BodySink;
 use super::tools::Tool;
 use crate::session::content;
 use crate::session::entry::Role;
@@ -19,9 +19,9 @@ use pisess_json::{Raw, js};
 use std::io;
 
 /// A body in progress.
-pub struct Body<'a> {
-    target: &'a Target,
-    sink: Sink<'a>,
+pub struct ResponsesWriter<'a> {
+    target: &'a RequestTarget,
+    sink: BodySink<'a>,
     /// The calls of the last turn whose tool has a grammar, by their ids.
     custom_calls: HashSet<Text<'static>>,
     /// The ids of items used so far; each can occur only once.
@@ -33,16 +33,16 @@ pub struct Body<'a> {
 /// The smallest number of tokens that the API accepts for an answer.
 const MIN_TOKENS: u64 = 16;
 
-impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
+impl<'a> ResponsesWriter<'a> {
+    pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "input");
         if !target.system.is_empty() {
             let system = Object::new()
                 .str("role", "developer")
                 .text("content", &target.system);
-            sink.push_to_head(&system.finish());
+            sink.push_uncounted_item(&system.finish());
         }
-        Body {
+        ResponsesWriter {
             target,
             sink,
             custom_calls: HashSet::default(),
@@ -58,23 +58,23 @@ impl<'a> Body<'a> {
 
     /// Returns the items of an assistant message. The API requires an item of another kind after
     /// reasoning; reasoning without one is left out.
-    fn render_items(&mut self, blocks: &[Block]) -> Vec<Vec<u8>> {
+    fn render_items(&mut self, blocks: &[TurnBlock]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
         let mut reasoning = Vec::new();
         let mut text_count = 0;
         for block in blocks {
             match block {
-                Block::Thinking { signature, .. } => {
+                TurnBlock::Thinking { signature, .. } => {
                     if let Some(signature) = signature {
                         reasoning.extend(self.reasoning_item(signature));
                     }
                 }
-                Block::Text { text, signature } => {
+                TurnBlock::Text { text, signature } => {
                     items.append(&mut reasoning);
                     items.push(self.text_item(text, signature.as_ref(), text_count));
                     text_count += 1;
                 }
-                Block::Call(call) => {
+                TurnBlock::Call(call) => {
                     items.append(&mut reasoning);
                     items.push(self.call_item(call));
                 }
@@ -123,11 +123,11 @@ impl<'a> Body<'a> {
 
     /// Returns the id with which a text was received, shortened if the API would refuse it; a new
     /// one if it is empty or was used before.
-    fn claim_text_id(&mut self, own: &Text, number: usize) -> String {
-        let id = if own.utf16_len() > MAX_ID_UNITS {
-            format!("msg_{}", short_hash(own))
+    fn claim_text_id(&mut self, stored_id: &Text, number: usize) -> String {
+        let id = if stored_id.utf16_len() > MAX_ID_UNITS {
+            format!("msg_{}", short_hash(stored_id))
         } else {
-            own.to_string()
+            stored_id.to_string()
         };
         if !id.is_empty() {
             let is_new = self.claim_id(id.as_bytes());
@@ -157,7 +157,7 @@ impl<'a> Body<'a> {
     }
 
     /// Returns a call: of a function with arguments, or of a custom tool whose input has a grammar.
-    fn call_item(&mut self, call: &Call) -> Vec<u8> {
+    fn call_item(&mut self, call: &TurnCall) -> Vec<u8> {
         let grammar = self.target.grammars.get(&call.name);
         let kind = match grammar {
             Some(_) => "custom_tool_call",
@@ -165,7 +165,7 @@ impl<'a> Body<'a> {
         };
         let mut item = Object::new().str("type", kind);
         if grammar.is_none()
-            && let Some(id) = &call.item
+            && let Some(id) = &call.item_id
         {
             let is_new = self.claim_id(id.as_bytes());
             if is_new {
@@ -177,7 +177,7 @@ impl<'a> Body<'a> {
         match grammar {
             Some(grammar) => {
                 self.custom_calls.insert(call.id.clone());
-                item = item.text("input", &grammar.input_of(call.arguments));
+                item = item.text("input", &grammar.call_input(call.arguments));
             }
             None => item = item.text("arguments", &arguments_text(call.arguments)),
         }
@@ -190,22 +190,22 @@ impl<'a> Body<'a> {
     }
 }
 
-fn tool_definition(tool: &Tool) -> Vec<u8> {
+fn render_tool(tool: &Tool) -> Vec<u8> {
     if let Some(grammar) = &tool.grammar {
-        let format = grammar.write(Object::new().str("type", "grammar"));
+        let format = grammar.add_to(Object::new().str("type", "grammar"));
         return tool
-            .describe(Object::new().str("type", "custom"))
+            .add_description(Object::new().str("type", "custom"))
             .json("format", &format.finish())
             .finish();
     }
-    tool.describe(Object::new().str("type", "function"))
+    tool.add_description(Object::new().str("type", "function"))
         .json("parameters", &tool.parameters)
         .bool("strict", tool.is_strict)
         .finish()
 }
 
-impl Writer for Body<'_> {
-    fn write_user(&mut self, _: Role, content: Content) -> io::Result<()> {
+impl BodyWriter for ResponsesWriter<'_> {
+    fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
         let parts = content.into_parts();
         if parts.is_empty() {
             return Ok(());
@@ -213,10 +213,10 @@ impl Writer for Body<'_> {
         let render_text = |text: &Text| Some(input_text(text));
         let items = render_parts(&parts, render_text, input_image);
         self.message_count += 1;
-        self.sink.write_item(&message("user", &array(items)))
+        self.sink.write_item(&build_message("user", &array(items)))
     }
 
-    fn write_turn(&mut self, _: Authorship, blocks: Vec<Block>) -> io::Result<()> {
+    fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.custom_calls.clear();
         let items = self.render_items(&blocks);
         if items.is_empty() {
@@ -248,8 +248,8 @@ impl Writer for Body<'_> {
             let max_tokens = max_tokens.max(MIN_TOKENS).to_string();
             rest = rest.json("max_output_tokens", max_tokens.as_bytes());
         }
-        let definitions: Vec<_> = self.target.tools.iter().map(tool_definition).collect();
-        self.sink.end_list(rest.list("tools", &definitions))
+        let definitions: Vec<_> = self.target.tools.iter().map(render_tool).collect();
+        self.sink.end_list(rest.json_array("tools", &definitions))
     }
 }
 
@@ -260,7 +260,7 @@ fn input_text(text: &Text) -> Vec<u8> {
         .finish()
 }
 
-fn input_image(image: &Image) -> Vec<u8> {
+fn input_image(image: &ImageData) -> Vec<u8> {
     Object::new()
         .str("type", "input_image")
         .str("detail", "auto")
@@ -269,8 +269,8 @@ fn input_image(image: &Image) -> Vec<u8> {
 }
 
 /// Adds the output of a call: text, or a list if there are images.
-fn add_output(item: Object, parts: &[Part]) -> Object {
-    if images(parts).next().is_none() {
+fn add_output(item: Object, parts: &[ContentPart]) -> Object {
+    if images_in(parts).next().is_none() {
         return item.text("output", &result_text(parts, NO_OUTPUT));
     }
     let mut items = Vec::new();
@@ -278,7 +278,7 @@ fn add_output(item: Object, parts: &[Part]) -> Object {
     if !text.is_blank() {
         items.push(input_text(&text));
     }
-    items.extend(images(parts).map(input_image));
+    items.extend(images_in(parts).map(input_image));
     item.json("output", &array(items))
 }
 
@@ -294,7 +294,7 @@ impl TextSignature {
     /// Reads a signature: JSON of version 1, or else only an id.
     fn read(signature: &Text) -> Self {
         let parsed = Raw::parse(signature.as_bytes()).unwrap_or(Raw::NULL);
-        let [version, id, phase] = content::members(parsed, ["v", "id", "phase"]);
+        let [version, id, phase] = content::find_members(parsed, ["v", "id", "phase"]);
         let is_version_1 = version.and_then(Raw::number) == Some(1.0);
         let id = match id.and_then(Raw::text) {
             Some(id) if is_version_1 => id.into_owned(),

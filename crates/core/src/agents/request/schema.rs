@@ -8,14 +8,14 @@ use crate::session::content;
 use pisess_json::edit::Edit;
 use pisess_json::scan::RawString;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array, texts};
+use pisess_json::write::{Object, array, text_array};
 use pisess_json::{Raw, string};
 
 /// The maximum depth; schemas below it are sent unchanged.
 const MAX_DEPTH: usize = 64;
 
 /// Keywords that strict modes refuse.
-const UNSUPPORTED: [&str; 16] = [
+const UNSUPPORTED_KEYWORDS: [&str; 16] = [
     "$ref",
     "$defs",
     "definitions",
@@ -50,7 +50,7 @@ const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
 ];
 
 /// The formats of strings that Anthropic's strict mode accepts.
-const FORMATS: [&str; 10] = [
+const ANTHROPIC_FORMATS: [&str; 10] = [
     "date-time",
     "time",
     "date",
@@ -65,15 +65,15 @@ const FORMATS: [&str; 10] = [
 
 /// Returns the schema for strict mode: objects require all their properties and allow no others.
 /// `None` if that is impossible. `schema` must be as JavaScript writes it.
-pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
-    let root = Raw::checked(schema);
-    if !content::is(root, "type", "object") {
+pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
+    let root = Raw::from_checked(schema);
+    if !content::member_is(root, "type", "object") {
         return None;
     }
-    let mut whole = Edit::new(schema).ok()?;
+    let mut schema_edit = Edit::new(schema).ok()?;
     // The subschemas that remain to be read, with their depths.
-    let mut open = vec![(root, 0)];
-    while let Some((node, depth)) = open.pop() {
+    let mut pending = vec![(root, 0)];
+    while let Some((node, depth)) = pending.pop() {
         if !node.is_object()
             || depth > MAX_DEPTH
             || node
@@ -83,7 +83,7 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
             return None;
         }
         let names = ["type", "enum", "anyOf", "items", "properties"];
-        let [kind, values, any_of, items, properties] = content::members(node, names);
+        let [kind, values, any_of, items, properties] = content::find_members(node, names);
         // OpenAI's strict mode refuses a node without a type. An enumeration counts as one, a
         // constant does not.
         if kind.is_none() && values.is_none() && any_of.is_none() {
@@ -96,32 +96,32 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
                 return None;
             }
             for variant in any_of.items() {
-                open.push((variant, depth + 1));
+                pending.push((variant, depth + 1));
             }
         }
         if let Some(items) = items {
-            open.push((items, depth + 1));
+            pending.push((items, depth + 1));
         }
 
-        if content::is(node, "type", "object") {
+        if content::member_is(node, "type", "object") {
             let mut edit = Edit::new(node.bytes()).ok()?;
             close_object(node, &mut edit)?;
-            whole.join(edit);
+            schema_edit.merge(edit);
             for (_, property) in properties.unwrap_or(Raw::NULL).members() {
-                open.push((property, depth + 1));
+                pending.push((property, depth + 1));
             }
         } else if properties.is_some() {
             return None;
         }
     }
-    Some(whole.finish())
+    Some(schema_edit.finish())
 }
 
 /// Makes an object require all its properties and allow no others; those that were optional may be
 /// `null`. `None` if the object allows others, or its members have the wrong types.
 fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
-    let [properties, required, additional] = content::members(node, names);
+    let [properties, required, additional] = content::find_members(node, names);
     if additional.is_some_and(|additional| additional.bool() != Some(false))
         || properties.is_some_and(|properties| !properties.is_object())
         || required.is_some_and(|required| !required.is_array())
@@ -149,7 +149,7 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
             edit.surround(*property, br#"{"anyOf":["#, br#",{"type":"null"}]}"#);
         }
     }
-    let all_names = texts(properties.iter().map(|(key, _)| key));
+    let all_names = text_array(properties.iter().map(|(key, _)| key));
     edit.set("required", &all_names);
     edit.set("additionalProperties", b"false");
     Some(())
@@ -157,7 +157,7 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
 
 /// Whether the API's strict mode refuses a schema with this member.
 fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
-    if is_one_of(key, &UNSUPPORTED) {
+    if is_one_of(key, &UNSUPPORTED_KEYWORDS) {
         return true;
     }
     if api != Api::Anthropic {
@@ -167,7 +167,7 @@ fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
         return !matches!(value.number(), Some(0.0 | 1.0));
     }
     if key.is("format") {
-        return !FORMATS.iter().any(|format| value.is(format));
+        return !ANTHROPIC_FORMATS.iter().any(|format| value.is(format));
     }
     is_one_of(key, &UNSUPPORTED_BY_ANTHROPIC)
 }
@@ -178,7 +178,7 @@ fn is_one_of(key: RawString, names: &[&str]) -> bool {
 
 /// Whether a schema describes an object, an array, or a type that includes one.
 fn is_structured(schema: Raw) -> bool {
-    let [kind, properties, items] = content::members(schema, ["type", "properties", "items"]);
+    let [kind, properties, items] = content::find_members(schema, ["type", "properties", "items"]);
     if properties.is_some() || items.is_some() {
         return true;
     }
@@ -190,10 +190,10 @@ fn is_structured(schema: Raw) -> bool {
 /// Whether a schema or a variant of its unions accepts `null`.
 fn allows_null(schema: Raw) -> bool {
     // Nested unions are searched only to the maximum depth of a schema.
-    let mut open = vec![(schema, 0)];
-    while let Some((schema, depth)) = open.pop() {
+    let mut pending = vec![(schema, 0)];
+    while let Some((schema, depth)) = pending.pop() {
         let [kind, constant, values, any_of] =
-            content::members(schema, ["type", "const", "enum", "anyOf"]);
+            content::find_members(schema, ["type", "const", "enum", "anyOf"]);
         let is_null = |kind: Raw| kind.is("null");
         if kind.is_some_and(|kind| is_null(kind) || kind.items().any(is_null))
             || constant.is_some_and(Raw::is_null)
@@ -203,7 +203,7 @@ fn allows_null(schema: Raw) -> bool {
         }
         if depth < MAX_DEPTH {
             for variant in any_of.unwrap_or(Raw::NULL).items() {
-                open.push((variant, depth + 1));
+                pending.push((variant, depth + 1));
             }
         }
     }
@@ -211,10 +211,10 @@ fn allows_null(schema: Raw) -> bool {
 }
 
 /// Returns a schema in Anthropic's form: `type`, `properties`, `required`, `additionalProperties`
-/// and the definitions. A strict schema keeps its other members, too. `schema` must be as JavaScript
-/// writes it.
-pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
-    let node = Raw::checked(schema);
+/// and the definitions. A strict schema keeps its other members, too. `schema` must be as
+/// JavaScript writes it.
+pub fn anthropic_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
+    let node = Raw::from_checked(schema);
     let properties = node.get_some("properties").map_or(&b"{}"[..], Raw::bytes);
     let required = node.get_some("required").map_or(&b"[]"[..], Raw::bytes);
     let kind = br#""object""#;
@@ -229,12 +229,12 @@ pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
         .json("type", kind)
         .json("properties", properties)
         .json("required", required)
-        .copy(node, &["additionalProperties", "$defs", "definitions"])
+        .copy_members(node, &["additionalProperties", "$defs", "definitions"])
         .finish()
 }
 
 /// Keywords whose value maps names to schemas.
-const NAME_MAPS: [&str; 6] = [
+const NAME_MAP_KEYWORDS: [&str; 6] = [
     "properties",
     "patternProperties",
     "$defs",
@@ -244,7 +244,7 @@ const NAME_MAPS: [&str; 6] = [
 ];
 
 /// Keywords whose value is a schema or a list of schemas.
-const SUBSCHEMAS: [&str; 16] = [
+const SUBSCHEMA_KEYWORDS: [&str; 16] = [
     "additionalProperties",
     "unevaluatedProperties",
     "propertyNames",
@@ -274,15 +274,15 @@ struct SchemaNode<'a> {
 /// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must
 /// be as JavaScript writes it.
 pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
-    let Ok(mut whole) = Edit::new(schema) else {
+    let Ok(mut schema_edit) = Edit::new(schema) else {
         return schema.to_vec();
     };
-    let mut open = vec![SchemaNode {
-        value: Raw::checked(schema),
+    let mut pending = vec![SchemaNode {
+        value: Raw::from_checked(schema),
         is_name_map: false,
         depth: 0,
     }];
-    while let Some(node) = open.pop() {
+    while let Some(node) = pending.pop() {
         let SchemaNode {
             value: node,
             is_name_map,
@@ -292,7 +292,7 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
             continue;
         }
         for item in node.items() {
-            open.push(SchemaNode {
+            pending.push(SchemaNode {
                 value: item,
                 is_name_map: false,
                 depth: depth + 1,
@@ -304,9 +304,9 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
 
         for (key, value) in node.members() {
             // In a map from names to schemas, a keyword is only a name.
-            let leads_to_map = !is_name_map && is_one_of(key, &NAME_MAPS);
-            if is_name_map || leads_to_map || is_one_of(key, &SUBSCHEMAS) {
-                open.push(SchemaNode {
+            let leads_to_map = !is_name_map && is_one_of(key, &NAME_MAP_KEYWORDS);
+            if is_name_map || leads_to_map || is_one_of(key, &SUBSCHEMA_KEYWORDS) {
+                pending.push(SchemaNode {
                     value,
                     is_name_map: leads_to_map,
                     depth: depth + 1,
@@ -315,15 +315,15 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
         }
         if !is_name_map && let Ok(mut edit) = Edit::new(node.bytes()) {
             replace_constant(node, &mut edit);
-            whole.join(edit);
+            schema_edit.merge(edit);
         }
     }
-    whole.finish()
+    schema_edit.finish()
 }
 
 /// Replaces the constant of a schema, if it is a string or a number, by an enumeration at its end.
 fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
-    let [constant, values] = content::members(node, ["const", "enum"]);
+    let [constant, values] = content::find_members(node, ["const", "enum"]);
     if let Some(constant) = constant
         && (constant.is_string() || constant.is_number())
         && values.is_none()
@@ -340,7 +340,7 @@ mod tests {
 
     fn strictly(schema: &str, api: Api) -> Option<String> {
         let schema = js::stringify(Raw::parse(schema.as_bytes()).unwrap()).into_bytes();
-        strict(&schema, api).map(|json| String::from_utf8(json).unwrap())
+        strict_schema(&schema, api).map(|json| String::from_utf8(json).unwrap())
     }
 
     #[test]
@@ -424,7 +424,7 @@ mod tests {
     #[test]
     fn anthropic_gets_objects_only() {
         let schema = |json: &str, is_strict| {
-            String::from_utf8(input_schema(json.as_bytes(), is_strict)).unwrap()
+            String::from_utf8(anthropic_schema(json.as_bytes(), is_strict)).unwrap()
         };
         assert_eq!(
             schema(

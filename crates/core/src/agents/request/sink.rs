@@ -10,48 +10,52 @@ use std::io::{self, Write};
 pub const NO_REQUEST: &str = "(no earlier message)";
 
 /// The output of a body. Nothing is written before the first item of its list of messages.
-pub struct Sink<'a> {
+pub struct BodySink<'a> {
     out: &'a mut dyn Write,
     /// The replacement for a lone surrogate.
-    half_pair: &'static str,
+    surrogate_replacement: &'static str,
     /// What precedes the first item; empty once that is written.
-    head: Vec<u8>,
+    pending_prefix: Vec<u8>,
     /// The number of items written.
-    items: usize,
+    item_count: usize,
     /// Whether the last item is an answer of the model.
     ends_with_answer: bool,
 }
 
-impl<'a> Sink<'a> {
-    /// Returns an empty sink; `half_pair` replaces each lone surrogate.
-    pub fn new(out: &'a mut dyn Write, half_pair: &'static str) -> Self {
-        Sink {
+impl<'a> BodySink<'a> {
+    /// Returns an empty sink; `surrogate_replacement` replaces each lone surrogate.
+    pub fn new(out: &'a mut dyn Write, surrogate_replacement: &'static str) -> Self {
+        BodySink {
             out,
-            half_pair,
-            head: Vec::new(),
-            items: 0,
+            surrogate_replacement,
+            pending_prefix: Vec::new(),
+            item_count: 0,
             ends_with_answer: false,
         }
     }
 
     /// Begins the body with these members and a list.
     pub fn begin_list(&mut self, members: Object, list: &str) {
-        self.head = members.finish();
-        self.head.pop();
-        let gap = if self.head.len() > 1 { "," } else { "" };
-        self.head
+        self.pending_prefix = members.finish();
+        self.pending_prefix.pop();
+        let gap = if self.pending_prefix.len() > 1 {
+            ","
+        } else {
+            ""
+        };
+        self.pending_prefix
             .extend_from_slice(format!("{gap}\"{list}\":[").as_bytes());
     }
 
     /// Adds an item before the first one that is written. It does not count as an item: if no other
     /// follows, nothing is written.
-    pub fn push_to_head(&mut self, item: &[u8]) {
-        self.head.extend_from_slice(item);
-        self.head.push(b',');
+    pub fn push_uncounted_item(&mut self, item: &[u8]) {
+        self.pending_prefix.extend_from_slice(item);
+        self.pending_prefix.push(b',');
     }
 
     pub fn has_items(&self) -> bool {
-        self.items > 0
+        self.item_count > 0
     }
 
     /// Writes an answer of the model, or a part of one.
@@ -64,25 +68,27 @@ impl<'a> Sink<'a> {
     /// Writes any other item.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
         self.ends_with_answer = false;
-        let before = if self.items == 0 {
-            std::mem::take(&mut self.head)
+        let before = if self.item_count == 0 {
+            std::mem::take(&mut self.pending_prefix)
         } else {
             vec![b',']
         };
-        self.items += 1;
+        self.item_count += 1;
         self.write(&before)?;
         self.write(json)
     }
 
     fn write(&mut self, json: &[u8]) -> io::Result<()> {
-        self.out
-            .write_all(&replace_escaped_surrogates(json, self.half_pair))
+        self.out.write_all(&replace_escaped_surrogates(
+            json,
+            self.surrogate_replacement,
+        ))
     }
 
     /// Ends the list, writes these members after it, and ends the body. Returns whether the last
     /// item is an answer, or `None` if there is no item: then nothing was written.
     pub fn end_list(mut self, members: Object) -> io::Result<Option<bool>> {
-        if self.items == 0 {
+        if self.item_count == 0 {
             return Ok(None);
         }
         let json = members.finish();
@@ -94,8 +100,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Returns JSON with `replacement` in place of each lone surrogate. Pairs are never escaped here, so
-/// each escaped surrogate is a lone one.
+/// Returns JSON with `replacement` in place of each lone surrogate. Pairs are never escaped here,
+/// so each escaped surrogate is a lone one.
 fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, [u8]> {
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);

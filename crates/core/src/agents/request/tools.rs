@@ -1,6 +1,6 @@
 //! Definitions of tools, as sessions store them.
 
-use super::ids::{gemini_version, tool_name};
+use super::ids::{gemini_version, sanitize_tool_name};
 use super::schema;
 use super::{Api, Model};
 use crate::session::content;
@@ -26,22 +26,22 @@ pub struct Grammar {
     syntax: &'static str,
     definition: Text<'static>,
     /// The name of the argument.
-    pub input: Text<'static>,
+    pub argument_name: Text<'static>,
 }
 
 /// The parameters of a tool without a definition: an object with any members.
-const ANY: &[u8] = br#"{"type":"object","properties":{}}"#;
+const ANY_PARAMETERS: &[u8] = br#"{"type":"object","properties":{}}"#;
 
 /// The kinds of tool definitions that a model accepts.
 #[derive(Clone, Copy, Debug)]
-pub struct Accepted {
+pub struct ToolSupport {
     api: Api,
     strict_schemas: bool,
     grammars: bool,
 }
 
-impl Accepted {
-    pub fn by_model(model: &Model, api: Api) -> Self {
+impl ToolSupport {
+    pub fn for_model(model: &Model, api: Api) -> Self {
         let is_openai = model.provider == "openai";
         let strict_schemas = match api {
             Api::Anthropic => model.provider == "anthropic",
@@ -50,7 +50,7 @@ impl Accepted {
             Api::Google => gemini_version(&model.id).is_some_and(|version| version >= 3),
         };
         let has_grammars = matches!(api, Api::OpenAi | Api::Responses);
-        Accepted {
+        ToolSupport {
             api,
             strict_schemas,
             grammars: has_grammars && is_openai && is_gpt_5_or_later(&model.id),
@@ -69,24 +69,24 @@ fn is_gpt_5_or_later(id: &Text) -> bool {
 impl Tool {
     /// Reads a definition; `None` if it has no name. A strict schema and a grammar are used only
     /// where the definition requests them and the model accepts them.
-    pub fn read(definition: Raw, accepted: Accepted) -> Option<Tool> {
+    pub fn read(definition: Raw, support: ToolSupport) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
-        let [name, description, parameters, sampling] = content::members(definition, names);
-        let name = tool_name(&name?.text()?, accepted.api)?;
+        let [name, description, parameters, sampling] = content::find_members(definition, names);
+        let name = sanitize_tool_name(&name?.text()?, support.api)?;
         let parameters = match parameters {
             Some(schema) if schema.is_object() => js::stringify(schema).into_bytes(),
-            _ => ANY.to_vec(),
+            _ => ANY_PARAMETERS.to_vec(),
         };
         let sampling = sampling.unwrap_or(Raw::NULL);
 
-        let grammar = if accepted.grammars {
-            Grammar::read(sampling, Raw::checked(&parameters))
+        let grammar = if support.grammars {
+            Grammar::read(sampling, Raw::from_checked(&parameters))
         } else {
             None
         };
         let requests_strict = content::is_block(sampling, "json_schema");
-        let strict_parameters = if requests_strict && accepted.strict_schemas {
-            schema::strict(&parameters, accepted.api)
+        let strict_parameters = if requests_strict && support.strict_schemas {
+            schema::strict_schema(&parameters, support.api)
         } else {
             None
         };
@@ -104,14 +104,14 @@ impl Tool {
         Tool {
             name,
             description: None,
-            parameters: ANY.to_vec(),
+            parameters: ANY_PARAMETERS.to_vec(),
             is_strict: false,
             grammar: None,
         }
     }
 
     /// Adds the name and the description to a definition.
-    pub fn describe(&self, definition: Object) -> Object {
+    pub fn add_description(&self, definition: Object) -> Object {
         let named = definition.text("name", &self.name);
         match &self.description {
             Some(description) => named.text("description", description),
@@ -134,7 +134,7 @@ impl Grammar {
                 return Some(Grammar {
                     syntax,
                     definition: definition.into_owned(),
-                    input: only_string(parameters)?,
+                    argument_name: only_string_parameter(parameters)?,
                 });
             }
         }
@@ -142,7 +142,7 @@ impl Grammar {
     }
 
     /// Adds the grammar's syntax and definition.
-    pub fn write(&self, object: Object) -> Object {
+    pub fn add_to(&self, object: Object) -> Object {
         object
             .str("syntax", self.syntax)
             .text("definition", &self.definition)
@@ -150,24 +150,24 @@ impl Grammar {
 
     /// Returns the input of a call: the value of its one argument, or nothing if that is not a
     /// string.
-    pub fn input_of(&self, arguments: Option<Raw>) -> Text<'static> {
-        let name = self.input.to_string_lossy();
+    pub fn call_input(&self, arguments: Option<Raw>) -> Text<'static> {
+        let name = self.argument_name.to_string_lossy();
         let input = arguments.and_then(|arguments| arguments.get_text(&name));
         input.unwrap_or_default().into_owned()
     }
 }
 
 /// Returns the name of the only required property, if that property is a string.
-fn only_string(parameters: Raw) -> Option<Text<'static>> {
+fn only_string_parameter(parameters: Raw) -> Option<Text<'static>> {
     let [kind, required, properties] =
-        content::members(parameters, ["type", "required", "properties"]);
+        content::find_members(parameters, ["type", "required", "properties"]);
     let mut names = required?.items();
     let name = names.next()?.text()?;
     if !kind?.is("object") || names.next().is_some() {
         return None;
     }
     let property = properties?.get(&name.to_string_lossy())?;
-    if !content::is(property, "type", "string") {
+    if !content::member_is(property, "type", "string") {
         return None;
     }
     Some(name.into_owned())

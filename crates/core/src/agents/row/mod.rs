@@ -5,20 +5,20 @@
 
 pub mod search;
 
-use crate::session::column::Parts;
+use crate::session::column::RowShape;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::forwarded;
 use crate::session::read::record::{Block, Content, Member, MessageFacts};
 use pisess_json::string::{decode, decode_head};
-use pisess_json::text::{Text, concat, leading_space, trim_end};
+use pisess_json::text::{Text, concat_texts, leading_space, trim_end};
 use pisess_json::{Raw, js};
 
 /// The maximum number of UTF-16 units of content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
 /// What marks a row that was cut, in some of oh-my-pi's.
-pub const CUT: &str = "…";
+pub const CUT_MARK: &str = "…";
 /// The number of units to read of a message that a chat program forwarded, whose words come last.
 const FORWARDED_UNITS: usize = 8_000;
 
@@ -38,20 +38,20 @@ pub struct RowOptions {
 #[derive(Debug, Default)]
 pub struct RowText<'a> {
     pub(crate) text: Text<'a>,
-    parts: Parts,
+    parts: RowShape,
 }
 
 impl<'a> RowText<'a> {
     /// Returns a row that consists of its role.
-    pub(crate) fn role(role: Text<'a>) -> Self {
+    pub(crate) fn from_role(role: Text<'a>) -> Self {
         RowText {
-            parts: Parts::new(Parts::Said, role.as_bytes().len()),
+            parts: RowShape::new(RowShape::Prefixed, role.as_bytes().len()),
             text: role,
         }
     }
 
     /// Appends the row to others.
-    pub fn append_to(&self, rows: &mut Vec<u8>) -> Parts {
+    pub fn append_to(&self, rows: &mut Vec<u8>) -> RowShape {
         rows.extend_from_slice(self.text.as_bytes());
         self.parts
     }
@@ -59,18 +59,18 @@ impl<'a> RowText<'a> {
 
 impl RowText<'static> {
     /// `role: body`
-    pub(crate) fn said(role: &str, body: &Text) -> Self {
+    pub(crate) fn with_role(role: &str, body: &Text) -> Self {
         RowText {
-            text: prefixed(&[role, ": "], body),
-            parts: Parts::new(Parts::Said, role.len()),
+            text: with_prefix(&[role, ": "], body),
+            parts: RowShape::new(RowShape::Prefixed, role.len()),
         }
     }
 
     /// `[role]: body`
-    pub(crate) fn named(role: &str, body: &Text) -> Self {
+    pub(crate) fn with_bracketed_role(role: &str, body: &Text) -> Self {
         RowText {
-            text: prefixed(&["[", role, "]: "], body),
-            parts: Parts::new(Parts::Named, 1 + role.len()),
+            text: with_prefix(&["[", role, "]: "], body),
+            parts: RowShape::new(RowShape::Bracketed, 1 + role.len()),
         }
     }
 
@@ -83,13 +83,13 @@ impl RowText<'static> {
         } else {
             &["[", role, ": "]
         };
-        let mut row = prefixed(prefix, text);
+        let mut row = with_prefix(prefix, text);
         row.push_str(end);
         let parts = match (role.is_empty(), is_closed) {
-            (true, true) => Parts::new(Parts::Named, row.as_bytes().len() - 1),
-            (true, false) => Parts::new(Parts::Cut, row.as_bytes().len()),
-            (false, true) => Parts::new(Parts::Closed, 1 + role.len()),
-            (false, false) => Parts::new(Parts::Cut, 1 + role.len()),
+            (true, true) => RowShape::new(RowShape::Bracketed, row.as_bytes().len() - 1),
+            (true, false) => RowShape::new(RowShape::Truncated, row.as_bytes().len()),
+            (false, true) => RowShape::new(RowShape::Enclosed, 1 + role.len()),
+            (false, false) => RowShape::new(RowShape::Truncated, 1 + role.len()),
         };
         RowText { text: row, parts }
     }
@@ -109,7 +109,7 @@ pub(crate) struct NamedValue<'a> {
     pub name: &'static str,
     pub value: Option<Raw<'a>>,
     /// What a row has if there is no value.
-    pub missing: &'static str,
+    pub placeholder: &'static str,
 }
 
 /// Returns the value by which an agent shows an entry; `None` for all that it shows in another way,
@@ -122,13 +122,17 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
         (Kind::ThinkingLevelChange, OhMyPi) => ("thinking", entry.get_some("thinkingLevel"), "off"),
         (Kind::Custom, _) => {
             let custom_type = match entry.get("customType") {
-                None if is_head(entry) => entry.get("type"),
+                None if is_draft_head(entry) => entry.get("type"),
                 custom_type => custom_type,
             };
             ("custom", custom_type, "undefined")
         }
         (Kind::Label, _) => {
-            let key = if is_head(entry) { "name" } else { "label" };
+            let key = if is_draft_head(entry) {
+                "name"
+            } else {
+                "label"
+            };
             ("label", entry.get_some(key), "(cleared)")
         }
         (Kind::SessionInfo, Pi) => {
@@ -137,7 +141,7 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
         }
         _ => {
             let schema = kind.schema();
-            schema.fields.of(agent)?;
+            schema.fields.for_agent(agent)?;
             let (name, key) = schema.named?;
             (name, entry.get(key), "undefined")
         }
@@ -145,26 +149,26 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
     Some(NamedValue {
         name,
         value,
-        missing,
+        placeholder: missing,
     })
 }
 
-/// Whether an entry is a head of the draft tree. It has no type before migration, and becomes a label
-/// if it is named.
-fn is_head(entry: Raw) -> bool {
-    content::is(entry, "type", "head")
+/// Whether an entry is a head of the draft tree. It has no type before migration, and becomes a
+/// label if it is named.
+fn is_draft_head(entry: Raw) -> bool {
+    content::member_is(entry, "type", "head")
 }
 
 /// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are
 /// trimmed.
-pub fn normalize(text: Text) -> Text<'static> {
+pub fn normalize_spaces(text: Text) -> Text<'static> {
     let mut bytes = text.into_bytes();
-    normalize_from(&mut bytes, 0);
+    normalize_spaces_from(&mut bytes, 0);
     Text::from_wtf8(bytes)
 }
 
 /// Normalizes a row from the byte `start` to its end.
-fn normalize_from(row: &mut Vec<u8>, start: usize) {
+fn normalize_spaces_from(row: &mut Vec<u8>, start: usize) {
     row.truncate(start + trim_end(&row[start..]).len());
     row.drain(start..start + leading_space(&row[start..]));
     for byte in &mut row[start..] {
@@ -179,35 +183,40 @@ fn normalize_from(row: &mut Vec<u8>, start: usize) {
 }
 
 /// Appends a role, then the first [`ROW_UNITS`] of a message's text, normalized; if that is empty,
-/// the result of `otherwise`.
+/// the result of `fallback`.
 pub fn push_text_or(
     role: &str,
     message: &MessageFacts,
     blocks: &[Block],
     row: &mut Vec<u8>,
-    otherwise: impl FnOnce() -> Text<'static>,
-) -> Parts {
+    fallback: impl FnOnce() -> Text<'static>,
+) -> RowShape {
     row.extend_from_slice(role.as_bytes());
     row.extend_from_slice(b": ");
     let start = row.len();
-    push_head(message, blocks, ROW_UNITS, row);
-    normalize_from(row, start);
+    push_message_head(message, blocks, ROW_UNITS, row);
+    normalize_spaces_from(row, start);
     if row.len() == start {
-        row.extend_from_slice(otherwise().as_bytes());
+        row.extend_from_slice(fallback().as_bytes());
     }
-    Parts::new(Parts::Said, role.len())
+    RowShape::new(RowShape::Prefixed, role.len())
 }
 
-/// Whether an assistant message has no text that `counts`, and ended neither in an error nor early.
-pub fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]) -> bool) -> bool {
+/// Whether an assistant message has no text that `is_visible`, and ended neither in an error nor
+/// early.
+pub fn is_silent(
+    message: &MessageFacts,
+    blocks: &[Block],
+    is_visible: impl Fn(&[u8]) -> bool,
+) -> bool {
     let has_text = match message.content {
-        Content::Text(text) => counts(text.bytes),
+        Content::Text(text) => is_visible(text.bytes),
         Content::Blocks => blocks
             .iter()
             .filter_map(block_text)
             .filter_map(Raw::raw_string)
-            .any(counts),
-        Content::None | Content::Odd => false,
+            .any(is_visible),
+        Content::None | Content::Other => false,
     };
     let ended_well = message
         .get(Member::StopReason)
@@ -229,48 +238,48 @@ pub fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
 /// Returns the first `units` of a message's text.
 pub fn message_head(message: &MessageFacts, blocks: &[Block], units: usize) -> Text<'static> {
     let mut head = Vec::new();
-    push_head(message, blocks, units, &mut head);
+    push_message_head(message, blocks, units, &mut head);
     Text::from_wtf8(head)
 }
 
 /// Whether a message has more text than a row contains.
-pub fn is_longer(message: &MessageFacts, blocks: &[Block]) -> bool {
+pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
 }
 
 /// Returns a row of the user's words in a message that a chat program forwarded; `None` for any
 /// other.
-pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
-    if !forwarded::may_be(message_head(message, blocks, ROW_UNITS).as_bytes()) {
+pub fn forwarded_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
+    if !forwarded::may_be_forwarded(message_head(message, blocks, ROW_UNITS).as_bytes()) {
         return None;
     }
     let head = message_head(message, blocks, FORWARDED_UNITS);
-    let words = Text::from_wtf8(forwarded::words(head.as_bytes())?);
-    let mut row = Text::from(forwarded::MARK).into_owned();
-    row.push(&normalize(words).head_whole(ROW_UNITS));
+    let words = Text::from_wtf8(forwarded::user_words(head.as_bytes())?);
+    let mut row = Text::from(forwarded::BLOCKS_MARK).into_owned();
+    row.push(&normalize_spaces(words).head_whole(ROW_UNITS));
     Some(row)
 }
 
 /// Appends the first `units` of a message's text: its text blocks joined.
-fn push_head(message: &MessageFacts, blocks: &[Block], units: usize, out: &mut Vec<u8>) {
+fn push_message_head(message: &MessageFacts, blocks: &[Block], units: usize, out: &mut Vec<u8>) {
     match message.content {
         Content::Text(text) => {
             decode_head(text.bytes, units, out);
         }
-        Content::Blocks => push_texts(blocks.iter().filter_map(block_text), units, out),
-        Content::None | Content::Odd => {}
+        Content::Blocks => push_text_heads(blocks.iter().filter_map(block_text), units, out),
+        Content::None | Content::Other => {}
     }
 }
 
 /// Returns the first `units` of a string.
-pub fn head(value: Raw, units: usize) -> Option<Text<'static>> {
+pub fn string_head(value: Raw, units: usize) -> Option<Text<'static>> {
     let mut head = Vec::new();
     decode_head(value.raw_string()?, units, &mut head);
     Some(Text::from_wtf8(head))
 }
 
 /// Appends the first `units` of several texts; values that are not strings are left out.
-pub fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &mut Vec<u8>) {
+pub fn push_text_heads<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &mut Vec<u8>) {
     let mut left = units;
     for raw in texts.filter_map(Raw::raw_string) {
         if left == 0 {
@@ -292,9 +301,9 @@ const COMMAND_UNITS: usize = 50;
 const ARGUMENTS_UNITS: usize = 40;
 
 /// Returns what is in the brackets of the row of a command: its first `COMMAND_UNITS`.
-pub fn bash_call(command: &Text) -> Text<'static> {
-    let shown = normalize(command.borrowed()).head(COMMAND_UNITS);
-    let mut row = prefixed(&["bash: "], &shown);
+pub fn bash_call_text(command: &Text) -> Text<'static> {
+    let shown = normalize_spaces(command.as_borrowed()).head(COMMAND_UNITS);
+    let mut row = with_prefix(&["bash: "], &shown);
     // The length before trimming counts.
     if command.utf16_len() > COMMAND_UNITS {
         row.push_str("...");
@@ -304,9 +313,9 @@ pub fn bash_call(command: &Text) -> Text<'static> {
 
 /// Returns what is in the brackets of the row of an unknown tool: its name and the first
 /// `ARGUMENTS_UNITS` of the arguments.
-pub fn other_call(name: &Text, arguments: Raw) -> Text<'static> {
+pub fn unknown_call_text(name: &Text, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
-    let mut row = concat(&[name, &": ", &arguments.head(ARGUMENTS_UNITS)]);
+    let mut row = concat_texts(&[name, &": ", &arguments.head(ARGUMENTS_UNITS)]);
     if arguments.utf16_len() > ARGUMENTS_UNITS {
         row.push_str("...");
     }
@@ -314,7 +323,7 @@ pub fn other_call(name: &Text, arguments: Raw) -> Text<'static> {
 }
 
 /// Returns the parts of `prefix`, followed by `text`.
-pub fn prefixed(prefix: &[&str], text: &Text) -> Text<'static> {
+pub fn with_prefix(prefix: &[&str], text: &Text) -> Text<'static> {
     let prefix_len: usize = prefix.iter().map(|part| part.len()).sum();
     // Leave room for a closing bracket.
     let mut bytes = Vec::with_capacity(prefix_len + text.as_bytes().len() + 1);

@@ -8,21 +8,21 @@
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// Returns the words of what the user typed.
-pub fn query(typed: &str) -> Vec<Vec<u16>> {
+pub fn parse_query(typed: &str) -> Vec<Vec<u16>> {
     typed
         .to_lowercase()
         .split(is_js_space)
-        .flat_map(words)
+        .flat_map(split_words)
         .collect()
 }
 
 /// Whether `text` contains all words of the query; true if the query is empty.
-pub fn matches(query: &[Vec<u16>], text: &str) -> bool {
+pub fn matches_query(query: &[Vec<u16>], text: &str) -> bool {
     if query.is_empty() {
         return true;
     }
-    let index = Index::new(words(text));
-    !index.words.is_empty() && query.iter().all(|word| index.holds(word))
+    let index = WordIndex::new(split_words(text));
+    !index.words.is_empty() && query.iter().all(|word| index.matches_word(word))
 }
 
 /// Whether the character is part of a word: `[\p{Letter}\p{Mark}\p{Number}]`.
@@ -37,7 +37,7 @@ fn is_js_space(c: char) -> bool {
 
 /// Returns the words of a text, in lower case, as UTF-16. `camelCase` and `HTTPServer` are two
 /// words each.
-fn words(text: &str) -> Vec<Vec<u16>> {
+fn split_words(text: &str) -> Vec<Vec<u16>> {
     let mut spaced = String::with_capacity(text.len() + 8);
     let mut previous: Option<char> = None;
     let mut rest = text.chars().peekable();
@@ -62,15 +62,15 @@ fn words(text: &str) -> Vec<Vec<u16>> {
 }
 
 /// The words of a text.
-struct Index {
+struct WordIndex {
     words: Vec<Vec<u16>>,
     /// All words, joined.
-    compact: Vec<u16>,
-    /// The offset of each word in `compact`, ascending.
-    starts: Vec<usize>,
+    joined_words: Vec<u16>,
+    /// The offset of each word in `joined_words`, ascending.
+    word_offsets: Vec<usize>,
 }
 
-impl Index {
+impl WordIndex {
     fn new(words: Vec<Vec<u16>>) -> Self {
         let mut starts = Vec::with_capacity(words.len());
         let mut start = 0;
@@ -78,27 +78,27 @@ impl Index {
             starts.push(start);
             start += word.len();
         }
-        Index {
-            starts,
-            compact: words.concat(),
+        WordIndex {
+            word_offsets: starts,
+            joined_words: words.concat(),
             words,
         }
     }
 
     /// Whether the word matches as typed, or with an adjacent letter and digit swapped.
-    fn holds(&self, word: &[u16]) -> bool {
-        if self.holds_as_typed(word) {
+    fn matches_word(&self, word: &[u16]) -> bool {
+        if self.matches_unswapped(word) {
             return true;
         }
-        for at in 1..word.len() {
-            let first = word[at - 1];
-            let second = word[at];
+        for index in 1..word.len() {
+            let first = word[index - 1];
+            let second = word[index];
             let can_swap =
                 is_letter(first) && is_digit(second) || is_digit(first) && is_letter(second);
             if can_swap {
                 let mut swapped = word.to_vec();
-                swapped.swap(at - 1, at);
-                if self.holds_as_typed(&swapped) {
+                swapped.swap(index - 1, index);
+                if self.matches_unswapped(&swapped) {
                     return true;
                 }
             }
@@ -106,22 +106,22 @@ impl Index {
         false
     }
 
-    fn holds_as_typed(&self, word: &[u16]) -> bool {
-        self.starts_with(word)
-            || self.words.iter().any(|other| is_like(word, other))
+    fn matches_unswapped(&self, word: &[u16]) -> bool {
+        self.has_word_prefix(word)
+            || self.words.iter().any(|other| is_similar(word, other))
             || self.has_initials(word)
     }
 
     /// Whether a word of the text starts with `word`, which may continue into the next words. If
     /// `word` is short, only its first occurrence counts.
-    fn starts_with(&self, word: &[u16]) -> bool {
-        let only_first = word.len() < 3;
-        for (at, window) in self.compact.windows(word.len()).enumerate() {
+    fn has_word_prefix(&self, word: &[u16]) -> bool {
+        let counts_first_only = word.len() < 3;
+        for (offset, window) in self.joined_words.windows(word.len()).enumerate() {
             if window != word {
                 continue;
             }
-            let is_start = self.starts.binary_search(&at).is_ok();
-            if is_start || only_first {
+            let is_start = self.word_offsets.binary_search(&offset).is_ok();
+            if is_start || counts_first_only {
                 return is_start;
             }
         }
@@ -135,7 +135,7 @@ impl Index {
             return false;
         }
         let initials = self.words.iter().filter_map(|other| other.first().copied());
-        letter_span(word, initials).is_some_and(|span| span <= word.len() + 2)
+        subsequence_span(word, initials).is_some_and(|span| span <= word.len() + 2)
     }
 }
 
@@ -148,35 +148,35 @@ fn is_digit(unit: u16) -> bool {
 }
 
 /// Whether a word of a text matches a word of the query.
-fn is_like(query: &[u16], word: &[u16]) -> bool {
+fn is_similar(query: &[u16], word: &[u16]) -> bool {
     // The query, perhaps without its last one or two letters.
     if query.starts_with(word) && query.len() - word.len() <= 2 {
         return true;
     }
     let contains_query = word.windows(query.len()).any(|part| part == query);
-    contains_query || has_letters(query, word)
+    contains_query || has_subsequence(query, word)
 }
 
 /// Whether the letters occur in the word in order, not too far apart.
-fn has_letters(query: &[u16], word: &[u16]) -> bool {
+fn has_subsequence(query: &[u16], word: &[u16]) -> bool {
     let max_span = (query.len() + 2).max((query.len() * 9).div_ceil(5));
-    letter_span(query, word.iter().copied()).is_some_and(|span| span <= max_span)
+    subsequence_span(query, word.iter().copied()).is_some_and(|span| span <= max_span)
 }
 
 /// Finds the wanted letters in order, each at its first occurrence after the one before it. Returns
 /// the number of letters from the first to the last, both included; `None` if one is missing.
-fn letter_span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
+fn subsequence_span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
     let mut wanted = wanted.iter();
     let mut next = wanted.next()?;
     let mut first = None;
-    for (at, letter) in letters.enumerate() {
+    for (index, letter) in letters.enumerate() {
         if letter != *next {
             continue;
         }
-        let start = *first.get_or_insert(at);
+        let start = *first.get_or_insert(index);
         match wanted.next() {
             Some(letter) => next = letter,
-            None => return Some(at - start + 1),
+            None => return Some(index - start + 1),
         }
     }
     None
@@ -211,10 +211,10 @@ mod tests {
             "FIX  THE",
             "assistants",
         ] {
-            assert!(matches(&query(typed), text), "{typed}");
+            assert!(matches_query(&parse_query(typed), text), "{typed}");
         }
         for typed in ["xyz", "fix xyz", "ffjs", "assistantsxyz", "asntt"] {
-            assert!(!matches(&query(typed), text), "{typed}");
+            assert!(!matches_query(&parse_query(typed), text), "{typed}");
         }
     }
 }

@@ -7,13 +7,13 @@ pub mod shorthand;
 
 pub use super::required::check_message;
 
-use super::chain::filled;
+use super::chain::fill_missing_members;
 use super::edit::call_ids;
 use super::required;
 use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind, Refers};
+use crate::session::entry::{EntryIx, Kind, ReferenceTarget};
 use crate::session::reference::Position;
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -34,26 +34,26 @@ pub struct Batch<'s> {
     /// The entries.
     pub change: Change,
     /// Types that neither agent writes: from a newer version, or misspelled.
-    pub unknown: BTreeSet<String>,
+    pub unknown_types: BTreeSet<String>,
 }
 
 impl<'s> Batch<'s> {
-    /// Returns a batch without entries, to be appended under `place`. The session must have been
+    /// Returns a batch without entries, to be appended under `parent`. The session must have been
     /// loaded with calls.
-    pub fn under(session: &'s Session, place: Position) -> Batch<'s> {
+    pub fn with_parent(session: &'s Session, parent: Position) -> Batch<'s> {
         Batch {
             session,
             ids: HashMap::default(),
             parents: Vec::new(),
-            parent: parent_id(session, place).map(Text::into_owned),
+            parent: parent_id(session, parent).map(Text::into_owned),
             change: Change::default(),
-            unknown: BTreeSet::new(),
+            unknown_types: BTreeSet::new(),
         }
     }
 
     /// Validates and adds the next entry, given as JSON. A missing id, parent or time is inserted.
     /// If the entry is refused, the batch is unchanged, apart from the ids that were issued.
-    pub fn add(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), Refusal> {
+    pub fn add_line(&mut self, line: &[u8], id_source: &mut IdSource) -> Result<(), Refusal> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let refuse = |what: &str| Refusal::with_hint(what, hint);
         let entry = Raw::parse(line).map_err(|error| refuse(&error.to_string()))?;
@@ -79,9 +79,13 @@ impl<'s> Batch<'s> {
                     "move the leaf with `pisess switch`",
                 ));
             }
-            known => required::check(self.session.dialect, Kind::named(known.as_bytes()), entry)?,
+            known => required::check_new_entry(
+                self.session.dialect,
+                Kind::named(known.as_bytes()),
+                entry,
+            )?,
         }
-        let id = self.choose_id(entry, fresh)?;
+        let id = self.choose_id(entry, id_source)?;
         let parent_id = self.choose_parent(entry)?;
         if let Some(timestamp) = entry.get("timestamp")
             && !is_time(timestamp)
@@ -93,14 +97,14 @@ impl<'s> Batch<'s> {
         }
         let parent = parent_id
             .as_ref()
-            .and_then(|parent_id| self.find(parent_id));
+            .and_then(|parent_id| self.find_entry(parent_id));
         self.check_reference(entry, &id, parent)?;
         self.check_tool_result(entry, parent)?;
 
-        if !required::is_known(Kind::of(entry.get("type"))) {
-            self.unknown.insert(kind.to_string());
+        if !required::is_known_kind(Kind::of(entry.get("type"))) {
+            self.unknown_types.insert(kind.to_string());
         }
-        let line = filled(entry, &id, parent_id.as_ref(), fresh);
+        let line = fill_missing_members(entry, &id, parent_id.as_ref(), id_source);
         self.change.entries.push(NewEntry {
             id: id.clone(),
             line,
@@ -115,33 +119,36 @@ impl<'s> Batch<'s> {
     }
 
     /// Returns the entry with this id, of the batch or of the session.
-    fn find(&self, id: &Text) -> Position {
-        self.ids.get(id).copied().or_else(|| self.session.find(id))
+    fn find_entry(&self, id: &Text) -> Position {
+        self.ids
+            .get(id)
+            .copied()
+            .or_else(|| self.session.find_entry(id))
     }
 
     /// Returns the number of an entry in the batch; `None` for an entry of the session.
-    fn number(&self, ix: EntryIx) -> Option<usize> {
-        ix.at().checked_sub(self.session.entries.len())
+    fn batch_index(&self, ix: EntryIx) -> Option<usize> {
+        ix.index().checked_sub(self.session.entries.len())
     }
 
     /// Iterates over an entry and its ancestors.
     fn upwards(&self, from: Position) -> impl Iterator<Item = EntryIx> + '_ {
-        std::iter::successors(from, |&ix| match self.number(ix) {
+        std::iter::successors(from, |&ix| match self.batch_index(ix) {
             Some(number) => self.parents[number],
             None => self.session.entry(ix).parent,
         })
     }
 
     /// Returns the id of a new entry: its own, which must be free, or a generated one.
-    fn choose_id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, Refusal> {
+    fn choose_id(&self, entry: Raw, id_source: &mut IdSource) -> Result<Text<'static>, Refusal> {
         let Some(given) = entry.get("id") else {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
-            return Ok(Text::from(fresh.free_id(self.session, is_taken)));
+            return Ok(Text::from(id_source.issue_free_id(self.session, is_taken)));
         };
         let hint = "omit it to have one generated";
         match given.text().filter(|id| !id.is_empty()) {
             None => Err(Refusal::with_hint("`id` is not a string", hint)),
-            Some(id) if self.find(&id).is_some() => Err(Refusal::with_hint(
+            Some(id) if self.find_entry(&id).is_some() => Err(Refusal::with_hint(
                 format!("the id {:?} is taken", id.to_string()),
                 hint,
             )),
@@ -165,7 +172,7 @@ impl<'s> Batch<'s> {
                 "`parentId` is neither a string nor null",
                 hint,
             )),
-            Some(id) if self.find(&id).is_none() => {
+            Some(id) if self.find_entry(&id).is_none() => {
                 let what = format!("the parent {:?} is not in the session", id.to_string());
                 Err(Refusal::with_hint(what, hint))
             }
@@ -183,12 +190,12 @@ impl<'s> Batch<'s> {
             return Ok(());
         };
         match refers {
-            Refers::AnyOrRoot if id == *"root" => return Ok(()),
-            Refers::AboveOrItself if id == *own_id => return Ok(()),
+            ReferenceTarget::AnyOrRoot if id == *"root" => return Ok(()),
+            ReferenceTarget::AncestorOrItself if id == *own_id => return Ok(()),
             _ => {}
         }
 
-        let target = self.find(&id);
+        let target = self.find_entry(&id);
         if target.is_none() {
             let what = format!(
                 "`{key}`: the entry {:?} is not in the session",
@@ -197,7 +204,10 @@ impl<'s> Batch<'s> {
             let hint = "`pisess path --ids` lists the entries on the path to an entry";
             return Err(Refusal::with_hint(what, hint));
         }
-        let must_be_above = matches!(refers, Refers::Above | Refers::AboveOrItself);
+        let must_be_above = matches!(
+            refers,
+            ReferenceTarget::Ancestor | ReferenceTarget::AncestorOrItself
+        );
         if must_be_above && !self.upwards(parent).any(|ix| Some(ix) == target) {
             let what = format!(
                 "`{key}`: the entry {:?} is not above the new entry",
@@ -241,13 +251,13 @@ impl<'s> Batch<'s> {
 
     /// Whether an entry makes the tool call with this id.
     fn makes_call(&self, ix: EntryIx, id: &Text) -> bool {
-        match self.number(ix) {
+        match self.batch_index(ix) {
             Some(number) => {
-                let message = Raw::checked(&self.change.entries[number].line).get("message");
+                let message = Raw::from_checked(&self.change.entries[number].line).get("message");
                 call_ids(message.and_then(|message| message.get("content"))).any(|call| call == *id)
             }
             None => {
-                let calls = self.session.collected.calls_of(ix);
+                let calls = self.session.collected.tool_calls_of(ix);
                 !id.is_empty()
                     && calls
                         .iter()

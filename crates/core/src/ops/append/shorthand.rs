@@ -8,13 +8,13 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 
 /// Returns a custom entry with its type, and data as JSON.
-pub fn custom(kind: &Text, data: Option<Raw>) -> Object {
+pub fn custom_entry(kind: &Text, data: Option<Raw>) -> Object {
     let entry = Object::new().str("type", "custom").text("customType", kind);
     entry.with(data, |entry, data| entry.raw("data", data))
 }
 
 /// Returns a custom message with its type and text. `display` is whether the user sees it.
-pub fn custom_message(agent: &dyn Agent, kind: &Text, text: &Text, display: bool) -> Object {
+pub fn custom_message_entry(agent: &dyn Agent, kind: &Text, text: &Text, display: bool) -> Object {
     let entry = Object::new()
         .str("type", "custom_message")
         .text("customType", kind)
@@ -27,30 +27,30 @@ pub fn custom_message(agent: &dyn Agent, kind: &Text, text: &Text, display: bool
 }
 
 /// Returns a user message.
-pub fn user(text: &Text) -> Object {
-    message(
+pub fn user_message(text: &Text) -> Object {
+    message_entry(
         Object::new()
             .str("role", "user")
             .json("content", &text_content(text)),
     )
 }
 
-/// Returns an assistant message without cost. Its API, provider and model are those of `like`, an
-/// object with these members.
-pub fn assistant(text: &Text, like: Raw) -> Object {
-    let cost = zeros(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();
-    let usage = zeros(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"])
+/// Returns an assistant message without cost. Its API, provider and model are those of
+/// `model_source`, an object with these members.
+pub fn assistant_message(text: &Text, model_source: Raw) -> Object {
+    let cost = zero_members(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();
+    let usage = zero_members(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"])
         .json("cost", &cost)
         .finish();
     let with_content = Object::new()
         .str("role", "assistant")
         .json("content", &text_content(text));
-    let with_model = with_content.copy(like, &["api", "provider", "model"]);
-    message(with_model.json("usage", &usage).str("stopReason", "stop"))
+    let with_model = with_content.copy_members(model_source, &["api", "provider", "model"]);
+    message_entry(with_model.json("usage", &usage).str("stopReason", "stop"))
 }
 
 /// Returns an object in which each of these members is 0.
-fn zeros(names: &[&str]) -> Object {
+fn zero_members(names: &[&str]) -> Object {
     let mut object = Object::new();
     for name in names {
         object = object.number(name, 0.0);
@@ -59,7 +59,7 @@ fn zeros(names: &[&str]) -> Object {
 }
 
 /// Returns an entry with this message.
-fn message(message: Object) -> Object {
+fn message_entry(message: Object) -> Object {
     Object::new()
         .str("type", "message")
         .json("message", &message.finish())

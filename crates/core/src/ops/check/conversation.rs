@@ -1,6 +1,6 @@
 //! Checks the content of entries: times, summaries, labels, tool calls.
 
-use super::finding::{Finding, FindingKind as K, found};
+use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use crate::agents::oh_my_pi::native;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -14,13 +14,13 @@ use std::io;
 
 /// Checks all entries of a file with repaired lines. `active` tells for each entry whether it is on
 /// the path to the leaf.
-pub(super) fn check(
+pub(super) fn check_content(
     reader: &EntryReader,
     active: &[bool],
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         check_entry(session, ix, active, findings);
     }
     check_labels(session, findings);
@@ -35,40 +35,40 @@ pub(super) fn check(
 pub(super) fn stops_oh_my_pi(entry: &Entry) -> bool {
     entry.kind == Kind::Message
         && entry.role == Role::Assistant
-        && entry.flags.has(Flags::NO_CONTENT)
+        && entry.flags.contains(Flags::NO_CONTENT)
 }
 
 /// Whether an entry has neither an id nor a parent, as in version 1. In a file of a later version,
 /// a repair adds both, and migrates the rest of the entry.
 pub(super) fn is_of_version_1(entry: &Entry) -> bool {
-    entry.flags.has(Flags::NO_ID_KEY) && entry.flags.has(Flags::NO_PARENT_KEY)
+    entry.flags.contains(Flags::NO_ID_KEY) && entry.flags.contains(Flags::NO_PARENT_KEY)
 }
 
 /// Checks what loading knows of an entry: whether it has content, its type and role, and its time.
 fn check_entry(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
-    let is_active = active[ix.at()];
+    let is_active = active[ix.index()];
     if entry.kind == Kind::Message
-        && entry.flags.has(Flags::NO_CONTENT)
+        && entry.flags.contains(Flags::NO_CONTENT)
         && needs_content(entry.role)
     {
-        let mut finding = found(session, ix, K::NoContent, "the message has no content");
+        let mut finding = finding_in_entry(session, ix, K::NoContent, "the message has no content");
         if stops_oh_my_pi(entry) {
             finding = finding
-                .grave(is_active)
-                .fix("it gets an empty one, which is how pi reads it");
+                .with_grave(is_active)
+                .with_fix("it gets an empty one, which is how pi reads it");
         }
         findings.push(finding);
     }
 
     let mut report = |kind, grave: bool, message: &str| {
-        findings.push(found(session, ix, kind, message).grave(grave));
+        findings.push(finding_in_entry(session, ix, kind, message).with_grave(grave));
     };
     match entry.kind {
         // Of a leaf record without an id, only the missing id is reported.
         Kind::Leaf if entry.id.is_empty() => {}
         Kind::Leaf => {
-            let is_last = ix.at() + 1 == session.entries.len();
+            let is_last = ix.index() + 1 == session.entries.len();
             report(K::LeafRecord, is_last, "the record marks the leaf");
         }
         Kind::Missing => report(K::UnknownType, is_active, "the entry has no type"),
@@ -125,12 +125,17 @@ fn needs_content(role: Role) -> bool {
 fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
     for change in &session.collected.labels {
         let target = session.text(change.target);
-        if session.find(&target).is_none() && !change.name.is_empty() {
+        if session.find_entry(&target).is_none() && !change.name.is_empty() {
             let message = format!(
                 "the labelled entry {:?} is not in the file",
                 target.to_string()
             );
-            findings.push(found(session, change.entry, K::LabelOnNothing, message));
+            findings.push(finding_in_entry(
+                session,
+                change.entry,
+                K::LabelOnNothing,
+                message,
+            ));
         }
     }
 }
@@ -144,22 +149,28 @@ fn check_summaries(
 ) -> io::Result<()> {
     let session = reader.session();
     let ancestry = LazyCell::new(|| Ancestry::new(session));
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         let summary_name = match session.entry(ix).kind {
             Kind::Compaction => "the compaction",
             Kind::BranchSummary => "the branch summary",
             _ => continue,
         };
         let is_compaction = session.entry(ix).kind == Kind::Compaction;
-        let line = reader.line(ix)?;
-        let entry = Raw::checked(line.trim_ascii());
+        let line = reader.read_line(ix)?;
+        let entry = Raw::from_checked(line.trim_ascii());
 
         let is_blank = entry
             .get_text("summary")
             .is_none_or(|summary| summary.is_blank());
-        if is_blank && !(is_compaction && has_other_form(entry)) && !is_discarding(entry) {
+        if is_blank
+            && !(is_compaction && has_provider_context(entry))
+            && !marks_discarded_branch(entry)
+        {
             let message = format!("{summary_name} has no text");
-            findings.push(found(session, ix, K::EmptySummary, message).grave(active[ix.at()]));
+            findings.push(
+                finding_in_entry(session, ix, K::EmptySummary, message)
+                    .with_grave(active[ix.index()]),
+            );
         }
         if is_compaction {
             check_kept_entry(session, ix, entry, &ancestry, findings);
@@ -170,14 +181,14 @@ fn check_summaries(
 
 /// Whether a compaction has the provider's version of the context, which oh-my-pi stores beside the
 /// summary.
-fn has_other_form(entry: Raw) -> bool {
+fn has_provider_context(entry: Raw) -> bool {
     entry
         .get_some("preserveData")
         .is_some_and(|data| data.members().next().is_some())
 }
 
 /// Whether it is oh-my-pi's mark for a discarded branch, which has no text on purpose.
-fn is_discarding(entry: Raw) -> bool {
+fn marks_discarded_branch(entry: Raw) -> bool {
     let kind = entry.get("details").and_then(|details| details.get("kind"));
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
@@ -191,11 +202,11 @@ fn check_kept_entry(
     ancestry: &Ancestry,
     findings: &mut Vec<Finding>,
 ) {
-    if is_of_version_1(session.entry(ix)) && session.migrated_kept(ix, entry).is_some() {
+    if is_of_version_1(session.entry(ix)) && session.first_kept_entry(ix, entry).is_some() {
         return;
     }
     let (what, id) = if native::is_snapshot(entry) {
-        let covered = native::through(entry);
+        let covered = native::last_covered_id(entry);
         if covered.is_none() {
             // A native snapshot that names no entry at all covers everything before it.
             return;
@@ -206,9 +217,9 @@ fn check_kept_entry(
     };
     let message = match id {
         None => "it has no first kept entry".to_owned(),
-        Some(id) => match session.find(&id) {
+        Some(id) => match session.find_entry(&id) {
             // A compaction that refers to itself keeps nothing.
-            Some(kept) if kept == ix || ancestry.is_above(kept, ix) => return,
+            Some(kept) if kept == ix || ancestry.is_ancestor_or_self(kept, ix) => return,
             Some(kept) => {
                 let line = session.entry(kept).line.0;
                 format!("its {what} entry, on line {line}, is not on its path")
@@ -216,7 +227,7 @@ fn check_kept_entry(
             None => format!("its {what} entry {:?} is not in the file", id.to_string()),
         },
     };
-    findings.push(found(session, ix, K::KeptEntryUnknown, message));
+    findings.push(finding_in_entry(session, ix, K::KeptEntryUnknown, message));
 }
 
 /// Returns the message with each tool call of the session, by the id of the call.
@@ -239,14 +250,14 @@ struct OpenCall {
 /// call has a result. Calls of failed and aborted messages need none.
 fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
     let mut open_calls: HashMap<Text, OpenCall> = HashMap::default();
-    let mut called: HashSet<Text> = HashSet::default();
+    let mut called_ids: HashSet<Text> = HashSet::default();
     // Of the whole session, and needed only for a result without a call.
     let messages_by_call = LazyCell::new(|| messages_by_call(session));
     for ix in session.path(session.leaf) {
         if session.is_message(ix, Role::ToolResult) {
-            let id = call_of_result(session, ix);
+            let id = answered_call_id(session, ix);
             // A call may have several results.
-            let is_answer = open_calls.remove(&id).is_some() || called.contains(&id);
+            let is_answer = open_calls.remove(&id).is_some() || called_ids.contains(&id);
             if !is_answer {
                 let mut message = format!(
                     "no tool call on the path to it has the id {:?}",
@@ -257,15 +268,15 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
                     message += &format!(", only one on line {line}");
                 }
                 message += "; there is no repair for it";
-                findings.push(found(session, ix, K::ResultWithoutCall, message));
+                findings.push(finding_in_entry(session, ix, K::ResultWithoutCall, message));
             }
         }
 
         let flags = session.entry(ix).flags;
-        let is_omitted = flags.has(Flags::FAILED) || flags.has(Flags::ABORTED);
-        for call in session.collected.calls_of(ix) {
+        let is_omitted = flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED);
+        for call in session.collected.tool_calls_of(ix) {
             let id = session.text(call.id);
-            called.insert(id.clone());
+            called_ids.insert(id.clone());
             let open = OpenCall {
                 entry: ix,
                 is_omitted,
@@ -289,12 +300,17 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
             "the tool call {:?} has no result on the active path",
             id.to_string()
         );
-        findings.push(found(session, entry, K::CallWithoutResult, message));
+        findings.push(finding_in_entry(
+            session,
+            entry,
+            K::CallWithoutResult,
+            message,
+        ));
     }
 }
 
 /// Returns the id of the call that a tool result answers; empty if it names none.
-fn call_of_result(session: &Session, result: EntryIx) -> Text<'_> {
+fn answered_call_id(session: &Session, result: EntryIx) -> Text<'_> {
     let results = &session.collected.tool_results;
     match results.binary_search_by_key(&result, |result| result.entry) {
         Ok(at) => session.text(results[at].text),

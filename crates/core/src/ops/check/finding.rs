@@ -13,7 +13,7 @@ pub struct Finding {
     /// The physical line.
     pub line: LineNo,
     /// The id of the entry, if it has one.
-    pub entry: Option<Text<'static>>,
+    pub entry_id: Option<Text<'static>>,
     /// Its kind.
     pub kind: FindingKind,
     /// Its severity: a note, until the agent of the file is known.
@@ -25,17 +25,17 @@ pub struct Finding {
     /// How a repair fixes it, if it can.
     pub fix: Option<String>,
     /// Whether it is where it does the most harm: on the active path, at the leaf or in a cycle.
-    pub(super) grave: bool,
+    pub(super) is_grave: bool,
 }
 
 /// Returns a finding in an entry.
-pub(super) fn found(
+pub(super) fn finding_in_entry(
     session: &Session,
     ix: EntryIx,
     kind: FindingKind,
     message: impl Into<String>,
 ) -> Finding {
-    Finding::new(session.entry(ix).line, kind, message).entry(session.id(ix))
+    Finding::new(session.entry(ix).line, kind, message).with_entry_id(session.id(ix))
 }
 
 impl Finding {
@@ -43,13 +43,13 @@ impl Finding {
     pub(super) fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Finding {
         Finding {
             line,
-            entry: None,
+            entry_id: None,
             kind,
             severity: Severity::Note,
             message: message.into(),
             consequence: "",
             fix: None,
-            grave: false,
+            is_grave: false,
         }
     }
 
@@ -59,8 +59,8 @@ impl Finding {
     }
 
     /// Sets the id of the entry that it is about; an empty id is none.
-    pub(super) fn entry(mut self, id: Text) -> Finding {
-        self.entry = if id.is_empty() {
+    pub(super) fn with_entry_id(mut self, id: Text) -> Finding {
+        self.entry_id = if id.is_empty() {
             None
         } else {
             Some(id.into_owned())
@@ -69,19 +69,19 @@ impl Finding {
     }
 
     /// Sets whether it is where it does the most harm.
-    pub(super) fn grave(mut self, grave: bool) -> Finding {
-        self.grave = grave;
+    pub(super) fn with_grave(mut self, grave: bool) -> Finding {
+        self.is_grave = grave;
         self
     }
 
     /// Makes it repairable, and sets what a repair does.
-    pub(super) fn fix(mut self, fix: impl Into<String>) -> Finding {
+    pub(super) fn with_fix(mut self, fix: impl Into<String>) -> Finding {
         self.fix = Some(fix.into());
         self
     }
 
     /// Sets its severity and consequence, which depend on the file's agent.
-    pub(super) fn weigh(&mut self, agent: &dyn Agent, format: Format) {
-        (self.severity, self.consequence) = agent.weigh_defect(self.kind, format, self.grave);
+    pub(super) fn set_severity(&mut self, agent: &dyn Agent, format: Format) {
+        (self.severity, self.consequence) = agent.assess_defect(self.kind, format, self.is_grave);
     }
 }

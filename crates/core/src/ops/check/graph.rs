@@ -7,9 +7,9 @@
 //! before it in the file, so that the conversation stays in one piece. So does an entry whose
 //! parent is missing, if all entries before it end there: no other parent fits.
 
-use super::finding::{Finding, FindingKind as K, found};
+use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use super::line_repair::{LineRepair, OddIds};
-use super::resync::GoneParent;
+use super::resync::LostParent;
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::session::reference::Position;
 use crate::session::{Format, Session};
@@ -19,20 +19,20 @@ use std::collections::BTreeMap;
 
 /// Changes to ids and parents.
 #[derive(Debug, Default)]
-pub(super) struct Links {
-    pub ids: HashMap<EntryIx, String>,
+pub(super) struct LinkRepair {
+    pub new_ids: HashMap<EntryIx, String>,
     /// New parents; an entry at the position `None` becomes a root.
-    pub parents: BTreeMap<EntryIx, Position>,
+    pub new_parents: BTreeMap<EntryIx, Position>,
     /// The entry at which the conversation ends after the repair, if that is no longer the leaf of
     /// the file.
     pub new_leaf: Option<EntryIx>,
-    taken: HashSet<String>,
+    issued_ids: HashSet<String>,
 }
 
-impl Links {
+impl LinkRepair {
     /// Returns the id of an entry after the repair.
-    pub fn id<'a>(&'a self, session: &'a Session, ix: EntryIx) -> Text<'a> {
-        match self.ids.get(&ix) {
+    pub fn repaired_id<'a>(&'a self, session: &'a Session, ix: EntryIx) -> Text<'a> {
+        match self.new_ids.get(&ix) {
             Some(new_id) => Text::from(new_id.as_str()),
             None => session.id(ix),
         }
@@ -45,51 +45,54 @@ impl Links {
         record: u32,
         is_wanted: impl Fn(&str) -> bool,
     ) -> String {
-        session.deterministic_id(record, |id| self.taken.contains(id) || is_wanted(id))
+        session.deterministic_id(record, |id| self.issued_ids.contains(id) || is_wanted(id))
     }
 
     /// Returns the parent of an entry after the repair.
-    pub fn parent(&self, session: &Session, ix: EntryIx) -> Option<EntryIx> {
-        match self.parents.get(&ix) {
+    pub fn repaired_parent(&self, session: &Session, ix: EntryIx) -> Option<EntryIx> {
+        match self.new_parents.get(&ix) {
             Some(&new_parent) => new_parent,
             None => session.entry(ix).parent,
         }
     }
 
     /// Returns the entries whose lines change.
-    pub fn entries(&self) -> impl Iterator<Item = EntryIx> {
-        self.ids.keys().chain(self.parents.keys()).copied()
+    pub fn changed_entries(&self) -> impl Iterator<Item = EntryIx> {
+        self.new_ids.keys().chain(self.new_parents.keys()).copied()
     }
 }
 
-/// Checks all ids and parents of a file with repaired lines. `active` has an element for each entry:
-/// whether the entry is on the path to the leaf.
-pub(super) fn check(
+/// Checks all ids and parents of a file with repaired lines. `active` has an element for each
+/// entry: whether the entry is on the path to the leaf.
+pub(super) fn check_links(
     session: &Session,
     repair: &LineRepair,
     active: &[bool],
     findings: &mut Vec<Finding>,
-) -> Links {
+) -> LinkRepair {
     if matches!(session.format, Format::V1 | Format::Draft) {
-        return Links::default();
+        return LinkRepair::default();
     }
 
-    let mut above: Vec<EntryIx> = session
-        .all()
+    let mut union_parents: Vec<EntryIx> = session
+        .entry_indexes()
         .map(|ix| session.entry(ix).parent.unwrap_or(ix))
         .collect();
-    let roots = session.all().map(|ix| find_root(&mut above, ix)).collect();
+    let roots = session
+        .entry_indexes()
+        .map(|ix| find_root(&mut union_parents, ix))
+        .collect();
     let dangling = session.dangling.iter();
     let mut graph = Graph {
         session,
         active,
         findings,
-        odd: repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect(),
+        odd_ids_by_line: repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect(),
         roots,
-        above,
-        links: Links::default(),
+        union_parents,
+        links: LinkRepair::default(),
         continuations: find_continuations(session, repair),
-        wanted: dangling.map(|parent| session.bytes(parent.text)).collect(),
+        dangling_ids: dangling.map(|parent| session.bytes(parent.text)).collect(),
     };
     graph.check_ids();
     graph.check_parents(repair);
@@ -100,27 +103,27 @@ struct Graph<'s, 'f> {
     session: &'s Session,
     active: &'s [bool],
     findings: &'f mut Vec<Finding>,
-    odd: HashMap<LineNo, &'s OddIds>,
+    odd_ids_by_line: HashMap<LineNo, &'s OddIds>,
     /// The root of each entry before anything was joined.
     roots: Vec<EntryIx>,
     /// Of each entry one above it in its tree, while trees are joined: union-find over the parents.
-    above: Vec<EntryIx>,
-    links: Links,
+    union_parents: Vec<EntryIx>,
+    links: LinkRepair,
     /// By the last of several entries that shared a line: see [`find_continuations`].
     continuations: BTreeMap<EntryIx, EntryIx>,
     /// The parent ids that no entry in the file has: no new id may equal one of these.
-    wanted: HashSet<&'s [u8]>,
+    dangling_ids: HashSet<&'s [u8]>,
 }
 
 impl<'s> Graph<'s, '_> {
     /// Gives entries without an id, and earlier duplicates, new ids.
     fn check_ids(&mut self) {
         let session = self.session;
-        for ix in session.all() {
+        for ix in session.entry_indexes() {
             let finding = if session.entry(ix).id.is_empty() {
-                self.find_missing_id(ix)
-            } else if session.entry(ix).flags.has(Flags::SUPERSEDED) {
-                self.find_duplicate_id(ix)
+                self.missing_id_finding(ix)
+            } else if session.entry(ix).flags.contains(Flags::SUPERSEDED) {
+                self.duplicate_id_finding(ix)
             } else {
                 continue;
             };
@@ -128,15 +131,18 @@ impl<'s> Graph<'s, '_> {
             let id = self.assign_new_id(ix);
             let mut fix = format!("it gets the id {id}");
             if let Some(next) = self.continuations.get(&ix) {
-                fix += &format!(", and {} becomes its child", self.links.id(session, *next));
+                fix += &format!(
+                    ", and {} becomes its child",
+                    self.links.repaired_id(session, *next)
+                );
             }
-            self.findings.push(finding.fix(fix));
+            self.findings.push(finding.with_fix(fix));
         }
     }
 
-    fn find_missing_id(&self, ix: EntryIx) -> Finding {
+    fn missing_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
-        let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
+        let is_odd = self.odd_ids_of(ix).is_some_and(|odd| odd.id.is_some());
         let (kind, message) = if is_odd {
             (K::OddId, "the entry's id is not a string")
         } else if session.entry(ix).kind == Kind::Leaf {
@@ -144,48 +150,49 @@ impl<'s> Graph<'s, '_> {
         } else {
             (K::MissingId, "the entry has no id")
         };
-        let is_last = ix.at() + 1 == session.entries.len();
-        found(session, ix, kind, message).grave(is_last)
+        let is_last = ix.index() + 1 == session.entries.len();
+        finding_in_entry(session, ix, kind, message).with_grave(is_last)
     }
 
-    fn find_duplicate_id(&self, ix: EntryIx) -> Finding {
+    fn duplicate_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
-        let twin = session.find(&session.id(ix)).unwrap_or(ix);
+        let twin = session.find_entry(&session.id(ix)).unwrap_or(ix);
         let message = format!(
             "the entry on line {} has the same id",
             session.entry(twin).line.0
         );
-        let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.has(Flags::IN_CYCLE);
-        found(session, ix, K::DuplicateId, message).grave(is_in_cycle(ix) || is_in_cycle(twin))
+        let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.contains(Flags::IN_CYCLE);
+        finding_in_entry(session, ix, K::DuplicateId, message)
+            .with_grave(is_in_cycle(ix) || is_in_cycle(twin))
     }
 
     /// Gives an entry an id that no entry has, and no missing parent had.
     fn assign_new_id(&mut self, ix: EntryIx) -> String {
         let record = self.session.entry(ix).record;
-        let wanted = &self.wanted;
+        let wanted = &self.dangling_ids;
         let id = self
             .links
             .free_id(self.session, record, |id| wanted.contains(id.as_bytes()));
-        self.links.taken.insert(id.clone());
-        self.links.ids.insert(ix, id.clone());
+        self.links.issued_ids.insert(id.clone());
+        self.links.new_ids.insert(ix, id.clone());
         id
     }
 
     /// Reports entries with a wrong parent, and gives them another where one is certain.
     fn check_parents(&mut self, repair: &LineRepair) {
         let session = self.session;
-        let replacements = parents_of_gone(session, repair);
+        let replacements = find_replacement_parents(session, repair);
         // The number of entries in the tree of each root.
         let mut sizes = vec![0; self.roots.len()];
         for root in &self.roots {
-            sizes[root.at()] += 1;
+            sizes[root.index()] += 1;
         }
-        let by_odd_id = self.odd_ids();
+        let by_odd_id = self.entries_by_odd_id();
         let mut orphans = HashMap::default();
 
-        for ix in session.all() {
+        for ix in session.entry_indexes() {
             let entry = session.entry(ix);
-            if entry.flags.has(Flags::IN_CYCLE) {
+            if entry.flags.contains(Flags::IN_CYCLE) {
                 self.check_cycle(ix);
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
@@ -193,12 +200,12 @@ impl<'s> Graph<'s, '_> {
                 }
             } else if let Some(missing_id) = session.dangling_id(ix) {
                 let replacement = replacements.get(missing_id.as_bytes()).copied();
-                let finding = self.find_missing_parent(ix, &missing_id, replacement, &sizes);
+                let finding = self.missing_parent_finding(ix, &missing_id, replacement, &sizes);
                 if let Some(parent) = replacement
                     && self.try_attach(ix, parent)
                 {
                     let fix = self.describe_parent(parent);
-                    self.findings.push(finding.fix(fix));
+                    self.findings.push(finding.with_fix(fix));
                 } else {
                     let orphan = Orphan {
                         missing_id,
@@ -206,11 +213,11 @@ impl<'s> Graph<'s, '_> {
                     };
                     orphans.insert(ix, orphan);
                 }
-            } else if let Some(odd_id) = self.odd(ix).and_then(|odd| odd.parent.as_deref()) {
+            } else if let Some(odd_id) = self.odd_ids_of(ix).and_then(|odd| odd.parent.as_deref()) {
                 let parent = by_odd_id.get(odd_id).copied();
                 self.check_odd_parent(ix, parent);
-            } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
-                self.try_attach(ix, ix.before());
+            } else if entry.id.is_empty() && entry.flags.contains(Flags::NO_PARENT_KEY) {
+                self.try_attach(ix, ix.previous());
             }
         }
 
@@ -224,18 +231,19 @@ impl<'s> Graph<'s, '_> {
     fn report_forward_parent(&mut self, ix: EntryIx, parent: EntryIx) {
         let line = self.session.entry(parent).line.0;
         let message = format!("its parent is after it, on line {line}");
-        let finding = found(self.session, ix, K::ForwardParent, message);
-        self.findings.push(finding.grave(self.active[ix.at()]));
+        let finding = finding_in_entry(self.session, ix, K::ForwardParent, message);
+        self.findings
+            .push(finding.with_grave(self.active[ix.index()]));
     }
 
     /// Reports a `parentId` that is neither a string nor null, and makes the entry a child of
     /// `parent`, the entry with the same odd value as its id.
     fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
-        let mut finding =
-            found(self.session, ix, K::OddParent, message).grave(self.active[ix.at()]);
+        let mut finding = finding_in_entry(self.session, ix, K::OddParent, message)
+            .with_grave(self.active[ix.index()]);
         if parent.is_some() && self.try_attach(ix, parent) {
-            finding = finding.fix(self.describe_parent(parent));
+            finding = finding.with_fix(self.describe_parent(parent));
         }
         self.findings.push(finding);
     }
@@ -246,14 +254,14 @@ impl<'s> Graph<'s, '_> {
             if self.session.entry(next).parent.is_none() {
                 self.try_attach(next, Some(last));
             } else {
-                self.links.parents.insert(next, Some(last));
+                self.links.new_parents.insert(next, Some(last));
             }
         }
     }
 
     /// Gives entries whose parent is missing the only parent that fits: the one that an earlier
-    /// orphan with the same missing parent got, or else the entry before, if that is the only end of
-    /// the conversation so far.
+    /// orphan with the same missing parent got, or else the entry before, if that is the only end
+    /// of the conversation so far.
     ///
     /// All other parents must be settled: the ends are those after the repair, so that a second
     /// repair has nothing to do.
@@ -262,14 +270,14 @@ impl<'s> Graph<'s, '_> {
         let mut ends = Ends::new(session.entries.len());
         let mut new_parents: HashMap<Text, EntryIx> = HashMap::default();
 
-        for ix in session.all() {
+        for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
                 let of_sibling = new_parents.get(&orphan.missing_id).copied();
-                let only_end = ix.before().filter(|&before| ends.is_only_end(before));
+                let only_end = ix.previous().filter(|&before| ends.is_only_end(before));
                 let mut finding = orphan.finding;
                 for parent in of_sibling.into_iter().chain(only_end) {
                     if self.try_attach(ix, Some(parent)) {
-                        finding = finding.fix(self.describe_parent(Some(parent)));
+                        finding = finding.with_fix(self.describe_parent(Some(parent)));
                         new_parents.insert(orphan.missing_id, parent);
                         break;
                     }
@@ -277,7 +285,7 @@ impl<'s> Graph<'s, '_> {
                 self.findings.push(finding);
             }
             // Only now: an orphan is no end of the conversation before it.
-            ends.add(ix, self.links.parent(session, ix));
+            ends.add_entry(ix, self.links.repaired_parent(session, ix));
         }
     }
 
@@ -285,12 +293,14 @@ impl<'s> Graph<'s, '_> {
     /// child of the entry before it, or a root where that is not possible.
     fn check_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
-        let own_tree = self.roots[ix.at()];
+        let own_tree = self.roots[ix.index()];
         let is_grave = session
             .leaf
-            .is_some_and(|leaf| self.roots[leaf.at()] == own_tree);
+            .is_some_and(|leaf| self.roots[leaf.index()] == own_tree);
 
-        let stored_parent = session.dangling_id(ix).and_then(|id| session.find(&id));
+        let stored_parent = session
+            .dangling_id(ix)
+            .and_then(|id| session.find_entry(&id));
         let (kind, message) = if stored_parent == Some(ix) {
             (K::SelfParent, "the entry is its own parent")
         } else {
@@ -299,24 +309,27 @@ impl<'s> Graph<'s, '_> {
 
         let is_cut = session.entry(ix).parent.is_none();
         let fix = if is_cut {
-            let before = ix.before();
+            let before = ix.previous();
             if before.is_some() && self.try_attach(ix, before) {
                 self.describe_parent(before)
             } else {
-                self.links.parents.insert(ix, None);
+                self.links.new_parents.insert(ix, None);
                 self.describe_parent(None)
             }
         } else {
             "the cycle is cut at its first entry".to_owned()
         };
-        self.findings
-            .push(found(session, ix, kind, message).grave(is_grave).fix(fix));
+        self.findings.push(
+            finding_in_entry(session, ix, kind, message)
+                .with_grave(is_grave)
+                .with_fix(fix),
+        );
     }
 
     /// Returns the finding for a missing parent, with the number of entries that are cut off. A
     /// `replacement` exists if the parent is on a line that is not an entry. `sizes` has the number
     /// of entries of each tree, at its root.
-    fn find_missing_parent(
+    fn missing_parent_finding(
         &self,
         ix: EntryIx,
         missing_id: &Text,
@@ -331,55 +344,57 @@ impl<'s> Graph<'s, '_> {
 
         // On the active path, all entries before it that are in other trees are cut off; elsewhere,
         // its own tree is.
-        let is_active = self.active[ix.at()];
+        let is_active = self.active[ix.index()];
         let cut_off = if is_active {
-            let before = &self.roots[..ix.at()];
+            let before = &self.roots[..ix.index()];
             before.iter().filter(|&&root| root != ix).count()
         } else {
-            sizes[ix.at()]
+            sizes[ix.index()]
         };
         match cut_off {
             0 => {}
             1 => message += "; 1 entry is cut off",
             many => message += &format!("; {many} entries are cut off"),
         }
-        found(self.session, ix, K::MissingParent, message).grave(is_active)
+        finding_in_entry(self.session, ix, K::MissingParent, message).with_grave(is_active)
     }
 
     /// Returns the entries whose id is not a string, by id; of several with the same id the last,
     /// as in the agents.
-    fn odd_ids(&self) -> HashMap<&'s [u8], EntryIx> {
+    fn entries_by_odd_id(&self) -> HashMap<&'s [u8], EntryIx> {
         let mut by_id = HashMap::default();
-        for ix in self.session.all() {
-            if let Some(id) = self.odd(ix).and_then(|odd| odd.id.as_deref()) {
+        for ix in self.session.entry_indexes() {
+            if let Some(id) = self.odd_ids_of(ix).and_then(|odd| odd.id.as_deref()) {
                 by_id.insert(id, ix);
             }
         }
         by_id
     }
 
-    fn odd(&self, ix: EntryIx) -> Option<&'s OddIds> {
-        self.odd.get(&self.session.entry(ix).line).copied()
+    fn odd_ids_of(&self, ix: EntryIx) -> Option<&'s OddIds> {
+        self.odd_ids_by_line
+            .get(&self.session.entry(ix).line)
+            .copied()
     }
 
     /// Makes `ix`, which is a root, a child of `parent`; without a parent, it stays a root. Returns
     /// whether this was possible: not if `ix` is `parent` or its ancestor, which would be a cycle.
     fn try_attach(&mut self, ix: EntryIx, parent: Position) -> bool {
         if let Some(parent) = parent {
-            let root = find_root(&mut self.above, parent);
+            let root = find_root(&mut self.union_parents, parent);
             if root == ix {
                 return false;
             }
-            self.above[ix.at()] = root;
+            self.union_parents[ix.index()] = root;
         }
-        self.links.parents.insert(ix, parent);
+        self.links.new_parents.insert(ix, parent);
         true
     }
 
     fn describe_parent(&self, parent: Position) -> String {
         match parent {
             Some(parent) => {
-                let id = self.links.id(self.session, parent);
+                let id = self.links.repaired_id(self.session, parent);
                 format!("it becomes a child of {id}")
             }
             None => "it becomes a root".to_owned(),
@@ -393,15 +408,15 @@ impl<'s> Graph<'s, '_> {
             entry.parent.is_none() && session.dangling_id(ix).is_none() && !entry.id.is_empty()
         };
         let roots: Vec<_> = session
-            .all()
-            .filter(|&ix| is_root(ix) && self.odd(ix).is_none())
+            .entry_indexes()
+            .filter(|&ix| is_root(ix) && self.odd_ids_of(ix).is_none())
             .collect();
         let [_, second, ..] = roots[..] else { return };
 
         let message = format!("the conversation has {} root entries", roots.len());
-        let finding = found(session, second, K::SeveralRoots, message);
+        let finding = finding_in_entry(session, second, K::SeveralRoots, message);
         self.findings
-            .push(finding.grave(self.has_unlinked_roots(&roots)));
+            .push(finding.with_grave(self.has_unlinked_roots(&roots)));
     }
 
     /// Whether there are many roots because their writer sets no parents. A few are normal: each
@@ -411,7 +426,7 @@ impl<'s> Graph<'s, '_> {
         if are_most_entries {
             return true;
         }
-        let has_no_key = |ix: EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
+        let has_no_key = |ix: EntryIx| self.session.entry(ix).flags.contains(Flags::NO_PARENT_KEY);
         roots.iter().filter(|&&ix| has_no_key(ix)).count() > 1
     }
 }
@@ -442,23 +457,23 @@ impl Ends {
 
     /// Whether `ix`, which was added, is the only end.
     fn is_only_end(&self, ix: EntryIx) -> bool {
-        self.count == 1 && !self.has_child[ix.at()]
+        self.count == 1 && !self.has_child[ix.index()]
     }
 
-    /// Adds the next entry. Its parent may come later in the file, and then has a child before it is
-    /// added itself; so the count can rise and fall.
-    fn add(&mut self, ix: EntryIx, parent: Position) {
-        let is_end = !self.has_child[ix.at()];
+    /// Adds the next entry. Its parent may come later in the file, and then has a child before it
+    /// is added itself; so the count can rise and fall.
+    fn add_entry(&mut self, ix: EntryIx, parent: Position) {
+        let is_end = !self.has_child[ix.index()];
         if is_end {
             self.count += 1;
         }
 
         let Some(parent) = parent else { return };
-        let was_end = parent <= ix && !self.has_child[parent.at()];
+        let was_end = parent <= ix && !self.has_child[parent.index()];
         if was_end {
             self.count -= 1;
         }
-        self.has_child[parent.at()] = true;
+        self.has_child[parent.index()] = true;
     }
 }
 
@@ -468,19 +483,21 @@ impl Ends {
 /// Such a line is from a file of version 1, in which each entry follows the one before. Migration
 /// could not read the line, and made the entry after it a child of the entry before it.
 fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryIx, EntryIx> {
-    let lines = repair.without_links.iter();
-    let apart: Vec<_> = lines.filter_map(|&line| session.entry_on(line)).collect();
+    let lines = repair.unlinked_lines.iter();
+    let apart: Vec<_> = lines
+        .filter_map(|&line| session.entry_on_line(line))
+        .collect();
     let mut continuations = BTreeMap::new();
-    for run in apart.chunk_by(|one, next| next.before() == Some(*one)) {
+    for run in apart.chunk_by(|one, next| next.previous() == Some(*one)) {
         let last = run[run.len() - 1];
-        let next = EntryIx::new(last.at() + 1);
-        let Some(entry) = session.entries.get(next.at()) else {
+        let next = EntryIx::new(last.index() + 1);
+        let Some(entry) = session.entries.get(next.index()) else {
             continue;
         };
-        let has_own_place = entry.flags.has(Flags::NO_PARENT_KEY)
-            || entry.flags.has(Flags::IN_CYCLE)
+        let has_own_place = entry.flags.contains(Flags::NO_PARENT_KEY)
+            || entry.flags.contains(Flags::IN_CYCLE)
             || session.dangling_id(next).is_some();
-        if !has_own_place && entry.parent == run[0].before() {
+        if !has_own_place && entry.parent == run[0].previous() {
             continuations.insert(last, next);
         }
     }
@@ -488,34 +505,34 @@ fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryI
 }
 
 /// Returns, by the ids of entries that are gone, the parents that their children get instead.
-fn parents_of_gone(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Position> {
+fn find_replacement_parents(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Position> {
     let mut known_ids: HashSet<&[u8]> = HashSet::default();
-    for gone in &repair.gone {
+    for gone in &repair.lost_entries {
         if let Some(id) = &gone.id {
             known_ids.insert(id.as_bytes());
         }
     }
 
     let mut parents: HashMap<Vec<u8>, Position> = HashMap::default();
-    for gone in &repair.gone {
-        let following = session
+    for gone in &repair.lost_entries {
+        let next_index = session
             .entries
-            .partition_point(|entry| entry.line.0 <= gone.after);
+            .partition_point(|entry| entry.line.0 <= gone.lines_before);
         let id = match &gone.id {
             Some(id) => id.as_bytes().to_vec(),
             // The first entry after an unreadable line is taken for its child, if its parent is not
             // in the file.
-            None => match session.dangling_id(EntryIx::new(following)) {
+            None => match session.dangling_id(EntryIx::new(next_index)) {
                 Some(id) if !known_ids.contains(id.as_bytes()) => id.into_bytes(),
                 _ => continue,
             },
         };
 
-        let nearest = following.checked_sub(1).map(EntryIx::new);
+        let nearest = next_index.checked_sub(1).map(EntryIx::new);
         let parent = match &gone.parent {
-            GoneParent::Root => None,
-            GoneParent::Unknown => nearest,
-            GoneParent::Id(id) => match session.find(id) {
+            LostParent::Root => None,
+            LostParent::Unknown => nearest,
+            LostParent::Id(id) => match session.find_entry(id) {
                 Some(parent) => Some(parent),
                 // The parent may be gone, too.
                 None => parents.get(id.as_bytes()).copied().flatten().or(nearest),
@@ -527,14 +544,14 @@ fn parents_of_gone(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, P
 }
 
 /// Returns the root of an entry's tree while trees are joined, and shortens the way to the root.
-fn find_root(above: &mut [EntryIx], ix: EntryIx) -> EntryIx {
-    let mut at = ix;
+fn find_root(union_parents: &mut [EntryIx], ix: EntryIx) -> EntryIx {
+    let mut current = ix;
     loop {
-        let next = above[at.at()];
-        if next == at {
-            return at;
+        let next = union_parents[current.index()];
+        if next == current {
+            return current;
         }
-        above[at.at()] = above[next.at()];
-        at = above[at.at()];
+        union_parents[current.index()] = union_parents[next.index()];
+        current = union_parents[current.index()];
     }
 }

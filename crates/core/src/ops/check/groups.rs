@@ -11,7 +11,7 @@ const MAX_RANGES: usize = 8;
 
 /// Groups findings that differ only in line, entry and fix text. A group is at the position of its
 /// first finding. Fewer than `MIN_GROUP` equal findings stay separate, in groups of one.
-pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
     let mut index_by_key = HashMap::default();
     for finding in findings {
@@ -48,7 +48,7 @@ pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
 
 /// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None`
 /// for fewer than `MIN_GROUP` findings, which are printed one by one.
-pub fn lines_of(findings: &[&Finding]) -> Option<String> {
+pub fn describe_lines(findings: &[&Finding]) -> Option<String> {
     if findings.len() < MIN_GROUP {
         return None;
     }
@@ -90,10 +90,10 @@ mod tests {
                 "{}:{} {}",
                 group[0].line.0,
                 group[0].message,
-                lines_of(group).unwrap_or_default()
+                describe_lines(group).unwrap_or_default()
             )
         };
-        grouped(findings).iter().map(shown).collect()
+        group_findings(findings).iter().map(shown).collect()
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::resync::is_entry;
 use crate::load::LoadError;
 use crate::session::entry::LineNo;
 use crate::session::read::header::{WrongFile, is_title_slot};
-use crate::session::read::line_chunks::{Line, each_line};
-use crate::session::read::record::{Member, scan};
+use crate::session::read::line_chunks::{Line, for_each_line};
+use crate::session::read::record::{Member, scan_record};
 use pisess_json::write::Object;
 use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
@@ -17,7 +17,7 @@ use std::io;
 
 /// Where a session is stored, as far as its header should agree with that.
 #[derive(Clone, Default)]
-pub struct Place<'a> {
+pub struct SessionLocation<'a> {
     /// The name of its file without `.jsonl`.
     pub name: Option<String>,
     /// Returns the working directory for a new header, if one can be found. Without this function,
@@ -42,7 +42,7 @@ pub(super) struct NamedSession<'n> {
 
 impl<'n> NamedSession<'n> {
     /// Reads the name of a file without `.jsonl`; `None` if an agent would not give it.
-    pub fn of(name: &'n str) -> Option<Self> {
+    pub fn from_file_name(name: &'n str) -> Option<Self> {
         let (time, id) = name.split_once('_')?;
         if !is_time_in_name(time) || id.is_empty() {
             return None;
@@ -79,7 +79,7 @@ fn is_time_in_name(time: &str) -> bool {
 pub(super) struct NewHeader {
     pub line: Vec<u8>,
     /// The line of the source that it is from; `None` if it is made anew.
-    pub from: Option<LineNo>,
+    pub source_line: Option<LineNo>,
     /// What it is made of.
     pub fix: String,
     /// Whether it is of version 1.
@@ -99,16 +99,19 @@ pub(super) fn may_lack_header(error: &LoadError) -> bool {
 
 /// Returns the header for a file without one; `None` if the file is not a session, or if nothing is
 /// known about its header.
-pub(super) fn find(source: &dyn ReadAt, place: &Place) -> io::Result<Option<NewHeader>> {
+pub(super) fn find_header(
+    source: &dyn ReadAt,
+    place: &SessionLocation,
+) -> io::Result<Option<NewHeader>> {
     let Some(find_cwd) = place.find_cwd else {
         return Ok(None);
     };
     let Some(name) = &place.name else {
         return Ok(None);
     };
-    let mut seen = Seen::default();
+    let mut seen = HeaderlessFile::default();
     let mut number = LineNo(0);
-    each_line(source, 0..source.len(), |line| {
+    for_each_line(source, 0..source.len(), |line| {
         number.0 += 1;
         seen.add_line(number, &line);
         Ok::<(), io::Error>(())
@@ -119,7 +122,7 @@ pub(super) fn find(source: &dyn ReadAt, place: &Place) -> io::Result<Option<NewH
     if let Some((line, header)) = seen.header {
         return Ok(Some(NewHeader {
             line: header,
-            from: Some(line),
+            source_line: Some(line),
             fix: format!("line {} moves there", line.0),
             is_version_1: false,
         }));
@@ -129,7 +132,7 @@ pub(super) fn find(source: &dyn ReadAt, place: &Place) -> io::Result<Option<NewH
 
 /// What the lines of a file without a header contain.
 #[derive(Default)]
-struct Seen {
+struct HeaderlessFile {
     /// Whether the first value is an entry.
     first_is_entry: Option<bool>,
     /// Whether the first entry has an id and a parent, as since version 2.
@@ -142,7 +145,7 @@ struct Seen {
     header: Option<(LineNo, Vec<u8>)>,
 }
 
-impl Seen {
+impl HeaderlessFile {
     fn is_session(&self) -> bool {
         self.first_is_entry == Some(true)
     }
@@ -158,7 +161,7 @@ impl Seen {
         if scanner.at_end() {
             return;
         }
-        let scanned = scan(&mut scanner, &mut Vec::new());
+        let scanned = scan_record(&mut scanner, &mut Vec::new());
         let record = match scanned {
             Ok(record) if scanner.at_end() => record,
             _ => {
@@ -170,7 +173,7 @@ impl Seen {
             }
         };
 
-        let value = Raw::checked(record.bytes);
+        let value = Raw::from_checked(record.bytes);
         if number.0 == 1 && is_title_slot(value) {
             return;
         }
@@ -194,7 +197,7 @@ impl Seen {
     /// Returns a new header. The id and the time are from the file's name, or the time is from the
     /// first entry; the version follows from the ids and roles of the entries.
     fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
-        let named = NamedSession::of(name);
+        let named = NamedSession::from_file_name(name);
         let id = named.as_ref().map_or(name, |named| named.id);
         let mut sources = vec![format!("the id {id:?} from the file's name")];
 
@@ -230,7 +233,7 @@ impl Seen {
             .finish();
         NewHeader {
             line,
-            from: None,
+            source_line: None,
             fix: format!("it gets one: {}", sources.join(", ")),
             is_version_1: version.is_none(),
         }
@@ -243,7 +246,7 @@ mod tests {
 
     #[test]
     fn names_of_agents_have_a_time_and_an_id() {
-        let named = NamedSession::of("2026-03-14T09-26-53-589Z_3b9f_x").unwrap();
+        let named = NamedSession::from_file_name("2026-03-14T09-26-53-589Z_3b9f_x").unwrap();
         assert_eq!(named.timestamp, "2026-03-14T09:26:53.589Z");
         assert_eq!(named.id, "3b9f_x");
         for name in [
@@ -252,7 +255,7 @@ mod tests {
             "2026-03-14T09-26-53-589Z_",
             "ä026-03-14T09-26-53-589Z_x",
         ] {
-            assert!(NamedSession::of(name).is_none(), "{name}");
+            assert!(NamedSession::from_file_name(name).is_none(), "{name}");
         }
     }
 }

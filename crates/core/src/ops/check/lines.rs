@@ -8,16 +8,18 @@
 
 use super::finding::{Finding, FindingKind as K};
 use super::header::NewHeader;
-use super::line_repair::{LineRepair, Located, OddIds, in_record};
-use super::missing::missing;
+use super::line_repair::{LineRepair, LocatedValue, OddIds, finding_in_record};
+use super::missing::find_missing_fields;
 use super::resync::{self, Expected};
-use crate::agents::oh_my_pi::title::TITLE_LINE;
-use crate::session::blobs::blobs;
+use crate::agents::oh_my_pi::title::TITLE_LINE_BYTES;
+use crate::session::blobs::blob_hashes;
 use crate::session::collected::Collected;
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::header::{Preamble, is_title_slot, read as read_header, version_number};
-use crate::session::read::line_chunks::{Line, LineChunk, each_line};
-use crate::session::read::record::{Block, Member, Record, scan};
+use crate::session::read::header::{
+    Preamble, is_title_slot, read_preamble as read_header, version_number,
+};
+use crate::session::read::line_chunks::{Line, LineChunk, for_each_line};
+use crate::session::read::record::{Block, Member, Record, scan_record};
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
 use pisess_json::{Raw, Scanner};
@@ -26,7 +28,7 @@ use std::io;
 use std::ops::Range;
 
 /// The nesting at which pi's `JSON.stringify` runs out of stack, in open arrays and objects.
-const DEEP: usize = 3000;
+const MAX_NESTING: usize = 3000;
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -36,7 +38,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// `session` is the file as it was loaded with [`is_plain`], if it could be loaded. If it has the
 /// current version, only the lines that loading did not find plain are read again. Of any other
 /// file, every line is checked.
-pub(super) fn repair(
+pub(super) fn repair_lines(
     source: &dyn ReadAt,
     session: Option<&Session>,
     new_header: Option<NewHeader>,
@@ -44,7 +46,7 @@ pub(super) fn repair(
     let preamble = read_header(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut repair = LineRepair {
-        by_number: format == Some(Format::V1),
+        refers_by_number: format == Some(Format::V1),
         is_old_format: format.is_some_and(|format| format != Format::V3),
         new_header,
         ..LineRepair::default()
@@ -61,7 +63,7 @@ pub(super) fn repair(
     for finding in &mut repair.findings {
         let is_last_value = Some(finding.line) == repair.last_line;
         if is_last_value && matches!(finding.kind, K::NotAnEntry | K::SecondHeader) {
-            finding.grave = true;
+            finding.is_grave = true;
         }
     }
     if repair.has_lf && repair.has_crlf {
@@ -85,8 +87,8 @@ pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
         && !is_of_kind(record, "session")
         && !is_of_kind(record, "title")
         && (!is_of_kind(record, "message") || record.message.is_some())
-        && blobs(record.bytes).next().is_none()
-        && missing(record, blocks).is_empty()
+        && blob_hashes(record.bytes).next().is_none()
+        && find_missing_fields(record, blocks).is_empty()
 }
 
 fn is_of_kind(record: &Record, name: &str) -> bool {
@@ -97,7 +99,7 @@ impl LineRepair {
     /// Checks every line of a file, in order.
     fn check_all_lines(&mut self, source: &dyn ReadAt) -> io::Result<()> {
         let mut number = LineNo(0);
-        each_line(source, 0..source.len(), |line| {
+        for_each_line(source, 0..source.len(), |line| {
             number.0 += 1;
             self.check_line(number, &line);
             Ok(())
@@ -138,7 +140,7 @@ impl LineRepair {
             let line = Line {
                 span: odd.span,
                 bytes: &bytes,
-                newline: has_newline,
+                has_newline,
             };
             self.check_line(odd.line, &line);
             number = odd.line;
@@ -147,7 +149,7 @@ impl LineRepair {
 
         let [plain_lf, plain_crlf] = collected.plain_lines;
         let odd_count = collected.odd_lines.len() as u32;
-        let line_count = preamble.lines + odd_count + plain_lf + plain_crlf;
+        let line_count = preamble.line_count + odd_count + plain_lf + plain_crlf;
         let plain = Span {
             start: passed_end,
             len: source.len() - passed_end,
@@ -168,7 +170,7 @@ impl LineRepair {
         // This counts the first of them.
         self.map_line(LineNo(previous.0 + 1));
         self.repaired_lines += count - 1;
-        self.file.keep(span);
+        self.file.push_source(span);
     }
 
     /// Checks any line of the source. A byte order mark before the first line is removed, a blank
@@ -184,16 +186,16 @@ impl LineRepair {
                 K::ByteOrderMark,
                 "there is a byte order mark before the first line",
             );
-            self.findings.push(finding.fix("it is removed"));
+            self.findings.push(finding.with_fix("it is removed"));
             let len = BYTE_ORDER_MARK.len() as u64;
-            self.rejected.push(Span { start, len });
+            self.rejected_spans.push(Span { start, len });
             bytes = without_mark;
             start += len;
         }
 
-        if line.newline && bytes.ends_with(b"\r") {
+        if line.has_newline && bytes.ends_with(b"\r") {
             self.has_crlf = true;
-        } else if line.newline {
+        } else if line.has_newline {
             self.has_lf = true;
         }
 
@@ -201,9 +203,9 @@ impl LineRepair {
         let is_blank = scanner.at_end();
         if is_blank {
             // Unlike a value, it gets no newline if it has none.
-            let newline_len = u64::from(line.newline);
-            self.repaired_lines += u32::from(line.newline);
-            self.file.keep(Span {
+            let newline_len = u64::from(line.has_newline);
+            self.repaired_lines += u32::from(line.has_newline);
+            self.file.push_source(Span {
                 start,
                 len: bytes.len() as u64 + newline_len,
             });
@@ -212,15 +214,15 @@ impl LineRepair {
 
         self.last_line = Some(number);
         let mut blocks = Vec::new();
-        let scanned = scan(&mut scanner, &mut blocks);
+        let scanned = scan_record(&mut scanner, &mut blocks);
         let non_ascii = !scanner.take_non_ascii().is_empty();
-        let located = Located {
+        let located = LocatedValue {
             number,
             bytes,
             start,
-            alone: true,
-            newline: line.newline,
-            non_ascii,
+            is_alone: true,
+            has_newline: line.has_newline,
+            has_non_ascii: non_ascii,
         };
         match scanned {
             Ok(record) if scanner.at_end() => self.check_value(&located, &record, &blocks),
@@ -230,63 +232,63 @@ impl LineRepair {
 
     /// Checks a line that is not exactly one value. Its entries and headers are put on separate
     /// lines, and what is between them is removed.
-    fn check_broken_line(&mut self, located: &Located) {
+    fn check_broken_line(&mut self, located: &LocatedValue) {
         let expected = Expected {
-            title: located.number.0 == 1,
-            without_ids: self.by_number,
+            may_be_title: located.number.0 == 1,
+            without_ids: self.refers_by_number,
         };
-        let values = resync::values(located.bytes, expected);
+        let values = resync::recover_values(located.bytes, expected);
         if values.is_empty() {
             self.reject_line(located);
             return;
         }
 
-        let gaps = resync::gaps(located.bytes, &values);
-        let junk: usize = gaps.iter().map(|gap| gap.len()).sum();
-        let message = match (values.len(), junk) {
-            (1, _) => format!("an entry and {junk} other bytes are on one line"),
+        let gaps = resync::find_gaps(located.bytes, &values);
+        let junk_len: usize = gaps.iter().map(|gap| gap.len()).sum();
+        let message = match (values.len(), junk_len) {
+            (1, _) => format!("an entry and {junk_len} other bytes are on one line"),
             (n, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
                 format!("lines end with carriage returns only: {n} values are on one line")
             }
             (n, 0) => format!("{n} values are on one line"),
-            (n, _) => format!("{n} values and {junk} other bytes are on one line"),
+            (n, _) => format!("{n} values and {junk_len} other bytes are on one line"),
         };
-        let fix = if junk == 0 {
+        let fix = if junk_len == 0 {
             "each is put on a separate line"
         } else {
             "entries are put on separate lines, the rest is removed"
         };
         let finding = Finding::new(located.number, K::FusedLine, message);
-        self.findings.push(finding.fix(fix));
+        self.findings.push(finding.with_fix(fix));
 
         // Gaps and values in the order of the line: what is removed is recorded with the number of
         // repaired lines before it.
         let mut gaps = gaps.into_iter().peekable();
         for value in values {
             while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
-                self.reject(located, gap, true);
+                self.reject_part(located, gap, true);
             }
             self.check_fused_value(located, value);
         }
         for gap in gaps {
-            self.reject(located, gap, true);
+            self.reject_part(located, gap, true);
         }
     }
 
     /// Checks the value at a range of a broken line. If it is kept, and has neither an id nor a
     /// parent, notes the line that it is on in the repaired file.
-    fn check_fused_value(&mut self, located: &Located, range: Range<usize>) {
+    fn check_fused_value(&mut self, located: &LocatedValue, range: Range<usize>) {
         let bytes = &located.bytes[range.clone()];
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
-        let Ok(record) = scan(&mut scanner, &mut blocks) else {
+        let Ok(record) = scan_record(&mut scanner, &mut blocks) else {
             return;
         };
-        let part = Located {
+        let part = LocatedValue {
             bytes,
             start: located.start + range.start as u64,
-            alone: false,
-            non_ascii: !scanner.take_non_ascii().is_empty(),
+            is_alone: false,
+            has_non_ascii: !scanner.take_non_ascii().is_empty(),
             ..*located
         };
 
@@ -294,19 +296,19 @@ impl LineRepair {
         self.check_value(&part, &record, &blocks);
         let is_kept = self.repaired_lines == next_line.0;
         if is_kept && !record.has_id && record.get(Member::ParentId).is_none() {
-            self.without_links.push(next_line);
+            self.unlinked_lines.push(next_line);
         }
     }
 
     /// Removes a line in which no entry is recognizable. What can still be read of its ids is kept
     /// for its children.
-    fn reject_line(&mut self, located: &Located) {
+    fn reject_line(&mut self, located: &LocatedValue) {
         let (kind, what) = if located.bytes.contains(&0) {
             (
                 K::NulBytes,
                 "the line is not JSON: it contains NUL bytes, as after a crash of the machine",
             )
-        } else if located.newline {
+        } else if located.has_newline {
             (K::MalformedLine, "the line is not JSON")
         } else {
             (
@@ -314,22 +316,22 @@ impl LineRepair {
                 "the last line is incomplete: its write was interrupted",
             )
         };
-        self.reject(located, 0..located.bytes.len(), true);
-        let mut finding = Finding::new(located.number, kind, what).fix("it is removed");
-        // `reject` has just added the line to `gone`.
-        if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
-            finding = finding.entry(id);
+        self.reject_part(located, 0..located.bytes.len(), true);
+        let mut finding = Finding::new(located.number, kind, what).with_fix("it is removed");
+        // `reject_part` has just added the line to `gone`.
+        if let Some(id) = self.lost_entries.last().and_then(|gone| gone.id.clone()) {
+            finding = finding.with_entry_id(id);
         }
         self.findings.push(finding);
     }
 
-    /// Checks one value, a whole line or a part of a broken line, and adds the repaired value to the
-    /// repaired file.
+    /// Checks one value, a whole line or a part of a broken line, and adds the repaired value to
+    /// the repaired file.
     ///
     /// The order of the cases matters: a title line is not an entry, and a header satisfies the
     /// conditions of an entry.
-    fn check_value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
-        let value = Raw::checked(record.bytes);
+    fn check_value(&mut self, located: &LocatedValue, record: &Record, blocks: &[Block]) {
+        let value = Raw::from_checked(record.bytes);
         if self.repaired_lines == 0 && is_title_slot(value) {
             self.check_title(located, record);
             return;
@@ -354,23 +356,25 @@ impl LineRepair {
         let is_message = is_of_kind(record, "message");
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
             // Every agent fails with it.
-            let finding = in_record(
+            let finding = finding_in_record(
                 located,
                 record,
                 K::NoMessage,
                 "the message entry has no message",
             );
             let fix = "it is removed, and its children become children of its parent";
-            self.remove(located, finding, fix);
+            self.remove_entry(located, finding, fix);
             return;
         }
 
-        self.report_body(located, record);
+        self.report_blobs_and_nesting(located, record);
         // Which of these count depends on the agent of the session, which is known only after it is
         // loaded.
-        for (dialect, what) in missing(record, blocks) {
-            self.incomplete
-                .push((dialect, in_record(located, record, K::MissingField, what)));
+        for (dialect, what) in find_missing_fields(record, blocks) {
+            self.dialect_findings.push((
+                dialect,
+                finding_in_record(located, record, K::MissingField, what),
+            ));
         }
         self.record_odd_ids(record);
         self.keep_as_utf8(located, record);
@@ -378,7 +382,7 @@ impl LineRepair {
 
     /// Reports a value that is not an entry, and removes it. In version 1, where entries have
     /// numbers, it stays unless JavaScript takes it for false, such as `null`.
-    fn check_other_value(&mut self, located: &Located, value: Raw) {
+    fn check_other_value(&mut self, located: &LocatedValue, value: Raw) {
         let finding = if value.is_null() {
             Finding::new(located.number, K::NullLine, "the line is null")
         } else {
@@ -388,33 +392,33 @@ impl LineRepair {
                 "the line is a value that is not an entry",
             )
         };
-        if self.by_number && value.is_truthy() {
+        if self.refers_by_number && value.is_truthy() {
             self.findings.push(finding);
-            self.keep(located);
+            self.keep_value(located);
             return;
         }
-        self.findings.push(finding.fix("it is removed"));
-        self.reject(located, 0..located.bytes.len(), false);
+        self.findings.push(finding.with_fix("it is removed"));
+        self.reject_part(located, 0..located.bytes.len(), false);
     }
 
     /// Checks a header, and removes any after the first. A version that is read as 3 without being
     /// a number becomes the number 3.
-    fn check_header(&mut self, located: &Located, record: &Record) {
+    fn check_header(&mut self, located: &LocatedValue, record: &Record) {
         if self.moved_header == Some(located.number) {
             // It is already before the first entry.
             return;
         }
         if self.has_header {
-            let finding = in_record(located, record, K::SecondHeader, "a second header");
-            self.remove(located, finding, "it is removed");
+            let finding = finding_in_record(located, record, K::SecondHeader, "a second header");
+            self.remove_entry(located, finding, "it is removed");
             return;
         }
         self.has_header = true;
 
-        let header = Raw::checked(record.bytes);
+        let header = Raw::from_checked(record.bytes);
         let version = version_number(header);
         self.is_old_format |= version < 3.0;
-        self.by_number |= version < 2.0;
+        self.refers_by_number |= version < 2.0;
         if header.get("version").is_none_or(Raw::is_number) {
             self.keep_as_utf8(located, record);
             return;
@@ -422,13 +426,14 @@ impl LineRepair {
 
         let message = "the header's version is not a number";
         let finding =
-            Finding::new(located.number, K::OddVersion, message).grave(self.is_old_format);
+            Finding::new(located.number, K::OddVersion, message).with_grave(self.is_old_format);
         if version != 3.0 {
             self.findings.push(finding);
             self.keep_as_utf8(located, record);
             return;
         }
-        self.findings.push(finding.fix("it becomes the number 3"));
+        self.findings
+            .push(finding.with_fix("it becomes the number 3"));
         let line = self.convert_to_utf8(located, record);
         match Edit::new(&line) {
             Ok(mut edit) => {
@@ -441,24 +446,24 @@ impl LineRepair {
 
     /// Checks oh-my-pi's title line, which has exactly 256 bytes with its newline. One of another
     /// width is padded, if it is not too long.
-    fn check_title(&mut self, located: &Located, record: &Record) {
+    fn check_title(&mut self, located: &LocatedValue, record: &Record) {
         let line = self.convert_to_utf8(located, record);
         let width = line.len() + 1;
-        let is_right = width == TITLE_LINE && located.newline && located.alone;
+        let is_right = width == TITLE_LINE_BYTES && located.has_newline && located.is_alone;
         if is_right {
             self.keep_or_write(located, line);
             return;
         }
 
-        let message = if width == TITLE_LINE {
+        let message = if width == TITLE_LINE_BYTES {
             "the title line has no newline of its own".to_owned()
         } else {
-            format!("the title line is {width} bytes wide, not {TITLE_LINE}")
+            format!("the title line is {width} bytes wide, not {TITLE_LINE_BYTES}")
         };
         let finding = Finding::new(located.number, K::TitleWidth, message);
         match pad_title(&line) {
             Some(padded) => {
-                self.findings.push(finding.fix("it is padded"));
+                self.findings.push(finding.with_fix("it is padded"));
                 self.write_line(located, padded);
             }
             None => {
@@ -469,20 +474,24 @@ impl LineRepair {
     }
 
     /// Reports references to blobs in an entry and, in an old format, deep nesting.
-    fn report_body(&mut self, located: &Located, record: &Record) {
-        let count = blobs(record.bytes).count();
+    fn report_blobs_and_nesting(&mut self, located: &LocatedValue, record: &Record) {
+        let count = blob_hashes(record.bytes).count();
         if count > 0 {
             let message = match count {
                 1 => "it refers to a blob outside of the file".to_owned(),
                 n => format!("{n} references to blobs outside of the file"),
             };
-            self.findings
-                .push(in_record(located, record, K::BlobReference, message));
+            self.findings.push(finding_in_record(
+                located,
+                record,
+                K::BlobReference,
+                message,
+            ));
         }
-        if self.is_old_format && resync::nesting(record.bytes) > DEEP {
-            let message = format!("a value is nested more than {DEEP} levels deep");
+        if self.is_old_format && resync::nesting_depth(record.bytes) > MAX_NESTING {
+            let message = format!("a value is nested more than {MAX_NESTING} levels deep");
             self.findings
-                .push(in_record(located, record, K::DeepNesting, message));
+                .push(finding_in_record(located, record, K::DeepNesting, message));
         }
     }
 
@@ -494,7 +503,7 @@ impl LineRepair {
             .filter(|parent| !parent.is_string() && !parent.is_null());
         let id = match record.id {
             Some(_) => None,
-            None => Raw::checked(record.bytes).get_some("id"),
+            None => Raw::from_checked(record.bytes).get_some("id"),
         };
         if id.is_none() && parent.is_none() {
             return;
@@ -513,7 +522,7 @@ fn pad_title(line: &[u8]) -> Option<Vec<u8>> {
     let mut edit = Edit::new(line).ok()?;
     let pad = edit.get("pad")?.raw_string()?;
     let unpadded_width = line.len() + 1 - pad.len();
-    let spaces = TITLE_LINE.checked_sub(unpadded_width)?;
+    let spaces = TITLE_LINE_BYTES.checked_sub(unpadded_width)?;
     edit.set("pad", format!("\"{}\"", " ".repeat(spaces)).as_bytes());
     Some(edit.finish())
 }

@@ -8,9 +8,9 @@ use crate::ops::required::{COST, USAGE, block_fields};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::record::{
-    Block, Content, Member, Members, MessageFacts, Record, message_facts,
+    Block, Content, Member, MemberSet, MessageFacts, Record, scan_message_facts,
 };
-use crate::session::schema::{FieldSchema, Needed, Want};
+use crate::session::schema::{FieldSchema, FieldType, Requirement};
 use pisess_json::Raw;
 
 /// The fields whose absence is reported as a defect of its own.
@@ -18,7 +18,7 @@ const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptE
 
 /// Returns what an entry lacks, for each agent that writes such entries. An entry that is complete
 /// for one of them is complete: it may be in a session that both agents wrote.
-pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String)> {
+pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String)> {
     let kind = Kind::of_string(record.kind);
     let message = match kind {
         Kind::Message => record.message.as_ref(),
@@ -30,8 +30,8 @@ pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String
     for dialect in Dialect::ALL {
         let fields = match message {
             Some(_) if !role.schema().is_stored => None,
-            Some(_) => role.schema().fields.of(dialect),
-            None => kind.schema().fields.of(dialect),
+            Some(_) => role.schema().fields.for_agent(dialect),
+            None => kind.schema().fields.for_agent(dialect),
         };
         let Some(fields) = fields else {
             // This agent does not write such entries.
@@ -40,7 +40,7 @@ pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String
 
         let first_missing = match message {
             Some(message) => missing_in_message(dialect, fields, message, blocks),
-            None => missing_in_entry(dialect, fields, Raw::checked(record.bytes)),
+            None => missing_in_entry(dialect, fields, Raw::from_checked(record.bytes)),
         };
         let Some(what) = first_missing else {
             return Vec::new();
@@ -65,8 +65,8 @@ fn missing_in_message(
         fields,
         |name| has_member(message.members, name),
         |want| match want {
-            Want::Usage => missing_in_usage(message.get(Member::Usage)?),
-            Want::Content | Want::Blocks => missing_in_content(dialect, message, blocks),
+            FieldType::Usage => missing_in_usage(message.get(Member::Usage)?),
+            FieldType::Content | FieldType::Blocks => missing_in_content(dialect, message, blocks),
             _ => None,
         },
     )
@@ -78,9 +78,9 @@ fn missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Opt
         fields,
         |name| entry.get(name).is_some(),
         |want| match want {
-            Want::Usage => missing_in_usage(entry.get("usage")?),
-            Want::Content => missing_in_content_of(dialect, entry),
-            Want::Replacement => {
+            FieldType::Usage => missing_in_usage(entry.get("usage")?),
+            FieldType::Content => missing_in_content_of(dialect, entry),
+            FieldType::Replacement => {
                 let replacement = entry.get("replacement")?;
                 let what = missing_in_content_of(dialect, replacement)?;
                 Some(format!("`content`: {what}"))
@@ -94,7 +94,7 @@ fn missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Opt
 /// collect the blocks of objects other than the message, so the object is walked again.
 fn missing_in_content_of(dialect: Dialect, object: Raw) -> Option<String> {
     let mut blocks = Vec::new();
-    let facts = message_facts(object, &mut blocks);
+    let facts = scan_message_facts(object, &mut blocks);
     missing_in_content(dialect, &facts, &blocks)
 }
 
@@ -119,7 +119,7 @@ fn missing_in_content(
             Some("`type` is missing".to_owned())
         };
         if let Some(what) = missing {
-            return Some(format!("block {}: {what}", block.at + 1));
+            return Some(format!("block {}: {what}", block.index + 1));
         }
     }
     None
@@ -131,25 +131,25 @@ fn missing_in_usage(usage: Raw) -> Option<String> {
     if !usage.is_object() {
         return None;
     }
-    let members = Members::of(usage);
+    let members = MemberSet::from_object(usage);
     first_missing(
         USAGE,
         |name| has_member(members, name),
         |want| match want {
             // The only object in the table is the cost.
-            Want::Object => missing_in_cost(usage.get("cost")?),
+            FieldType::Object => missing_in_cost(usage.get("cost")?),
             _ => None,
         },
     )
 }
 
 fn missing_in_cost(cost: Raw) -> Option<String> {
-    let members = Members::of(cost);
+    let members = MemberSet::from_object(cost);
     first_missing(COST, |name| has_member(members, name), |_| None)
 }
 
-fn has_member(members: Members, name: &str) -> bool {
-    members.has(Member::named(name.as_bytes()))
+fn has_member(members: MemberSet, name: &str) -> bool {
+    members.contains(Member::named(name.as_bytes()))
 }
 
 /// Returns the first field of a table that an object lacks, or what is missing inside the field.
@@ -159,15 +159,15 @@ fn has_member(members: Members, name: &str) -> bool {
 /// shape.
 fn first_missing(
     fields: &[FieldSchema],
-    has: impl Fn(&str) -> bool,
-    find_inside: impl Fn(Want) -> Option<String>,
+    has_field: impl Fn(&str) -> bool,
+    find_inside: impl Fn(FieldType) -> Option<String>,
 ) -> Option<String> {
     for &(name, want, needed) in fields {
-        if has(name) {
+        if has_field(name) {
             if let Some(what) = find_inside(want) {
                 return Some(format!("`{name}`: {what}"));
             }
-        } else if needed == Needed::Always && !REPORTED.contains(&name) {
+        } else if needed == Requirement::Always && !REPORTED.contains(&name) {
             return Some(format!("`{name}` is missing"));
         }
     }

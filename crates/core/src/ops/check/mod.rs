@@ -2,7 +2,7 @@
 //!
 //! The file is loaded once, which also finds the lines that are not plain entries. `lines` checks
 //! these one by one, and derives a file with repaired lines, of which only the changes are stored
-//! (`Pieces`). If there are any, that file is loaded like any other. `graph` and `conversation`
+//! (`PieceTable`). If there are any, that file is loaded like any other. `graph` and `conversation`
 //! check the entries. A finding is reported as repairable exactly if the repair fixes it, because
 //! both are derived in the same walk.
 //!
@@ -24,24 +24,24 @@ mod resync;
 mod turns;
 
 pub use finding::{Finding, FindingKind, Severity};
-pub use groups::{grouped, lines_of};
-pub use header::{FoundCwd, Place};
+pub use groups::{describe_lines, group_findings};
+pub use header::{FoundCwd, SessionLocation};
 
 use self::conversation::{is_of_version_1, stops_oh_my_pi};
-use self::graph::Links;
+use self::graph::LinkRepair;
 use self::header::{NamedSession, may_lack_header};
 use self::line_repair::LineRepair;
 use self::lines::is_plain;
-use crate::load::{LoadError, Options, load};
-use crate::ops::patched::Pieces;
+use crate::load::{LoadError, LoadOptions, load};
+use crate::ops::patched::PieceTable;
 use crate::ops::plan::copy_all;
-use crate::ops::switch::mark;
+use crate::ops::switch::new_mark;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::tree::active;
+use crate::session::tree::active_mask;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_store::{ReadAt, copy_range};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -52,7 +52,7 @@ pub struct Checkup<'a> {
     repair: LineRepair,
     /// The session as it loads with its lines repaired.
     pub session: Session,
-    links: Links,
+    links: LinkRepair,
     /// The findings, by line.
     pub findings: Vec<Finding>,
 }
@@ -61,18 +61,18 @@ pub struct Checkup<'a> {
 ///
 /// # Errors
 /// If it cannot be read, or is not a session even with its lines repaired.
-pub fn check<'a>(
+pub fn check_session<'a>(
     source: &'a dyn ReadAt,
-    options: &Options,
-    place: &Place,
+    options: &LoadOptions,
+    place: &SessionLocation,
 ) -> Result<Checkup<'a>, LoadError> {
-    let options = &Options {
-        calls: true,
+    let options = &LoadOptions {
+        tool_calls: true,
         ..options.clone()
     };
     // The first load also finds the lines that are not plain.
-    let first_options = Options {
-        plain: Some(is_plain),
+    let first_options = LoadOptions {
+        is_plain_line: Some(is_plain),
         ..options.clone()
     };
     let (loaded, load_error) = match load(source, &first_options) {
@@ -80,42 +80,42 @@ pub fn check<'a>(
         Err(error) => (None, Some(error)),
     };
     let new_header = match &load_error {
-        Some(error) if may_lack_header(error) => header::find(source, place)?,
+        Some(error) if may_lack_header(error) => header::find_header(source, place)?,
         _ => None,
     };
 
-    let mut repair = lines::repair(source, loaded.as_ref(), new_header)?;
-    let file = repair.file.over(source);
+    let mut repair = lines::repair_lines(source, loaded.as_ref(), new_header)?;
+    let file = repair.file.with_source(source);
     // A session whose file changes is dropped before the other is loaded.
-    let unchanged = loaded.filter(|_loaded| repair.file.is_whole(source));
+    let unchanged = loaded.filter(|_loaded| repair.file.is_unchanged(source));
     let session = match unchanged {
         Some(session) => session,
         // The error of the original file describes it better.
         None => load(&file, options).map_err(|error| load_error.unwrap_or(error))?,
     };
 
-    let is_active = active(&session, session.leaf);
+    let is_active = active_mask(&session, session.leaf);
     let reader = EntryReader::new(&session, &file);
     let mut entry_findings = Vec::new();
     report_old_version(&session, &mut entry_findings);
     report_header_id(&session, place, &mut entry_findings);
-    let mut links = graph::check(&session, &repair, &is_active, &mut entry_findings);
-    turns::check(&reader, &mut links, &mut entry_findings)?;
-    conversation::check(&reader, &is_active, &mut entry_findings)?;
+    let mut links = graph::check_links(&session, &repair, &is_active, &mut entry_findings);
+    turns::check_result_order(&reader, &mut links, &mut entry_findings)?;
+    conversation::check_content(&reader, &is_active, &mut entry_findings)?;
     // These are about the repaired file so far.
     for finding in &mut entry_findings {
         finding.line = repair.source_line(finding.line);
     }
 
     let mut findings = std::mem::take(&mut repair.findings);
-    for (dialect, finding) in std::mem::take(&mut repair.incomplete) {
+    for (dialect, finding) in std::mem::take(&mut repair.dialect_findings) {
         if dialect == session.dialect && session.format != Format::Draft {
             findings.push(finding);
         }
     }
     findings.append(&mut entry_findings);
     for finding in &mut findings {
-        finding.weigh(session.agent(), session.format);
+        finding.set_severity(session.agent(), session.format);
     }
     // The sort is stable: findings of one line and kind stay in this order.
     findings.sort_by_key(|finding| (finding.line, finding.kind));
@@ -145,9 +145,9 @@ fn report_old_version(session: &Session, findings: &mut Vec<Finding>) {
 
 /// Reports a header with another id than the name of the file. A name that an agent would not give
 /// has no id.
-fn report_header_id(session: &Session, place: &Place, findings: &mut Vec<Finding>) {
+fn report_header_id(session: &Session, place: &SessionLocation, findings: &mut Vec<Finding>) {
     let name = place.name.as_deref().unwrap_or_default();
-    let Some(named) = NamedSession::of(name) else {
+    let Some(named) = NamedSession::from_file_name(name) else {
         return;
     };
     let id = session.header.id.to_string();
@@ -168,8 +168,8 @@ impl Checkup<'_> {
     }
 
     /// Returns the pieces that a repair removes or converts to UTF-8, in file order.
-    pub fn rejected(&self) -> &[Span] {
-        &self.repair.rejected
+    pub fn rejected_spans(&self) -> &[Span] {
+        &self.repair.rejected_spans
     }
 
     /// Writes the repaired file: the file with its lines repaired, in which the lines of some
@@ -179,43 +179,46 @@ impl Checkup<'_> {
             return copy_all(self.source, out);
         }
         let session = &self.session;
-        let file = self.repair.file.over(self.source);
+        let file = self.repair.file.with_source(self.source);
         let contentless = session
-            .all()
+            .entry_indexes()
             .filter(|&ix| stops_oh_my_pi(session.entry(ix)));
         // In file order.
-        let edited: BTreeSet<_> = self.links.entries().chain(contentless).collect();
+        let changed_entries: BTreeSet<_> =
+            self.links.changed_entries().chain(contentless).collect();
 
-        let mut repaired = Pieces::default();
+        let mut repaired = PieceTable::default();
         let mut copied_end = 0;
-        for ix in edited {
+        for ix in changed_entries {
             let span = session.entry(ix).span;
-            repaired.keep(Span {
+            repaired.push_source(Span {
                 start: copied_end,
                 len: span.start - copied_end,
             });
-            repaired.make(&self.edit_entry(ix, &file)?);
+            repaired.push_new_bytes(&self.build_repaired_line(ix, &file)?);
             copied_end = span.end();
         }
-        repaired.keep(Span {
+        repaired.push_source(Span {
             start: copied_end,
             len: file.len() - copied_end,
         });
 
         if let Some(leaf) = self.links.new_leaf {
-            repaired.make(&self.mark_line(leaf));
+            repaired.push_new_bytes(&self.mark_line(leaf));
         }
-        copy_all(&repaired.over(&file), out)
+        copy_all(&repaired.with_source(&file), out)
     }
 
     /// Returns the line, with its newline, of a mark that makes an entry the leaf although it is
     /// not the last of the file. The mark is under that entry.
     fn mark_line(&self, leaf: EntryIx) -> Vec<u8> {
         let session = &self.session;
-        let from = session.leaf.map(|from| self.links.id(session, from));
-        let to = self.links.id(session, leaf);
-        let id = self.links.free_id(session, session.records, |_| false);
-        let mut line = mark(from.as_ref(), Some(&to), &[])
+        let from = session
+            .leaf
+            .map(|from| self.links.repaired_id(session, from));
+        let to = self.links.repaired_id(session, leaf);
+        let id = self.links.free_id(session, session.record_count, |_| false);
+        let mut line = new_mark(from.as_ref(), Some(&to), &[])
             .str("id", &id)
             .text("parentId", &to)
             .text("timestamp", &session.draft_timestamp(leaf))
@@ -226,20 +229,20 @@ impl Checkup<'_> {
 
     /// Returns the line of an entry after the repair: with its new id and parent, in the current
     /// version if it has neither, and with empty content if it has none and oh-my-pi needs some.
-    fn edit_entry(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
+    fn build_repaired_line(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
         let mut line = file.read_range(session.entry(ix).span.range())?;
         if is_of_version_1(session.entry(ix)) {
-            let id_of = |ix| encoded(&self.links.id(session, ix));
-            line = session.modernized(ix, &line, &id_of)?;
+            let id_of = |ix| encode_to_vec(&self.links.repaired_id(session, ix));
+            line = session.modernize_line(ix, &line, &id_of)?;
         }
         let mut edit = Edit::new(&line)?;
-        if self.links.ids.contains_key(&ix) {
-            edit.set("id", &encoded(&self.links.id(session, ix)));
+        if self.links.new_ids.contains_key(&ix) {
+            edit.set("id", &encode_to_vec(&self.links.repaired_id(session, ix)));
         }
-        if let Some(parent) = self.links.parents.get(&ix) {
+        if let Some(parent) = self.links.new_parents.get(&ix) {
             let parent_id = match parent {
-                Some(parent) => encoded(&self.links.id(session, *parent)),
+                Some(parent) => encode_to_vec(&self.links.repaired_id(session, *parent)),
                 None => b"null".to_vec(),
             };
             edit.set("parentId", &parent_id);
@@ -257,7 +260,7 @@ impl Checkup<'_> {
     /// Writes the pieces that a repair removes or converts to UTF-8, byte for byte, with a newline
     /// after each.
     pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
-        for &span in self.rejected() {
+        for &span in self.rejected_spans() {
             copy_range(self.source, span.range(), out)?;
             out.write_all(b"\n")?;
         }

@@ -2,7 +2,7 @@
 
 use crate::session::entry::Kind;
 use crate::session::read::header::is_title_slot;
-use crate::session::read::record::{Member, Record, scan};
+use crate::session::read::record::{Member, Record, scan_record};
 use memchr::memmem;
 use pisess_json::scan::{RawString, tokens};
 use pisess_json::string::decode;
@@ -17,7 +17,7 @@ const START: &[u8] = b"{\"type\":\"";
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     /// Whether the line may begin with a title line.
-    pub title: bool,
+    pub may_be_title: bool,
     /// Whether the entries of the file have no ids, as in version 1 and in the draft tree.
     pub without_ids: bool,
 }
@@ -38,30 +38,30 @@ enum Beginning {
 /// place: see [`is_numbered`]. A value counts only if it is followed by nothing, by white space, or
 /// by something that cannot continue an enclosing value. The number of bytes walked is bounded by a
 /// multiple of the line's length, whatever its content; beyond that, the rest counts as unreadable.
-pub(super) fn values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
+pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
     let mut values: Vec<Range<usize>> = Vec::new();
     let mut budget = line.len().saturating_mul(8).saturating_add(1 << 16);
     let starts = memmem::Finder::new(START);
-    let mut at = 0;
+    let mut position = 0;
     loop {
-        at = skip_white_space(line, at);
-        if at == line.len() {
+        position = skip_white_space(line, position);
+        if position == line.len() {
             return values;
         }
         let expected = Expected {
-            title: expected.title && values.is_empty(),
+            may_be_title: expected.may_be_title && values.is_empty(),
             ..expected
         };
-        let mut found = entry_at(line, at, Beginning::OfRecord, expected, &mut budget);
+        let mut found = scan_entry_at(line, position, Beginning::OfRecord, expected, &mut budget);
         if found.is_none() {
             let expected = Expected {
-                title: false,
+                may_be_title: false,
                 ..expected
             };
-            let search_start = at + 1;
+            let search_start = position + 1;
             for offset in starts.find_iter(&line[search_start..]) {
                 let start = search_start + offset;
-                found = entry_at(line, start, Beginning::BehindGap, expected, &mut budget);
+                found = scan_entry_at(line, start, Beginning::BehindGap, expected, &mut budget);
                 if found.is_some() {
                     break;
                 }
@@ -70,7 +70,7 @@ pub(super) fn values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
         let Some(value) = found else {
             return values;
         };
-        at = value.end;
+        position = value.end;
         values.push(value);
     }
 }
@@ -89,7 +89,7 @@ fn skip_white_space(line: &[u8], at: usize) -> usize {
 /// Returns the value that begins at `start`, if it is an entry, a header or an expected title line,
 /// and nothing after it shows that it is part of another value. The bytes read are subtracted from
 /// `budget`; without any left, nothing is found.
-fn entry_at(
+fn scan_entry_at(
     line: &[u8],
     start: usize,
     beginning: Beginning,
@@ -101,7 +101,7 @@ fn entry_at(
     }
     let mut scanner = Scanner::new(line);
     scanner.seek(start);
-    let scanned = scan(&mut scanner, &mut Vec::new());
+    let scanned = scan_record(&mut scanner, &mut Vec::new());
     let end = scanner.pos();
     *budget = budget.saturating_sub(end - start);
     let record = scanned.ok()?;
@@ -110,7 +110,7 @@ fn entry_at(
     if next.is_some_and(|next| matches!(next, b',' | b']' | b'}' | b':' | b'"')) {
         return None;
     }
-    let is_title = expected.title && is_title_slot(Raw::checked(record.bytes));
+    let is_title = expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes));
     let is_entry = is_linked(&record) || is_numbered(&record, beginning, expected);
     if is_entry || is_title {
         Some(start..end)
@@ -123,7 +123,7 @@ fn entry_at(
 /// version.
 pub(super) fn is_entry(record: &Record) -> bool {
     let expected = Expected {
-        title: false,
+        may_be_title: false,
         without_ids: false,
     };
     let is_header = record.kind.is_some_and(|kind| kind.is("session"));
@@ -160,7 +160,7 @@ fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> boo
 }
 
 /// Returns what is between the values, apart from white space.
-pub(super) fn gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
+pub(super) fn find_gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = std::iter::once(0).chain(values.iter().map(|value| value.end));
     let ends = values.iter().map(|value| value.start).chain([line.len()]);
     let gaps = starts.zip(ends).map(|(start, end)| start..end);
@@ -170,17 +170,17 @@ pub(super) fn gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
 
 /// An entry that is removed or cannot be read as a whole.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gone {
+pub(super) struct LostEntry {
     /// The number of lines of the repaired file before it.
-    pub after: u32,
+    pub lines_before: u32,
     /// Its id, if that could still be read.
     pub id: Option<Text<'static>>,
-    pub parent: GoneParent,
+    pub parent: LostParent,
 }
 
 /// What could still be read of the parent of an entry that is gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum GoneParent {
+pub(super) enum LostParent {
     /// Nothing.
     #[default]
     Unknown,
@@ -193,16 +193,16 @@ pub(super) enum GoneParent {
 /// Returns what can be read of an entry that is gone: from the readable members, or from where the
 /// agents write the id and the parent side by side. `after` is the number of lines of the repaired
 /// file before it.
-pub(super) fn salvage(bytes: &[u8], after: u32) -> Gone {
-    let mut gone = Gone {
-        after,
-        ..Gone::default()
+pub(super) fn salvage_ids(bytes: &[u8], after: u32) -> LostEntry {
+    let mut gone = LostEntry {
+        lines_before: after,
+        ..LostEntry::default()
     };
     let mut is_header = false;
     let mut scanner = Scanner::new(bytes);
     // The error is where the entry breaks; what was read before it is valid.
-    let _ = scanner.object(|scanner, key: RawString| {
-        let value = Raw::checked(scanner.value()?);
+    let _ = scanner.walk_object(|scanner, key: RawString| {
+        let value = Raw::from_checked(scanner.read_value()?);
         if key.is("type") {
             is_header = value.is("session");
         } else if key.is("id") {
@@ -225,17 +225,17 @@ pub(super) fn salvage(bytes: &[u8], after: u32) -> Gone {
 }
 
 /// Reads the value of `parentId`. The agents take an empty id for none.
-fn read_parent(value: Raw) -> GoneParent {
+fn read_parent(value: Raw) -> LostParent {
     match value.text() {
-        Some(parent) if parent.is_empty() => GoneParent::Root,
-        Some(parent) => GoneParent::Id(parent.into_owned()),
-        None if value.is_null() => GoneParent::Root,
-        None => GoneParent::Unknown,
+        Some(parent) if parent.is_empty() => LostParent::Root,
+        Some(parent) => LostParent::Id(parent.into_owned()),
+        None if value.is_null() => LostParent::Root,
+        None => LostParent::Unknown,
     }
 }
 
 /// Reads the ids from `"id":"…","parentId":…`, wherever it is.
-fn find_adjacent_ids(bytes: &[u8]) -> Option<(Text<'static>, GoneParent)> {
+fn find_adjacent_ids(bytes: &[u8]) -> Option<(Text<'static>, LostParent)> {
     const BEFORE: &[u8] = b"\"id\":\"";
     const BETWEEN: &[u8] = b"\",\"parentId\":";
     /// The longest id that is looked for, with its key, in bytes.
@@ -253,15 +253,15 @@ fn find_adjacent_ids(bytes: &[u8]) -> Option<(Text<'static>, GoneParent)> {
     }
 
     let mut scanner = Scanner::new(&bytes[id_end + BETWEEN.len()..]);
-    let parent = match scanner.value() {
-        Ok(value) => read_parent(Raw::checked(value)),
-        Err(_) => GoneParent::Unknown,
+    let parent = match scanner.read_value() {
+        Ok(value) => read_parent(Raw::from_checked(value)),
+        Err(_) => LostParent::Unknown,
     };
     Some((decode(id).into_owned(), parent))
 }
 
 /// Returns how many arrays and objects are open at most in a value that has been validated.
-pub(super) fn nesting(bytes: &[u8]) -> usize {
+pub(super) fn nesting_depth(bytes: &[u8]) -> usize {
     let mut open = 0_usize;
     let mut deepest = 0;
     for (token, _) in tokens(bytes) {
@@ -288,10 +288,10 @@ mod tests {
 
     fn found_in(line: &str, without_ids: bool) -> Vec<&str> {
         let expected = Expected {
-            title: false,
+            may_be_title: false,
             without_ids,
         };
-        values(line.as_bytes(), expected)
+        recover_values(line.as_bytes(), expected)
             .into_iter()
             .map(|range| &line[range])
             .collect()
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn salvage_reads_the_ids_of_a_broken_entry() {
-        let id = |text: &str| salvage(text.as_bytes(), 0).id.map(|id| id.to_string());
+        let id = |text: &str| salvage_ids(text.as_bytes(), 0).id.map(|id| id.to_string());
         assert_eq!(id(&A[..30]).as_deref(), Some("a"));
         assert_eq!(id(&A[5..]).as_deref(), Some("a"));
         assert_eq!(
@@ -356,6 +356,6 @@ mod tests {
 
     #[test]
     fn nesting_ignores_strings() {
-        assert_eq!(nesting(br#"{"a":["[[\"[["]}"#), 2);
+        assert_eq!(nesting_depth(br#"{"a":["[[\"[["]}"#), 2);
     }
 }

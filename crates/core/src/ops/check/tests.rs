@@ -38,7 +38,8 @@ fn messages(entries: &[(&str, &str)]) -> Vec<u8> {
 /// Returns severity, kind and line of each finding, with a star if it is repairable.
 fn found(bytes: &[u8]) -> String {
     let bytes = bytes.to_vec();
-    let checkup = check(&bytes, &Options::default(), &Place::default()).unwrap();
+    let checkup =
+        check_session(&bytes, &LoadOptions::default(), &SessionLocation::default()).unwrap();
     let finding = |finding: &Finding| {
         let star = if finding.is_repairable() { "*" } else { "" };
         format!(
@@ -67,7 +68,7 @@ fn repaired(bytes: &[u8]) -> (String, String) {
 
 fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (once, rejected) = repaired_once(bytes);
-    let again = check(&once, &Options::default(), &Place::default()).unwrap();
+    let again = check_session(&once, &LoadOptions::default(), &SessionLocation::default()).unwrap();
     assert!(!again.is_repairable(), "left: {:?}", &again.findings);
     let (twice, nothing) = repaired_once(&once);
     assert_eq!(twice, once);
@@ -77,7 +78,8 @@ fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
 
 fn repaired_once(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let bytes = bytes.to_vec();
-    let checkup = check(&bytes, &Options::default(), &Place::default()).unwrap();
+    let checkup =
+        check_session(&bytes, &LoadOptions::default(), &SessionLocation::default()).unwrap();
     let (mut file, mut rejected) = (Vec::new(), Vec::new());
     checkup.write_repaired(&mut file).unwrap();
     checkup.write_rejected(&mut rejected).unwrap();
@@ -87,7 +89,7 @@ fn repaired_once(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
 /// Returns `id<parent` of each entry of the repaired file.
 fn tree(bytes: &[u8]) -> String {
     let (file, _) = repaired_bytes(bytes);
-    let session = load(&file, &Options::default()).unwrap();
+    let session = load(&file, &LoadOptions::default()).unwrap();
     let entry = |ix| {
         format!(
             "{}<{}",
@@ -95,7 +97,11 @@ fn tree(bytes: &[u8]) -> String {
             session.parent_id(ix).unwrap_or_default()
         )
     };
-    session.all().map(entry).collect::<Vec<_>>().join(" ")
+    session
+        .entry_indexes()
+        .map(entry)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -227,16 +233,19 @@ fn fused_lines_come_apart_after_migration() {
         ],
     ] {
         let fused = format!("{HEADER_1}\n{}\n", lines.join("\n")).into_bytes();
-        let session = load(&fused, &Options::default()).unwrap();
+        let session = load(&fused, &LoadOptions::default()).unwrap();
         let mut migrated = Vec::new();
         let change = crate::ops::plan::Change::default();
         change.write(&session, &fused, &mut migrated).unwrap();
 
         let (repaired, rejected) = repaired(&migrated);
         assert_eq!(rejected, "");
-        let session = load(&repaired.clone().into_bytes(), &Options::default()).unwrap();
+        let session = load(&repaired.clone().into_bytes(), &LoadOptions::default()).unwrap();
         assert_eq!(session.path(session.leaf).len(), 5, "{repaired}");
-        let ids: Vec<_> = session.all().map(|ix| session.id(ix).to_string()).collect();
+        let ids: Vec<_> = session
+            .entry_indexes()
+            .map(|ix| session.id(ix).to_string())
+            .collect();
         let order = ["\"a\"", "\"b\"", "\"h\"", "\"S\"", "\"c\""];
         for (line, content) in repaired.lines().skip(1).zip(order) {
             assert!(line.contains(content), "{line}");
@@ -381,7 +390,7 @@ fn a_result_at_the_leaf_moves_and_the_message_stays_the_last() {
     let bytes = file(&lines);
     assert!(tree(&bytes).starts_with("u< a<u m<r2 r1<a r2<r1 "));
     let (repaired, _) = repaired_bytes(&bytes);
-    let session = load(&repaired, &Options::default()).unwrap();
+    let session = load(&repaired, &LoadOptions::default()).unwrap();
     let path: Vec<_> = session
         .path(session.leaf)
         .into_iter()
@@ -484,7 +493,7 @@ fn a_result_without_a_call_has_no_repair() {
         "5:warning:result-without-call 6:warning:result-without-call"
     );
     let bytes = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-    let findings = check(&bytes, &Options::default(), &Place::default())
+    let findings = check_session(&bytes, &LoadOptions::default(), &SessionLocation::default())
         .unwrap()
         .findings;
     let said: Vec<_> = findings
@@ -531,7 +540,7 @@ fn a_message_before_a_result_is_named_in_every_dialect() {
 fn a_header_that_is_fused_opens_again() {
     let a = message("a", "");
     let bytes = format!("{HEADER}{a}\n").into_bytes();
-    assert!(load(&bytes, &Options::default()).is_err());
+    assert!(load(&bytes, &LoadOptions::default()).is_err());
     assert_eq!(found(&bytes), "1:error:fused-line*");
     assert_eq!(repaired_bytes(&bytes).0, file(&[&a]));
     let returns = format!("{HEADER}\r{a}\r").into_bytes();
@@ -569,9 +578,13 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
 #[test]
 fn a_missing_parent_is_repaired_where_one_fits() {
     let said = |bytes: &[u8]| -> Vec<String> {
-        let checkup = check(&bytes.to_vec(), &Options::default(), &Place::default())
-            .unwrap()
-            .findings;
+        let checkup = check_session(
+            &bytes.to_vec(),
+            &LoadOptions::default(),
+            &SessionLocation::default(),
+        )
+        .unwrap()
+        .findings;
         checkup
             .into_iter()
             .map(|finding| format!("{} {}", finding.line.0, finding.message))
@@ -610,8 +623,8 @@ fn a_missing_parent_is_repaired_where_one_fits() {
 }
 
 /// Returns a place with this name, whose header may be rebuilt with the directory `/p`.
-fn place(name: &str) -> Place<'static> {
-    Place {
+fn place(name: &str) -> SessionLocation<'static> {
+    SessionLocation {
         name: Some(name.to_owned()),
         find_cwd: Some(&|| {
             Some(FoundCwd {
@@ -623,12 +636,12 @@ fn place(name: &str) -> Place<'static> {
 }
 
 /// Returns the repaired file, and how its first finding is repaired.
-fn with_header(bytes: &[u8], place: &Place) -> (String, String) {
+fn with_header(bytes: &[u8], place: &SessionLocation) -> (String, String) {
     let bytes = bytes.to_vec();
-    let checkup = check(&bytes, &Options::default(), place).unwrap();
+    let checkup = check_session(&bytes, &LoadOptions::default(), place).unwrap();
     let mut repaired = Vec::new();
     checkup.write_repaired(&mut repaired).unwrap();
-    let again = check(&repaired, &Options::default(), place).unwrap();
+    let again = check_session(&repaired, &LoadOptions::default(), place).unwrap();
     assert!(!again.is_repairable(), "left: {:?}", &again.findings);
     assert_eq!(checkup.findings[0].kind, FindingKind::MissingHeader);
     let fix = checkup.findings[0].fix.clone().unwrap();
@@ -679,12 +692,19 @@ fn what_is_no_session_gets_no_header() {
     let broken = format!("{{\n  \"type\": 1\n}}\n{}\n", message("a", ""));
     for text in [claude, "{}", "5", "garbage", "", &broken] {
         let bytes = text.as_bytes().to_vec();
-        let checked = check(&bytes, &Options::default(), &named);
+        let checked = check_session(&bytes, &LoadOptions::default(), &named);
         assert!(checked.is_err(), "{text}");
     }
     // Nothing is known about a stream.
     let entries = message("a", "").into_bytes();
-    assert!(check(&entries, &Options::default(), &Place::default()).is_err());
+    assert!(
+        check_session(
+            &entries,
+            &LoadOptions::default(),
+            &SessionLocation::default()
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -695,7 +715,7 @@ fn a_header_that_does_not_match_the_name_is_noted() {
         ("2026-03-14T09-26-53-589Z_t", 1),
         ("t", 0),
     ] {
-        let checkup = check(&bytes, &Options::default(), &place(name)).unwrap();
+        let checkup = check_session(&bytes, &LoadOptions::default(), &place(name)).unwrap();
         let kinds: Vec<_> = checkup
             .findings
             .iter()
@@ -903,7 +923,8 @@ fn what_an_agent_reads_without_checking_is_there() {
     };
     let lacks = |members: &str| {
         let bytes = file(&[&message("a", ""), &line(members)]);
-        let checkup = check(&bytes, &Options::default(), &Place::default()).unwrap();
+        let checkup =
+            check_session(&bytes, &LoadOptions::default(), &SessionLocation::default()).unwrap();
         let findings = checkup
             .findings
             .iter()
@@ -964,7 +985,7 @@ fn a_long_chain_of_defects_takes_no_longer_than_it_is() {
     }
     let bytes = text.into_bytes();
     let (file, _) = repaired_bytes(&bytes);
-    let session = load(&file, &Options::default()).unwrap();
+    let session = load(&file, &LoadOptions::default()).unwrap();
     assert_eq!(session.path(session.leaf).len(), 20_000);
 }
 
@@ -1049,11 +1070,11 @@ proptest! {
         let bytes = file(&lines.iter().map(String::as_str).collect::<Vec<_>>());
         let (repaired, rejected) = repaired_bytes(&bytes);
         prop_assert!(rejected.is_empty());
-        let session = load(&repaired, &Options::default()).unwrap();
+        let session = load(&repaired, &LoadOptions::default()).unwrap();
         prop_assert!(session.entries.len() >= entries.len());
         prop_assert!(!session.problems.iter().any(|problem| problem.kind == crate::session::defect::FindingKind::ParentCycle));
         // The end of the conversation stays: everything on the path to the leaf is on it still.
-        let before = load(&bytes, &Options::default()).unwrap();
+        let before = load(&bytes, &LoadOptions::default()).unwrap();
         let path: Vec<_> = session.path(session.leaf).into_iter().map(|ix| session.id(ix).to_string()).collect();
         for ix in before.path(before.leaf) {
             prop_assert!(path.contains(&before.id(ix).to_string()));
@@ -1065,7 +1086,7 @@ proptest! {
         let entries: Vec<_> = ids.iter().map(|(id, parent)| message(id, parent)).collect();
         let bytes = file(&entries.iter().map(String::as_str).collect::<Vec<_>>());
         let (repaired, rejected) = repaired_bytes(&bytes);
-        let session = load(&repaired, &Options::default()).unwrap();
+        let session = load(&repaired, &LoadOptions::default()).unwrap();
         prop_assert_eq!(session.entries.len(), entries.len());
         prop_assert!(rejected.is_empty());
         prop_assert!(!session.problems.iter().any(|problem| problem.kind != crate::session::defect::FindingKind::MissingParent));

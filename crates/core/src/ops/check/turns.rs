@@ -12,8 +12,8 @@
 //!
 //! Results that oh-my-pi would move by itself are moved, too, so that pi can continue the session.
 
-use super::finding::{Finding, FindingKind as K, found};
-use super::graph::Links;
+use super::finding::{Finding, FindingKind as K, finding_in_entry};
+use super::graph::LinkRepair;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -25,22 +25,25 @@ use pisess_json::text::Text;
 use std::io;
 
 /// Checks all branches of a file with repaired lines and links, and adds the moves to `links`.
-pub(super) fn check(
+pub(super) fn check_result_order(
     reader: &EntryReader,
-    links: &mut Links,
+    links: &mut LinkRepair,
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
     if session.collected.tool_results.is_empty() {
         return Ok(());
     }
-    let parents: Vec<Position> = session.all().map(|ix| links.parent(session, ix)).collect();
-    let speakers = speakers(reader, &parents)?;
-    let separated = separated(session, &parents, &speakers);
+    let parents: Vec<Position> = session
+        .entry_indexes()
+        .map(|ix| links.repaired_parent(session, ix))
+        .collect();
+    let speakers = find_speakers(reader, &parents)?;
+    let separated = find_separated_answers(session, &parents, &speakers);
     if separated.is_empty() {
         return Ok(());
     }
-    let gaps = gaps(session, &parents, &speakers, &separated);
+    let gaps = find_gaps(session, &parents, &speakers, &separated);
     if gaps.is_empty() {
         return Ok(());
     }
@@ -49,35 +52,38 @@ pub(super) fn check(
     let is_tree = matches!(session.format, Format::V2 | Format::V3);
     for gap in gaps.iter().filter(|gap| is_tree && gap.is_certain) {
         for &result in &gap.results {
-            moves.move_up(result, gap.first);
+            moves.move_up(result, gap.first_message);
         }
     }
-    let sent = sent(reader)?;
+    let sent_entries = find_sent_entries(reader)?;
     for gap in &gaps {
-        let is_sent = gap.results.iter().any(|result| sent.contains(result));
-        let finding = gap.finding(session).grave(is_sent);
-        let changed = moves.changed(gap);
+        let is_sent = gap
+            .results
+            .iter()
+            .any(|result| sent_entries.contains(result));
+        let finding = gap.to_finding(session).with_grave(is_sent);
+        let changed = moves.changed_entries(gap);
         if changed.is_empty() {
             findings.push(finding);
         } else {
-            findings.push(finding.fix(moves.fix(gap, &changed, links)));
+            findings.push(finding.with_fix(moves.describe_fix(gap, &changed, links)));
         }
     }
-    moves.add_to(links);
+    moves.apply_to(links);
     Ok(())
 }
 
 /// Returns, for each entry, itself if the model sees its message, else the nearest such entry above
 /// it. Results count as entries that the model does not see.
-fn speakers(reader: &EntryReader, parents: &[Position]) -> io::Result<Vec<Position>> {
+fn find_speakers(reader: &EntryReader, parents: &[Position]) -> io::Result<Vec<Position>> {
     let entries = &reader.session().entries;
     let mut speakers = vec![None; entries.len()];
-    let tree = Tree::linked(entries, |ix| parents[ix.at()]);
+    let tree = Tree::from_parents(entries, |ix| parents[ix.index()]);
     for ix in tree.walk(&[]) {
-        speakers[ix.at()] = if is_speaker(reader, ix)? {
+        speakers[ix.index()] = if is_seen_by_model(reader, ix)? {
             Some(ix)
         } else {
-            parents[ix.at()].and_then(|parent: EntryIx| speakers[parent.at()])
+            parents[ix.index()].and_then(|parent: EntryIx| speakers[parent.index()])
         };
     }
     Ok(speakers)
@@ -85,17 +91,17 @@ fn speakers(reader: &EntryReader, parents: &[Position]) -> io::Result<Vec<Positi
 
 /// Whether an entry becomes a message of the user or of the model. A system message is no obstacle:
 /// pi sends it elsewhere.
-fn is_speaker(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_seen_by_model(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let entry = reader.session().entry(ix);
     match entry.kind {
         Kind::CustomMessage => Ok(true),
-        Kind::BranchSummary => reader.with_entry(ix, |line| content::truthy(line, "summary")),
+        Kind::BranchSummary => reader.with_entry(ix, |line| content::has_truthy(line, "summary")),
         Kind::Message => match entry.role {
             Role::User | Role::Assistant | Role::Custom | Role::Developer | Role::FileMention => {
                 Ok(true)
             }
             Role::BashExecution | Role::PythonExecution => reader.with_message(ix, |message| {
-                !content::truthy(message, "excludeFromContext")
+                !content::has_truthy(message, "excludeFromContext")
             }),
             _ => Ok(false),
         },
@@ -107,11 +113,11 @@ fn is_speaker(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 #[derive(Clone, Copy)]
 struct Answer<'s> {
     result: EntryIx,
-    call: &'s [u8],
+    call_id: &'s [u8],
 }
 
 /// Returns the results that do not follow the message with their call.
-fn separated<'s>(
+fn find_separated_answers<'s>(
     session: &'s Session,
     parents: &[Position],
     speakers: &[Position],
@@ -122,99 +128,99 @@ fn separated<'s>(
         .map(|call| (call.entry, session.bytes(call.id)))
         .collect();
     let mut separated = Vec::new();
-    for answer in answers(session) {
-        let above = turn_above(answer.result, parents, speakers);
-        if above.is_none_or(|turn| !calls.contains(&(turn, answer.call))) {
+    for answer in all_answers(session) {
+        let above = speaker_above(answer.result, parents, speakers);
+        if above.is_none_or(|turn| !calls.contains(&(turn, answer.call_id))) {
             separated.push(answer);
         }
     }
     separated
 }
 
-fn answers(session: &Session) -> impl Iterator<Item = Answer<'_>> {
+fn all_answers(session: &Session) -> impl Iterator<Item = Answer<'_>> {
     let results = session.collected.tool_results.iter();
     results.map(|result| Answer {
         result: result.entry,
-        call: session.bytes(result.text),
+        call_id: session.bytes(result.text),
     })
 }
 
 /// Returns the nearest entry above a result that the model sees.
-fn turn_above(result: EntryIx, parents: &[Position], speakers: &[Position]) -> Position {
-    speakers[parents[result.at()]?.at()]
+fn speaker_above(result: EntryIx, parents: &[Position], speakers: &[Position]) -> Position {
+    speakers[parents[result.index()]?.index()]
 }
 
 /// The messages between a call and its results.
 struct Gap<'s> {
     /// The first message after the one with the calls.
-    first: EntryIx,
+    first_message: EntryIx,
     /// The results after that, in the order of the path.
     results: Vec<EntryIx>,
     /// The id of the first result's call.
-    call: &'s [u8],
+    call_id: &'s [u8],
     /// Whether each of the calls has only this result.
     is_certain: bool,
 }
 
 /// Returns the gaps in front of separated results, and passes over results whose call is not above
 /// them, or has a result already. Gaps nearer to a root come first.
-fn gaps<'s>(
+fn find_gaps<'s>(
     session: &'s Session,
     parents: &[Position],
     speakers: &[Position],
     separated: &[Answer<'s>],
 ) -> Vec<Gap<'s>> {
-    let ancestry = Ancestry::linked(&session.entries, |ix| parents[ix.at()]);
-    let turns = turns(session, separated, &ancestry);
+    let ancestry = Ancestry::from_parents(&session.entries, |ix| parents[ix.index()]);
+    let caller_by_result = find_callers(session, separated, &ancestry);
     let mut late: Vec<_> = separated
         .iter()
-        .filter_map(|&answer| Some((*turns.get(&answer.result)?, answer)))
+        .filter_map(|&answer| Some((*caller_by_result.get(&answer.result)?, answer)))
         .collect();
-    late.sort_by_key(|(_, answer)| ancestry.place(answer.result));
+    late.sort_by_key(|(_, answer)| ancestry.drawing_index(answer.result));
 
     let mut late_results: HashMap<_, Vec<EntryIx>> = HashMap::default();
     for &(turn, answer) in &late {
-        let results = late_results.entry((turn, answer.call)).or_default();
+        let results = late_results.entry((turn, answer.call_id)).or_default();
         results.push(answer.result);
     }
     // The calls that have a result in its place on another branch, or on the same.
     let mut early_results: HashMap<_, Vec<EntryIx>> = HashMap::default();
-    for answer in answers(session) {
-        let Some(turn) = turn_above(answer.result, parents, speakers) else {
+    for answer in all_answers(session) {
+        let Some(turn) = speaker_above(answer.result, parents, speakers) else {
             continue;
         };
-        if late_results.contains_key(&(turn, answer.call)) {
-            let results = early_results.entry((turn, answer.call)).or_default();
+        if late_results.contains_key(&(turn, answer.call_id)) {
+            let results = early_results.entry((turn, answer.call_id)).or_default();
             results.push(answer.result);
         }
     }
 
     let mut gaps: Vec<Gap> = Vec::new();
-    let mut gaps_of: HashMap<(EntryIx, bool), Vec<usize>> = HashMap::default();
+    let mut gaps_by_turn: HashMap<(EntryIx, bool), Vec<usize>> = HashMap::default();
     for (turn, answer) in late {
-        let early = early_results.get(&(turn, answer.call));
+        let early = early_results.get(&(turn, answer.call_id));
         let has_result = early.is_some_and(|early| {
             early
                 .iter()
-                .any(|&early| ancestry.is_above(early, answer.result))
+                .any(|&early| ancestry.is_ancestor_or_self(early, answer.result))
         });
         if has_result {
             continue;
         }
-        let is_certain = late_results[&(turn, answer.call)].len() == 1;
-        let known = gaps_of.entry((turn, is_certain)).or_default();
+        let is_certain = late_results[&(turn, answer.call_id)].len() == 1;
+        let known = gaps_by_turn.entry((turn, is_certain)).or_default();
         let gap = known
             .iter()
-            .find(|&&gap| ancestry.is_above(gaps[gap].first, answer.result));
+            .find(|&&gap| ancestry.is_ancestor_or_self(gaps[gap].first_message, answer.result));
         if let Some(&gap) = gap {
             gaps[gap].results.push(answer.result);
             continue;
         }
         known.push(gaps.len());
         gaps.push(Gap {
-            first: first_message(turn, answer.result, parents, speakers),
+            first_message: find_first_message(turn, answer.result, parents, speakers),
             results: vec![answer.result],
-            call: answer.call,
+            call_id: answer.call_id,
             is_certain,
         });
     }
@@ -222,25 +228,25 @@ fn gaps<'s>(
 }
 
 /// Returns, by result, the nearest message above it with its call.
-fn turns(
+fn find_callers(
     session: &Session,
     separated: &[Answer],
     ancestry: &Ancestry,
 ) -> HashMap<EntryIx, EntryIx> {
-    let wanted: HashSet<_> = separated.iter().map(|answer| answer.call).collect();
+    let call_ids: HashSet<_> = separated.iter().map(|answer| answer.call_id).collect();
     let mut callers: HashMap<&[u8], Vec<EntryIx>> = HashMap::default();
     for call in &session.collected.tool_calls {
         let id = session.bytes(call.id);
-        if wanted.contains(id) && !is_left_out(session, call.entry) {
+        if call_ids.contains(id) && !is_omitted(session, call.entry) {
             callers.entry(id).or_default().push(call.entry);
         }
     }
     let mut turns = HashMap::default();
     for answer in separated {
-        let callers = callers.get(answer.call).into_iter().flatten().copied();
-        let above = callers.filter(|&caller| ancestry.is_above(caller, answer.result));
+        let callers = callers.get(answer.call_id).into_iter().flatten().copied();
+        let above = callers.filter(|&caller| ancestry.is_ancestor_or_self(caller, answer.result));
         // Of several ancestors, the nearest comes last in drawing order.
-        if let Some(turn) = above.max_by_key(|&caller| ancestry.place(caller)) {
+        if let Some(turn) = above.max_by_key(|&caller| ancestry.drawing_index(caller)) {
             turns.insert(answer.result, turn);
         }
     }
@@ -248,36 +254,36 @@ fn turns(
 }
 
 /// Whether the agents leave a message of the model out of the context.
-fn is_left_out(session: &Session, ix: EntryIx) -> bool {
+fn is_omitted(session: &Session, ix: EntryIx) -> bool {
     let flags = session.entry(ix).flags;
-    flags.has(Flags::FAILED) || flags.has(Flags::ABORTED)
+    flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED)
 }
 
 /// Returns the first message between a turn and a result below it.
-fn first_message(
+fn find_first_message(
     turn: EntryIx,
     result: EntryIx,
     parents: &[Position],
     speakers: &[Position],
 ) -> EntryIx {
     let mut first = result;
-    let mut at = turn_above(result, parents, speakers);
-    while let Some(message) = at
+    let mut speaker = speaker_above(result, parents, speakers);
+    while let Some(message) = speaker
         && message != turn
     {
         first = message;
-        at = turn_above(message, parents, speakers);
+        speaker = speaker_above(message, parents, speakers);
     }
     first
 }
 
 impl Gap<'_> {
-    fn finding(&self, session: &Session) -> Finding {
+    fn to_finding(&self, session: &Session) -> Finding {
         let last = self.results[self.results.len() - 1];
         let line = session.entry(last).line.0;
         let what = match (self.results.len(), self.is_certain) {
             (1, true) => {
-                let call = Text::from_wtf8(self.call).to_string();
+                let call = Text::from_wtf8(self.call_id).to_string();
                 format!(
                     "the message is between the tool call {call:?} and its result, on line {line}"
                 )
@@ -288,18 +294,18 @@ impl Gap<'_> {
                 )
             }
             (_, false) => {
-                let call = Text::from_wtf8(self.call).to_string();
+                let call = Text::from_wtf8(self.call_id).to_string();
                 format!(
                     "the message is between the tool call {call:?} and one of several results, on line {line}"
                 )
             }
         };
-        found(session, self.first, K::MessageBeforeResult, what)
+        finding_in_entry(session, self.first_message, K::MessageBeforeResult, what)
     }
 }
 
 /// Returns the entries that are sent to the model at the leaf.
-fn sent(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
+fn find_sent_entries(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let session = reader.session();
     let path = session.path(session.leaf);
     let context = session.agent().build_context(&path, reader)?;
@@ -313,66 +319,66 @@ fn sent(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
 /// The parents of all entries while results are moved.
 struct Moves<'s, 'p> {
     session: &'s Session,
-    before: &'p [Position],
-    parents: Vec<Position>,
+    old_parents: &'p [Position],
+    new_parents: Vec<Position>,
     /// The children of each result that may be moved, before anything is moved.
     children: HashMap<EntryIx, Vec<EntryIx>>,
-    moved: HashSet<EntryIx>,
+    moved_results: HashSet<EntryIx>,
 }
 
 impl<'s, 'p> Moves<'s, 'p> {
-    fn new(session: &'s Session, before: &'p [Position], gaps: &[Gap]) -> Self {
+    fn new(session: &'s Session, old_parents: &'p [Position], gaps: &[Gap]) -> Self {
         let results = gaps.iter().flat_map(|gap| &gap.results);
         let mut children: HashMap<EntryIx, Vec<EntryIx>> =
             results.map(|&result| (result, Vec::new())).collect();
-        for ix in session.all() {
-            let parent = before[ix.at()];
+        for ix in session.entry_indexes() {
+            let parent = old_parents[ix.index()];
             if let Some(siblings) = parent.and_then(|parent| children.get_mut(&parent)) {
                 siblings.push(ix);
             }
         }
         Moves {
             session,
-            before,
-            parents: before.to_vec(),
+            old_parents,
+            new_parents: old_parents.to_vec(),
             children,
-            moved: HashSet::default(),
+            moved_results: HashSet::default(),
         }
     }
 
     /// Moves a result from where it is to directly above the message `first`. Its children become
     /// children of its old parent.
     fn move_up(&mut self, result: EntryIx, first: EntryIx) {
-        let old_parent = self.parents[result.at()];
+        let old_parent = self.new_parents[result.index()];
         for &child in &self.children[&result] {
-            if self.parents[child.at()] == Some(result) {
-                self.parents[child.at()] = old_parent;
+            if self.new_parents[child.index()] == Some(result) {
+                self.new_parents[child.index()] = old_parent;
             }
         }
-        self.parents[result.at()] = self.parents[first.at()];
-        self.parents[first.at()] = Some(result);
-        self.moved.insert(result);
+        self.new_parents[result.index()] = self.new_parents[first.index()];
+        self.new_parents[first.index()] = Some(result);
+        self.moved_results.insert(result);
     }
 
     /// Returns the entries around a gap that have another parent now: results first, then the
     /// message, then what followed the results.
-    fn changed(&self, gap: &Gap) -> Vec<EntryIx> {
+    fn changed_entries(&self, gap: &Gap) -> Vec<EntryIx> {
         let mut around = gap.results.clone();
-        around.push(gap.first);
+        around.push(gap.first_message);
         for result in &gap.results {
             let children = self.children[result].iter();
             around.extend(children.filter(|child| !gap.results.contains(child)));
         }
-        around.retain(|ix| self.parents[ix.at()] != self.before[ix.at()]);
+        around.retain(|ix| self.new_parents[ix.index()] != self.old_parents[ix.index()]);
         around
     }
 
     /// Describes the new parents.
-    fn fix(&self, gap: &Gap, changed: &[EntryIx], links: &Links) -> String {
-        let id = |ix| links.id(self.session, ix).to_string();
+    fn describe_fix(&self, gap: &Gap, changed: &[EntryIx], links: &LinkRepair) -> String {
+        let id = |ix| links.repaired_id(self.session, ix).to_string();
         let mut links_now = Vec::new();
         for &ix in changed.iter().take(MOST_NAMED) {
-            let parent = self.parents[ix.at()].map_or_else(|| "root".to_owned(), id);
+            let parent = self.new_parents[ix.index()].map_or_else(|| "root".to_owned(), id);
             links_now.push(format!("{} becomes a child of {parent}", id(ix)));
         }
         if changed.len() > MOST_NAMED {
@@ -389,17 +395,17 @@ impl<'s, 'p> Moves<'s, 'p> {
     }
 
     /// Adds the new parents to the links. If the leaf was moved, the conversation ends elsewhere.
-    fn add_to(self, links: &mut Links) {
-        for ix in self.session.all() {
-            if self.parents[ix.at()] != self.before[ix.at()] {
-                links.parents.insert(ix, self.parents[ix.at()]);
+    fn apply_to(self, links: &mut LinkRepair) {
+        for ix in self.session.entry_indexes() {
+            if self.new_parents[ix.index()] != self.old_parents[ix.index()] {
+                links.new_parents.insert(ix, self.new_parents[ix.index()]);
             }
         }
         let mut end = self.session.leaf;
         while let Some(ix) = end
-            && self.moved.contains(&ix)
+            && self.moved_results.contains(&ix)
         {
-            end = self.before[ix.at()];
+            end = self.old_parents[ix.index()];
         }
         if end != self.session.leaf {
             links.new_leaf = end;

@@ -3,9 +3,9 @@
 //! Messages are compared first, by a digest of their text. Lines are compared only in messages that
 //! differ, so that only these, and those with the lines around them, are kept in memory.
 
-use super::Side;
-use crate::format::changes::{Sign, differing, signed};
-use crate::ops::show::{Part, fields, push_block};
+use super::ComparedPath;
+use crate::format::changes::{DiffSign, diff_ranges, sign_lines};
+use crate::ops::show::{EntryPart, named_parts, push_block};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -14,7 +14,7 @@ use std::io;
 use std::ops::Range;
 
 /// The number of unchanged lines around a change.
-const AROUND: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 /// A range of lines that contains changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +24,14 @@ pub struct Hunk {
     /// Its lines on the right, counted from 0.
     pub right: Range<usize>,
     /// The lines, without newlines.
-    pub lines: Vec<(Sign, String)>,
+    pub lines: Vec<(DiffSign, String)>,
 }
 
 /// Returns the differences of the contexts; none if their texts are equal.
-pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
+pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result<Vec<Hunk>> {
     let left_messages = measure_messages(left)?;
     let right_messages = measure_messages(right)?;
-    let changes = differing(&digests(&left_messages), &digests(&right_messages));
+    let changes = diff_ranges(&digests(&left_messages), &digests(&right_messages));
     let left_starts = line_starts(&left_messages);
     let right_starts = line_starts(&right_messages);
 
@@ -52,23 +52,24 @@ pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
         right_starts,
     };
     let changes = contexts.compare_lines(&changes);
-    let is_near = |one: &Change, next: &Change| next[0].start - one[0].end <= 2 * AROUND;
+    let is_near =
+        |one: &ChangedRanges, next: &ChangedRanges| next[0].start - one[0].end <= 2 * CONTEXT_LINES;
     let mut hunks = Vec::new();
     for near in changes.chunk_by(is_near) {
-        hunks.push(contexts.hunk(near));
+        hunks.push(contexts.build_hunk(near));
     }
     Ok(hunks)
 }
 
 /// A change: the range removed on the left, and the range added on the right.
-type Change = [Range<usize>; 2];
+type ChangedRanges = [Range<usize>; 2];
 
 /// Returns the messages on the left of which a hunk may show lines: those that changed, and those
 /// near them. All lines between two changes of a hunk are shown, so it reaches `2 * AROUND` lines
 /// down.
 fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
-    let first_line = starts[changed.start].saturating_sub(AROUND);
-    let end_line = starts[changed.end] + 2 * AROUND;
+    let first_line = starts[changed.start].saturating_sub(CONTEXT_LINES);
+    let end_line = starts[changed.end] + 2 * CONTEXT_LINES;
     let first = starts.partition_point(|&start| start <= first_line) - 1;
     let count = starts.len() - 1;
     let end = starts.partition_point(|&start| start < end_line).min(count);
@@ -86,16 +87,16 @@ struct Contexts<'t> {
 }
 
 impl Contexts<'_> {
-    /// Returns the ranges of differing lines, given the ranges of differing messages. Adjacent ranges
-    /// are joined.
-    fn compare_lines(&self, changes: &[Change]) -> Vec<Change> {
-        let mut all: Vec<Change> = Vec::new();
+    /// Returns the ranges of differing lines, given the ranges of differing messages. Adjacent
+    /// ranges are joined.
+    fn compare_lines(&self, changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
+        let mut all: Vec<ChangedRanges> = Vec::new();
         for [old, new] in changes {
             let old = self.left_starts[old.start]..self.left_starts[old.end];
             let new = self.right_starts[new.start]..self.right_starts[new.end];
             let old_lines: Vec<&str> = old.clone().map(|at| self.left_lines[&at]).collect();
             let new_lines: Vec<&str> = new.clone().map(|at| self.right_lines[&at]).collect();
-            for [removed, added] in differing(&old_lines, &new_lines) {
+            for [removed, added] in diff_ranges(&old_lines, &new_lines) {
                 let removed = old.start + removed.start..old.start + removed.end;
                 let added = new.start + added.start..new.start + added.end;
                 if let Some([last_removed, last_added]) = all.last_mut()
@@ -113,16 +114,16 @@ impl Contexts<'_> {
     }
 
     /// Returns changes that are near each other, with the lines around them.
-    fn hunk(&self, changes: &[Change]) -> Hunk {
+    fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
         let [first_removed, first_added] = &changes[0];
         let [last_removed, last_added] = &changes[changes.len() - 1];
         let line_count = *self.left_starts.last().unwrap_or(&0);
-        let before = AROUND.min(first_removed.start);
-        let after = AROUND.min(line_count - last_removed.end);
+        let before = CONTEXT_LINES.min(first_removed.start);
+        let after = CONTEXT_LINES.min(line_count - last_removed.end);
         let left = first_removed.start - before..last_removed.end + after;
         let right = first_added.start - before..last_added.end + after;
 
-        let signed = signed(
+        let signed = sign_lines(
             changes,
             left.clone(),
             |at| self.left_lines[&at],
@@ -140,17 +141,17 @@ impl Contexts<'_> {
 struct MeasuredMessage {
     digest: [u8; 32],
     /// The number of its lines.
-    lines: usize,
+    line_count: usize,
 }
 
-fn measure_messages(side: &Side) -> io::Result<Vec<MeasuredMessage>> {
+fn measure_messages(side: &ComparedPath) -> io::Result<Vec<MeasuredMessage>> {
     let mut messages = Vec::new();
     each_message(side, &mut |_, message| {
         let text = message_text(message);
         let lines = split_lines(&text).count();
         messages.push(MeasuredMessage {
             digest: Sha256::digest(&text).into(),
-            lines,
+            line_count: lines,
         });
     })?;
     Ok(messages)
@@ -161,7 +162,7 @@ fn digests(messages: &[MeasuredMessage]) -> Vec<[u8; 32]> {
 }
 
 /// Returns the texts of the needed messages, by their index.
-fn read_texts(side: &Side, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
+fn read_texts(side: &ComparedPath, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
     let mut texts = HashMap::default();
     each_message(side, &mut |at, message| {
         if is_needed.get(at) == Some(&true) {
@@ -176,7 +177,7 @@ fn line_starts(messages: &[MeasuredMessage]) -> Vec<usize> {
     let mut starts = vec![0];
     let mut end = 0;
     for message in messages {
-        end += message.lines;
+        end += message.line_count;
         starts.push(end);
     }
     starts
@@ -199,14 +200,14 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_terminator('\n')
 }
 
-/// Calls `see` with each message and its index, in the form of a model's API.
-fn each_message(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
+/// Calls `visit` with each message and its index, in the form of a model's API.
+fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
     let context = agent.build_context(&side.path, side.reader)?;
-    let mut at = 0;
+    let mut index = 0;
     agent.convert_for_model(&context.messages, side.reader, &mut |json| {
-        see(at, Raw::checked(json));
-        at += 1;
+        visit(index, Raw::from_checked(json));
+        index += 1;
         Ok(())
     })
 }
@@ -232,12 +233,12 @@ fn message_text(message: Raw) -> String {
                 push_content(item, &mut parts);
             }
         } else if let Some(text) = content.text() {
-            parts.push(Part::Body(text.into_owned()));
+            parts.push(EntryPart::Body(text.into_owned()));
         }
     }
     if role == "system" {
         // The sections and tools of a system prompt.
-        parts.extend(fields(message, &["role", "content", "timestamp"]));
+        parts.extend(named_parts(message, &["role", "content", "timestamp"]));
     }
     for part in &parts {
         push_part(part, &mut out);
@@ -248,7 +249,7 @@ fn message_text(message: Raw) -> String {
 /// The number of bytes of the digest of a picture that are shown.
 const SHOWN_DIGEST: usize = 6;
 
-fn push_content(item: Raw, parts: &mut Vec<Part>) {
+fn push_content(item: Raw, parts: &mut Vec<EntryPart>) {
     push_block(item, parts);
 
     let is_image = item.get("type").is_some_and(|kind| kind.is("image"));
@@ -258,22 +259,22 @@ fn push_content(item: Raw, parts: &mut Vec<Part>) {
         for byte in &Sha256::digest(data)[..SHOWN_DIGEST] {
             hex += &format!("{byte:02x}");
         }
-        parts.push(Part::Field(Text::from("sha256"), Text::from(hex)));
+        parts.push(EntryPart::Field(Text::from("sha256"), Text::from(hex)));
     }
 }
 
 /// Appends a part in the format of `show`.
-fn push_part(part: &Part, out: &mut String) {
+fn push_part(part: &EntryPart, out: &mut String) {
     match part {
-        Part::Title(title) => *out += &format!("  {}\n", title.to_string_lossy()),
-        Part::Field(name, value) => {
+        EntryPart::Title(title) => *out += &format!("  {}\n", title.to_string_lossy()),
+        EntryPart::Field(name, value) => {
             *out += &format!(
                 "  {}: {}\n",
                 name.to_string_lossy(),
                 value.to_string_lossy()
             );
         }
-        Part::Body(text) => {
+        EntryPart::Body(text) => {
             for line in text.to_string_lossy().split('\n') {
                 if !line.is_empty() {
                     *out += "    ";

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 /// A path to compare.
-pub struct Side<'a> {
+pub struct ComparedPath<'a> {
     /// The session.
     pub session: &'a Session,
     /// The entries, starting at the root.
@@ -31,7 +31,7 @@ pub struct Difference {
     /// The last entry before the first difference, in the left session; `None` for the root.
     pub ancestor: Option<EntryIx>,
     /// The number of entries that both paths have, including changed ones.
-    pub common: usize,
+    pub common_count: usize,
     /// Entries with the same id but different content: on the left and on the right.
     pub changed: Vec<(EntryIx, EntryIx)>,
     /// Entries of the left path only.
@@ -48,7 +48,7 @@ impl Difference {
 }
 
 /// Compares two paths of the same session, which diverge at one point.
-pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
+pub fn compare_paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
     let common = left
         .iter()
         .zip(right)
@@ -56,7 +56,7 @@ pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
         .count();
     Difference {
         ancestor: left[..common].last().copied(),
-        common,
+        common_count: common,
         changed: Vec::new(),
         only_left: left[common..].to_vec(),
         only_right: right[common..].to_vec(),
@@ -64,7 +64,7 @@ pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
 }
 
 /// Compares the paths of two sessions.
-pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
+pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result<Difference> {
     let left_digests = entry_digests(left)?;
     let right_digests = entry_digests(right)?;
     let mut partners = find_partners(left, right, &left_digests, &right_digests);
@@ -74,13 +74,13 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
     // The index of the first entry on the left that is changed or has no partner.
     let mut first_left = left.path.len();
     let mut is_only_right = vec![true; right.path.len()];
-    for (at, &ix) in left.path.iter().enumerate() {
+    for (index, &ix) in left.path.iter().enumerate() {
         let mut differs = true;
-        match partners[at] {
+        match partners[index] {
             Some(partner) => {
-                difference.common += 1;
+                difference.common_count += 1;
                 is_only_right[partner] = false;
-                differs = left_digests[at] != right_digests[partner];
+                differs = left_digests[index] != right_digests[partner];
                 if differs {
                     difference.changed.push((ix, right.path[partner]));
                 }
@@ -88,15 +88,15 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
             None => difference.only_left.push(ix),
         }
         if differs {
-            first_left = first_left.min(at);
+            first_left = first_left.min(index);
         }
     }
 
     let mut first_right = right.path.len();
-    for (at, &ix) in right.path.iter().enumerate() {
-        if is_only_right[at] {
+    for (index, &ix) in right.path.iter().enumerate() {
+        if is_only_right[index] {
             difference.only_right.push(ix);
-            first_right = first_right.min(at);
+            first_right = first_right.min(index);
         }
     }
 
@@ -113,14 +113,14 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
 /// Returns for each entry of the left path the index of the same entry on the right, found by id,
 /// else by content.
 fn find_partners(
-    left: &Side,
-    right: &Side,
+    left: &ComparedPath,
+    right: &ComparedPath,
     left_digests: &[ContentDigest],
     right_digests: &[ContentDigest],
 ) -> Vec<Option<usize>> {
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
-    for (at, &ix) in right.path.iter().enumerate() {
-        by_id.insert(right.session.bytes(right.session.entry(ix).id), at);
+    for (index, &ix) in right.path.iter().enumerate() {
+        by_id.insert(right.session.bytes(right.session.entry(ix).id), index);
     }
     let mut partners: Vec<Option<usize>> = Vec::with_capacity(left.path.len());
     let mut is_taken = vec![false; right.path.len()];
@@ -139,16 +139,16 @@ fn find_partners(
 
     // Of entries with the same content, the first is the partner of the first.
     let mut by_content: HashMap<ContentDigest, VecDeque<usize>> = HashMap::default();
-    for (at, &digest) in right_digests.iter().enumerate() {
-        if !is_taken[at] {
-            by_content.entry(digest).or_default().push_back(at);
+    for (index, &digest) in right_digests.iter().enumerate() {
+        if !is_taken[index] {
+            by_content.entry(digest).or_default().push_back(index);
         }
     }
-    for (at, digest) in left_digests.iter().enumerate() {
-        if partners[at].is_none()
+    for (index, digest) in left_digests.iter().enumerate() {
+        if partners[index].is_none()
             && let Some(same) = by_content.get_mut(digest)
         {
-            partners[at] = same.pop_front();
+            partners[index] = same.pop_front();
         }
     }
     partners
@@ -156,7 +156,7 @@ fn find_partners(
 
 /// Removes partners whose order differs between the sides: such entries are not the same. Notes are
 /// exempt, because a fork moves its labels to the end.
-fn remove_out_of_order(left: &Side, partners: &mut [Option<usize>]) {
+fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
     let is_note = |at: usize| left.session.entry(left.path[at]).kind.is_bookkeeping();
 
     // The longest increasing subsequence of partners is kept. `ends` has, for each length, the
@@ -181,9 +181,9 @@ fn remove_out_of_order(left: &Side, partners: &mut [Option<usize>]) {
 
     let mut is_kept = vec![false; partners.len()];
     let mut element = ends.last().copied();
-    while let Some(at) = element {
-        is_kept[at] = true;
-        element = predecessors[at];
+    while let Some(current) = element {
+        is_kept[current] = true;
+        element = predecessors[current];
     }
     for at in 0..partners.len() {
         if !is_kept[at] && !is_note(at) {
@@ -196,7 +196,7 @@ fn remove_out_of_order(left: &Side, partners: &mut [Option<usize>]) {
 type ContentDigest = [u8; 32];
 
 /// Returns a digest of the content of each entry.
-fn entry_digests(side: &Side) -> io::Result<Vec<ContentDigest>> {
+fn entry_digests(side: &ComparedPath) -> io::Result<Vec<ContentDigest>> {
     let mut digests = Vec::with_capacity(side.path.len());
     for &ix in &side.path {
         let kind = side.session.entry(ix).kind;
@@ -241,7 +241,7 @@ fn digest_entry(entry: Raw, kind: Kind) -> ContentDigest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
     use crate::session::read::entry_reader::EntryReader;
 
     fn file(entries: &[(&str, &str)]) -> Vec<u8> {
@@ -261,14 +261,14 @@ mod tests {
         let files = [file(left), file(right)];
         let loaded = files
             .each_ref()
-            .map(|file| load(file, &Options::default()).unwrap());
+            .map(|file| load(file, &LoadOptions::default()).unwrap());
         let reader = [0, 1].map(|at| EntryReader::new(&loaded[at], &files[at]));
-        let [left, right] = [0, 1].map(|at| Side {
+        let [left, right] = [0, 1].map(|at| ComparedPath {
             session: &loaded[at],
             path: loaded[at].path(loaded[at].leaf),
             reader: &reader[at],
         });
-        let difference = sessions(&left, &right).unwrap();
+        let difference = compare_sessions(&left, &right).unwrap();
         let ids = |side: usize, entries: &[EntryIx]| {
             entries
                 .iter()

@@ -4,8 +4,8 @@
 //! it is on that path, else on the newest branch. Settings and bookkeeping are passed over.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, LineNo, Sort};
-use crate::session::tree::{Tree, active};
+use crate::session::entry::{EntryIx, KindClass, LineNo};
+use crate::session::tree::{Tree, active_mask};
 use foldhash::HashSet;
 
 /// An entry to show: a match, or context of one.
@@ -22,7 +22,7 @@ pub struct NearbyEntry {
 /// Returns the entries that match, and those around them: `most_above` above each match and
 /// `most_below` below it, in the order of the file. `lines` are the lines of the matches, in
 /// ascending order.
-pub fn around(
+pub fn entries_around_matches(
     session: &Session,
     lines: &[LineNo],
     most_above: usize,
@@ -31,12 +31,12 @@ pub fn around(
     let conversation = Conversation {
         session,
         tree: Tree::new(session),
-        is_active: active(session, session.leaf),
+        is_active: active_mask(session, session.leaf),
     };
 
     let mut matches: Vec<Matched> = Vec::new();
     for (index, &line) in lines.iter().enumerate() {
-        if let Some(entry) = session.entry_on(line) {
+        if let Some(entry) = session.entry_on_line(line) {
             matches.push(Matched { entry, index });
         }
     }
@@ -44,18 +44,18 @@ pub fn around(
     let mut shown: HashSet<EntryIx> = HashSet::default();
     for matched in &matches {
         shown.insert(matched.entry);
-        shown.extend(conversation.above(matched.entry).take(most_above));
-        shown.extend(conversation.below(matched.entry).take(most_below));
+        shown.extend(conversation.ancestors(matched.entry).take(most_above));
+        shown.extend(conversation.descendants(matched.entry).take(most_below));
     }
     let mut in_file_order: Vec<EntryIx> = shown.into_iter().collect();
-    in_file_order.sort_unstable_by_key(|ix| ix.at());
+    in_file_order.sort_unstable_by_key(|ix| ix.index());
 
     let mut nearby = Vec::with_capacity(in_file_order.len());
     let mut previous = None;
     for entry in in_file_order {
-        let continues = previous.is_some() && previous == conversation.above(entry).next();
+        let continues = previous.is_some() && previous == conversation.ancestors(entry).next();
         previous = Some(entry);
-        let found = matches.binary_search_by_key(&entry.at(), |matched| matched.entry.at());
+        let found = matches.binary_search_by_key(&entry.index(), |matched| matched.entry.index());
         nearby.push(NearbyEntry {
             entry,
             match_index: found.ok().map(|at| matches[at].index),
@@ -81,31 +81,33 @@ struct Conversation<'s> {
 
 impl Conversation<'_> {
     /// The ancestors of an entry, the nearest first.
-    fn above(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
+    fn ancestors(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
         self.session
-            .upwards(Some(ix))
+            .ancestors(Some(ix))
             .skip(1)
-            .filter(|&ix| self.has(ix))
+            .filter(|&ix| self.is_conversation(ix))
     }
 
     /// The descendants of an entry on the branch that is followed.
-    fn below(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
-        std::iter::successors(self.child(ix), |&ix| self.child(ix)).filter(|&ix| self.has(ix))
+    fn descendants(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
+        std::iter::successors(self.next_child(ix), |&ix| self.next_child(ix))
+            .filter(|&ix| self.is_conversation(ix))
     }
 
     /// Returns the child to follow: the one on the path to the leaf, else the newest of the
     /// conversation, else the newest.
-    fn child(&self, ix: EntryIx) -> Option<EntryIx> {
+    fn next_child(&self, ix: EntryIx) -> Option<EntryIx> {
         let children = self.tree.children(ix);
-        let on_path = children.iter().find(|child| self.is_active[child.at()]);
-        let newest_of_conversation = || children.iter().rfind(|child| self.has(**child));
+        let on_path = children.iter().find(|child| self.is_active[child.index()]);
+        let newest_of_conversation =
+            || children.iter().rfind(|child| self.is_conversation(**child));
         on_path
             .or_else(newest_of_conversation)
             .or(children.last())
             .copied()
     }
 
-    fn has(&self, ix: EntryIx) -> bool {
-        self.session.entry(ix).kind.schema().sort == Sort::Conversation
+    fn is_conversation(&self, ix: EntryIx) -> bool {
+        self.session.entry(ix).kind.schema().class == KindClass::Conversation
     }
 }

@@ -13,11 +13,11 @@ mod prefilter;
 mod search;
 mod trail;
 
-pub use around::{NearbyEntry, around};
+pub use around::{NearbyEntry, entries_around_matches};
 pub use pattern::{Pattern, PatternOptions};
 pub use prefilter::Prefilter;
-pub use search::{Match, Query, Resume, Searched, roles, search};
-pub use trail::{Trail, Turn};
+pub use search::{Match, Query, ResumePoint, SearchOutcome, search_file, searchable_roles};
+pub use trail::{EntryContinuation, Trail};
 
 #[cfg(test)]
 mod tests;

@@ -35,18 +35,18 @@ const KEPT_OF_SEVERAL: usize = 6;
 #[derive(Clone, Debug)]
 pub enum Prefilter {
     /// One ASCII literal. Two searches for single strings are faster than one for several strings.
-    One {
+    SingleLiteral {
         /// Its spelling.
         literal: Box<Finder<'static>>,
         /// The start that the escapes of its characters share, `\u00`.
-        start: Box<Finder<'static>>,
+        escape_start: Box<Finder<'static>>,
         /// The fifth bytes of these escapes, in lower case.
-        digits: Vec<u8>,
+        escape_digits: Vec<u8>,
         /// Whether the pattern is only this literal.
-        is_whole: bool,
+        is_whole_pattern: bool,
     },
     /// Any other set of literals and escapes.
-    Several(Regex),
+    Alternatives(Regex),
 }
 
 impl Prefilter {
@@ -64,17 +64,17 @@ impl Prefilter {
             && let Some(needle) = needles.first()
             && let Some(digits) = escapes.iter().map(|digits| ascii_digit(digits)).collect()
         {
-            return Some(Prefilter::One {
-                literal: Box::new(Finder::new(spelling(needle).as_bytes()).into_owned()),
-                start: Box::new(Finder::new(r"\u00")),
-                digits,
-                is_whole: is_literal(hir, needle),
+            return Some(Prefilter::SingleLiteral {
+                literal: Box::new(Finder::new(json_spelling(needle).as_bytes()).into_owned()),
+                escape_start: Box::new(Finder::new(r"\u00")),
+                escape_digits: digits,
+                is_whole_pattern: is_literal(hir, needle),
             });
         }
 
         let mut alternatives = Vec::new();
         for needle in &needles {
-            alternatives.push(regex_syntax::escape(&spelling(needle)));
+            alternatives.push(regex_syntax::escape(&json_spelling(needle)));
         }
         for digits in &escapes {
             alternatives.push(format!(r"\\u(?i:{digits})"));
@@ -83,15 +83,15 @@ impl Prefilter {
             .unicode(false)
             .build()
             .ok()?;
-        Some(Prefilter::Several(regex))
+        Some(Prefilter::Alternatives(regex))
     }
 
     /// Whether the raw bytes of a string, without its quotes, certainly match. This needs a pattern
     /// that is a literal and nothing else: anchors and word boundaries depend on what is around it.
-    pub fn is_match(&self, string: &[u8]) -> bool {
-        let Prefilter::One {
+    pub fn must_match(&self, string: &[u8]) -> bool {
+        let Prefilter::SingleLiteral {
             literal,
-            is_whole: true,
+            is_whole_pattern: true,
             ..
         } = self
         else {
@@ -110,9 +110,12 @@ impl Prefilter {
 
     /// Returns a function that returns the first position in `bytes`, at or after its argument, at
     /// which a line may match. The argument must not decrease between calls.
-    pub fn positions<'a>(&'a self, bytes: &'a [u8]) -> impl FnMut(usize) -> Option<usize> + 'a {
-        // The first of each kind at or after the argument of the last call. It is searched for again
-        // only when it was passed, so `bytes` is read once for each kind.
+    pub fn candidate_positions<'a>(
+        &'a self,
+        bytes: &'a [u8],
+    ) -> impl FnMut(usize) -> Option<usize> + 'a {
+        // The first of each kind at or after the argument of the last call. It is searched for
+        // again only when it was passed, so `bytes` is read once for each kind.
         let mut next_literal = self.find_literal(bytes, 0);
         let mut next_escape = self.find_escape(bytes, 0);
         move |from| {
@@ -132,15 +135,22 @@ impl Prefilter {
     /// Returns the position of the first literal at or after `from`.
     fn find_literal(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let found = match self {
-            Prefilter::One { literal, .. } => literal.find(bytes.get(from..)?),
-            Prefilter::Several(regex) => regex.find(bytes.get(from..)?).map(|found| found.start()),
+            Prefilter::SingleLiteral { literal, .. } => literal.find(bytes.get(from..)?),
+            Prefilter::Alternatives(regex) => {
+                regex.find(bytes.get(from..)?).map(|found| found.start())
+            }
         };
         found.map(|at| from + at)
     }
 
     /// Returns the position of the first escape at or after `from` that may be one of the literal.
     fn find_escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let Prefilter::One { start, digits, .. } = self else {
+        let Prefilter::SingleLiteral {
+            escape_start: start,
+            escape_digits: digits,
+            ..
+        } = self
+        else {
             // The regular expression of several literals includes their escapes.
             return None;
         };
@@ -200,12 +210,12 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
             let end = parts.len().min(at + MOST_PARTS);
             let rest = Hir::concat(parts[at..end].to_vec());
             candidates.push(extract_literals(&rest, ExtractKind::Prefix));
-            candidates.push(required_inside(&parts[at]));
+            candidates.push(required_literals_inside(&parts[at]));
         }
     } else {
         candidates.push(extract_literals(hir, ExtractKind::Prefix));
         candidates.push(extract_literals(hir, ExtractKind::Suffix));
-        candidates.push(required_inside(hir));
+        candidates.push(required_literals_inside(hir));
     }
 
     // Of equally selective sets, the first.
@@ -223,7 +233,7 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Returns the most selective set of literals of the expression inside a group or a repetition.
-fn required_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
         match inner.kind() {
@@ -310,8 +320,8 @@ fn has_one_spelling(c: char) -> bool {
 }
 
 /// Returns the spelling of a needle in a JSON string.
-fn spelling(needle: &[char]) -> String {
-    let quoted = string::encoded(&Text::from(needle.iter().collect::<String>()));
+fn json_spelling(needle: &[char]) -> String {
+    let quoted = string::encode_to_vec(&Text::from(needle.iter().collect::<String>()));
     String::from_utf8_lossy(&quoted[1..quoted.len() - 1]).into_owned()
 }
 
@@ -356,13 +366,13 @@ mod tests {
             .unwrap_or_else(|| panic!("{source} has no prefilter"));
         for line in may {
             assert!(
-                prefilter.positions(line.as_bytes())(0).is_some(),
+                prefilter.candidate_positions(line.as_bytes())(0).is_some(),
                 "{source} is kept from {line}"
             );
         }
         for line in cannot {
             assert!(
-                prefilter.positions(line.as_bytes())(0).is_none(),
+                prefilter.candidate_positions(line.as_bytes())(0).is_none(),
                 "{source} finds {line}"
             );
         }
@@ -415,7 +425,7 @@ mod tests {
             let pattern = compiled(source, false);
             let prefilter = pattern.prefilter().unwrap();
             assert!(prefilter.may_match(string.as_bytes()), "{source} {string}");
-            prefilter.is_match(string.as_bytes())
+            prefilter.must_match(string.as_bytes())
         };
         assert!(is_match("need", r"no\tis what people need"));
         assert!(!is_match("e9s", r"caf\u00e9s"), "no e9s");
@@ -439,7 +449,7 @@ mod tests {
             let mut positions = pattern
                 .prefilter()
                 .unwrap()
-                .positions(br"a\u001bb needle \u006e needle");
+                .candidate_positions(br"a\u001bb needle \u006e needle");
             let found = [0, 9, 10, 16, 17, 23, 24].map(&mut positions);
             assert_eq!(
                 found,

@@ -1,16 +1,18 @@
 //! Searches one file.
 
 use super::pattern::Pattern;
-use super::trail::Turn;
-use crate::load::{LoadError, Options, is_small, load, role_of};
+use super::trail::EntryContinuation;
+use crate::load::{LoadError, LoadOptions, is_small, load, role_of};
 use crate::session::entry::{Entry, Kind, LineNo, Role};
-use crate::session::fields::{Field, Scope, visit};
+use crate::session::fields::{Field, FieldScope, visit_fields};
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
-use crate::session::read::line_chunks::{LineChunk, newlines, ranges, read_chunks};
-use crate::session::read::record::{self, Block, Content, Member, Record, Typed, scan_into};
+use crate::session::read::line_chunks::{LineChunk, chunk_ranges, count_newlines, read_chunks};
+use crate::session::read::record::{
+    self, Block, Content, Member, Record, TypedRecord, scan_record_into,
+};
 use crate::session::search::{Hit, SnippetSize};
-use crate::session::tree::active;
+use crate::session::tree::active_mask;
 use crate::session::{Format, Header, Session};
 use memchr::{memchr, memrchr};
 use pisess_json::text::Text;
@@ -28,7 +30,7 @@ pub struct Query {
     /// The pattern to match.
     pub pattern: Pattern,
     /// The fields of an entry to search.
-    pub scope: Scope,
+    pub scope: FieldScope,
     /// Search only entries with one of these [`roles`]; all if empty.
     pub roles: Vec<String>,
     /// Search for entries that do not match.
@@ -36,7 +38,7 @@ pub struct Query {
     /// Search only entries of this period.
     pub period: Period,
     /// Search only entries on the path to the leaf.
-    pub active: bool,
+    pub only_active: bool,
     /// How much text to return with each match, its position and its line; without it, hits can
     /// only be counted.
     pub snippets: Option<SnippetSize>,
@@ -45,26 +47,26 @@ pub struct Query {
 impl Query {
     /// Whether the number of the line of each match is needed.
     fn needs_lines(&self) -> bool {
-        self.snippets.is_some() || self.active
+        self.snippets.is_some() || self.only_active
     }
 }
 
 /// The role of a hit in the title of a session.
-const TITLE: &str = "title";
+const TITLE_ROLE: &str = "title";
 /// The role that restricts a search to the tool calls of the model.
-const TOOL_CALL: &str = "toolCall";
+const TOOL_CALL_ROLE: &str = "toolCall";
 
 /// Returns the roles that a search can be restricted to: those of messages, the types of other
 /// entries, tool calls and the title.
-pub fn roles() -> Vec<&'static str> {
+pub fn searchable_roles() -> Vec<&'static str> {
     let mut names = Vec::new();
     for role in Role::NAMED {
         if role.schema().is_stored {
             names.extend(role.name());
         }
     }
-    names.push(TOOL_CALL);
-    names.push(TITLE);
+    names.push(TOOL_CALL_ROLE);
+    names.push(TITLE_ROLE);
     for kind in Kind::NAMED {
         if !matches!(kind, Kind::Message | Kind::Custom) {
             names.extend(kind.name());
@@ -88,79 +90,79 @@ pub struct Match {
     pub hit: Hit,
     /// Where the entry continues the conversation, if it was written while the session was
     /// followed.
-    pub turn: Option<Turn>,
+    pub continuation: Option<EntryContinuation>,
 }
 
 /// The result of a search besides the hits.
 #[derive(Clone, Debug)]
-pub struct Searched {
+pub struct SearchOutcome {
     /// The session's header.
     pub header: Header,
     /// The number of lines that may match but are not JSON, and the first of them.
     pub unread: Option<(u32, LineNo)>,
     /// Where to continue when the file has grown.
-    pub resume: Resume,
+    pub resume: ResumePoint,
 }
 
 /// Where a search ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Resume {
+pub struct ResumePoint {
     /// The offset of what was appended since.
-    pub end: u64,
+    pub offset: u64,
     /// The number of lines before the offset `counted`. Lines are counted only as far as the number
     /// of one is needed.
-    lines: u32,
+    line_count: u32,
     /// The offset up to which lines were counted.
-    counted: u64,
+    counted_to: u64,
 }
 
 /// Searches a file: its title, then its entries from first to last; or only what was appended since
 /// an earlier search. Calls `take` with each match, until it breaks. A large file is searched by
 /// `workers` threads.
-pub fn search(
+pub fn search_file(
     source: &dyn ReadAt,
     query: &Query,
-    resume: Option<Resume>,
+    resume: Option<ResumePoint>,
     workers: usize,
     buffer: &mut PageBuffer,
-    take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
-) -> Result<Searched, LoadError> {
-    let preamble = header::read(source)?;
-    let start = Resume {
-        end: preamble.end,
-        lines: preamble.lines,
-        counted: preamble.end,
+    on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
+) -> Result<SearchOutcome, LoadError> {
+    let preamble = header::read_preamble(source)?;
+    let start = ResumePoint {
+        offset: preamble.end,
+        line_count: preamble.line_count,
+        counted_to: preamble.end,
     };
-    let at = resume.unwrap_or(start);
-    let mut search = Search::new(source, query, &preamble, at);
+    let start_point = resume.unwrap_or(start);
+    let mut search = FileSearch::new(source, query, &preamble, start_point);
 
     let mut is_enough = false;
     if resume.is_none()
         && let Some(title) = search.find_in_title()
     {
-        is_enough = take(&preamble.header, title).is_break();
+        is_enough = on_match(&preamble.header, title).is_break();
     }
 
     if !is_enough {
         let mut path = ActivePath::default();
         let mut take_if_active =
-            |found: Match| match path.filter(source, query, preamble.format, found)? {
-                Some(found) => Ok(take(&preamble.header, found)),
+            |found: Match| match path.keep_on_path(source, query, preamble.format, found)? {
+                Some(found) => Ok(on_match(&preamble.header, found)),
                 None => Ok(ControlFlow::Continue(())),
             };
-        if workers <= 1 || is_small(source.len().saturating_sub(at.end)) {
+        if workers <= 1 || is_small(source.len().saturating_sub(start_point.offset)) {
             search.search_lines(buffer, &mut take_if_active)?;
         } else {
             search.search_ranges(workers, &mut take_if_active)?;
         }
     }
 
-    let resume = Resume {
-        end: source.len(),
-        ..search.at
+    let resume = ResumePoint {
+        offset: source.len(),
+        ..search.progress
     };
     let unread = search.unread;
-    Ok(Searched {
+    Ok(SearchOutcome {
         header: preamble.header,
         unread,
         resume,
@@ -168,16 +170,16 @@ pub fn search(
 }
 
 /// Receives the matches that a search finds, until it breaks.
-type Take<'t> = dyn FnMut(Match) -> Result<ControlFlow<()>, LoadError> + 't;
+type MatchHandler<'t> = dyn FnMut(Match) -> Result<ControlFlow<()>, LoadError> + 't;
 
 /// A search of lines of a file, or of one range of it.
-struct Search<'s> {
+struct FileSearch<'s> {
     source: &'s dyn ReadAt,
     query: &'s Query,
     preamble: &'s Preamble,
     keys: KeyCache<Member>,
     /// Where the search began, and how far lines were counted.
-    at: Resume,
+    progress: ResumePoint,
     /// Whether the number of a line was needed, so that all that follow are counted.
     is_counting: bool,
     /// The number of lines that may match but are not JSON, and the first of them.
@@ -201,22 +203,31 @@ enum Stopped {
     Failed(LoadError),
 }
 
-impl<'s> Search<'s> {
-    fn new(source: &'s dyn ReadAt, query: &'s Query, preamble: &'s Preamble, at: Resume) -> Self {
-        Search {
+impl<'s> FileSearch<'s> {
+    fn new(
+        source: &'s dyn ReadAt,
+        query: &'s Query,
+        preamble: &'s Preamble,
+        start_point: ResumePoint,
+    ) -> Self {
+        FileSearch {
             source,
             query,
             preamble,
-            keys: record::keys(),
-            at,
-            is_counting: at.counted > preamble.end,
+            keys: record::new_key_cache(),
+            progress: start_point,
+            is_counting: start_point.counted_to > preamble.end,
             unread: None,
         }
     }
 
     /// Searches all lines, one after the other.
-    fn search_lines(&mut self, buffer: &mut PageBuffer, take: &mut Take) -> Result<(), LoadError> {
-        let range = self.at.end..self.source.len();
+    fn search_lines(
+        &mut self,
+        buffer: &mut PageBuffer,
+        take: &mut MatchHandler,
+    ) -> Result<(), LoadError> {
+        let range = self.progress.offset..self.source.len();
         let flow = read_chunks(buffer, self.source, range, |chunk| {
             match self.search_chunk(chunk, take) {
                 Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
@@ -229,7 +240,7 @@ impl<'s> Search<'s> {
 
     /// Searches all lines on several threads. Matches are taken in the same order as by
     /// `search_lines`.
-    fn search_ranges(&mut self, workers: usize, take: &mut Take) -> Result<(), LoadError> {
+    fn search_ranges(&mut self, workers: usize, take: &mut MatchHandler) -> Result<(), LoadError> {
         let source = self.source;
         let query = self.query;
         let preamble = self.preamble;
@@ -237,14 +248,14 @@ impl<'s> Search<'s> {
         // As long as nobody needs the number of a line, none is counted.
         let is_counting = AtomicBool::new(false);
         let done = in_order(
-            ranges(source, self.at.end),
+            chunk_ranges(source, self.progress.offset),
             workers,
             |range| {
                 buffers.with(|buffer| {
                     search_range(source, query, preamble, range, &is_counting, buffer)
                 })
             },
-            |searched| self.add_range(searched.map_err(Stopped::Failed)?, take),
+            |searched| self.take_range(searched.map_err(Stopped::Failed)?, take),
         );
         match done {
             Ok(()) | Err(Stopped::Enough) => Ok(()),
@@ -253,15 +264,15 @@ impl<'s> Search<'s> {
     }
 
     /// Takes the matches of the next range, under the numbers that their lines have in the file.
-    fn add_range(&mut self, range: SearchedRange, take: &mut Take) -> Result<(), Stopped> {
-        if range.lines.is_some() && self.at.counted < range.bytes.start {
+    fn take_range(&mut self, range: SearchedRange, take: &mut MatchHandler) -> Result<(), Stopped> {
+        if range.lines.is_some() && self.progress.counted_to < range.bytes.start {
             // The ranges before this one needed no number.
-            let skipped = lines_in(self.source, self.at.counted..range.bytes.start);
-            self.at.lines += skipped.map_err(|error| Stopped::Failed(error.into()))?;
-            self.at.counted = range.bytes.start;
+            let skipped = count_lines(self.source, self.progress.counted_to..range.bytes.start);
+            self.progress.line_count += skipped.map_err(|error| Stopped::Failed(error.into()))?;
+            self.progress.counted_to = range.bytes.start;
         }
 
-        let lines_before = self.at.lines;
+        let lines_before = self.progress.line_count;
         if let Some((count, first)) = range.unread {
             self.note_unread(count, LineNo(lines_before + first.0));
         }
@@ -278,8 +289,8 @@ impl<'s> Search<'s> {
         if let Some(lines) = range.lines
             && !range.bytes.is_empty()
         {
-            self.at.lines = lines_before + lines;
-            self.at.counted = range.bytes.end;
+            self.progress.line_count = lines_before + lines;
+            self.progress.counted_to = range.bytes.end;
         }
         Ok(())
     }
@@ -295,7 +306,7 @@ impl<'s> Search<'s> {
     fn search_chunk(
         &mut self,
         chunk: LineChunk,
-        take: &mut Take,
+        take: &mut MatchHandler,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = chunk.bytes;
         // An entry that does not match can be on any line.
@@ -304,13 +315,13 @@ impl<'s> Search<'s> {
         } else {
             self.query.pattern.prefilter()
         };
-        let mut next_position = prefilter.map(|prefilter| prefilter.positions(bytes));
+        let mut next_position = prefilter.map(|prefilter| prefilter.candidate_positions(bytes));
 
         let mut blocks = Vec::new();
-        let mut at = 0;
-        while let Some(start) = next_line(bytes, at, next_position.as_mut()) {
+        let mut line_start = 0;
+        while let Some(start) = next_candidate_line(bytes, line_start, next_position.as_mut()) {
             let (end, hit) = self.search_line(chunk, start, &mut blocks)?;
-            at = end + 1;
+            line_start = end + 1;
             if let Some(hit) = hit
                 && take(hit)?.is_break()
             {
@@ -319,64 +330,68 @@ impl<'s> Search<'s> {
         }
 
         // Once a number was needed, the rest is counted while it is in memory.
-        if self.is_counting && self.at.counted >= chunk.start {
-            let counted = (self.at.counted - chunk.start) as usize;
-            self.at.lines += newlines(&bytes[counted..]);
-            self.at.counted = chunk.start + bytes.len() as u64;
+        if self.is_counting && self.progress.counted_to >= chunk.start {
+            let counted = (self.progress.counted_to - chunk.start) as usize;
+            self.progress.line_count += count_newlines(&bytes[counted..]);
+            self.progress.counted_to = chunk.start + bytes.len() as u64;
         }
         Ok(ControlFlow::Continue(()))
     }
 
     /// Counts lines up to the one that starts at an offset of a chunk, and returns its number.
-    fn count_to(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
+    fn count_lines_to(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
         self.is_counting = true;
-        if self.at.counted < chunk.start {
+        if self.progress.counted_to < chunk.start {
             // The chunks before this one needed no number.
-            self.at.lines += lines_in(self.source, self.at.counted..chunk.start)?;
-            self.at.counted = chunk.start;
+            self.progress.line_count +=
+                count_lines(self.source, self.progress.counted_to..chunk.start)?;
+            self.progress.counted_to = chunk.start;
         }
-        let counted = (self.at.counted - chunk.start) as usize;
-        self.at.lines += newlines(&chunk.bytes[counted..start]);
-        self.at.counted = chunk.start + start as u64;
-        Ok(LineNo(self.at.lines + 1))
+        let counted = (self.progress.counted_to - chunk.start) as usize;
+        self.progress.line_count += count_newlines(&chunk.bytes[counted..start]);
+        self.progress.counted_to = chunk.start + start as u64;
+        Ok(LineNo(self.progress.line_count + 1))
     }
 
     /// Searches the title: that of oh-my-pi's title line, else that of the header.
     fn find_in_title(&self) -> Option<Match> {
         // The title is not on a path.
-        if self.query.active {
+        if self.query.only_active {
             return None;
         }
 
         let (line, json) = match &self.preamble.title_slot {
             Some(slot) => (LineNo(1), slot.trim_ascii()),
-            None => (LineNo(self.preamble.lines), &*self.preamble.header.bytes),
+            None => (
+                LineNo(self.preamble.line_count),
+                &*self.preamble.header.bytes,
+            ),
         };
-        let json = Raw::checked(json);
-        let role = Text::from(TITLE);
+        let json = Raw::from_checked(json);
+        let role = Text::from(TITLE_ROLE);
         let timestamp = json
             .get_text("updatedAt")
             .or_else(|| json.get_text("timestamp"))
             .map(Text::into_owned);
-        if !self.wants(Role::Missing, &role, timestamp.as_ref()) {
+        if !self.is_in_scope(Role::Missing, &role, timestamp.as_ref()) {
             return None;
         }
 
         let title = json.get_text("title")?;
         let found = self.query.pattern.find(title.as_bytes());
-        let place = match (found, self.query.inverted) {
+        let range = match (found, self.query.inverted) {
             (Some(place), false) => place,
             (None, true) => 0..0,
             (Some(_), true) | (None, false) => return None,
         };
-        let hit = self.hit_at("title".to_owned(), &title, place);
+        let hit = self.hit_at("title".to_owned(), &title, range);
         Some(Match {
             line,
             id: Text::default(),
             role,
             timestamp,
             hit,
-            turn: None,
+            continuation: None,
         })
     }
 
@@ -391,7 +406,7 @@ impl<'s> Search<'s> {
         let rest = &chunk.bytes[start..];
         let mut scanner = Scanner::new(rest);
         let mut record = Record::default();
-        let scanned = scan_into(&mut scanner, &mut self.keys, &mut record, blocks);
+        let scanned = scan_record_into(&mut scanner, &mut self.keys, &mut record, blocks);
         if scanned.is_ok() && scanner.at_end() {
             let hit = self.search_record(&record, blocks, chunk, start)?;
             return Ok((start + scanner.pos(), hit));
@@ -401,7 +416,7 @@ impl<'s> Search<'s> {
         let end = start + memchr(b'\n', rest).unwrap_or(rest.len());
         let is_last = chunk.start + end as u64 >= self.source.len();
         if !is_last && !chunk.bytes[start..end].trim_ascii().is_empty() {
-            let line = self.count_to(chunk, start)?;
+            let line = self.count_lines_to(chunk, start)?;
             self.note_unread(1, line);
         }
         Ok((end, None))
@@ -422,7 +437,7 @@ impl<'s> Search<'s> {
 
         let kind = Kind::of_string(record.kind);
         let role = role_of(kind, record, self.preamble.format);
-        let entry = Typed {
+        let entry = TypedRecord {
             kind,
             role,
             record,
@@ -430,7 +445,7 @@ impl<'s> Search<'s> {
         };
         let role_name = role_name(&entry);
         let timestamp = record.timestamp.map(|text| text.text());
-        if !self.wants(role, &role_name, timestamp.as_ref()) {
+        if !self.is_in_scope(role, &role_name, timestamp.as_ref()) {
             return Ok(None);
         }
 
@@ -439,14 +454,14 @@ impl<'s> Search<'s> {
         } else if self.query.inverted {
             None
         } else {
-            Some(nowhere())
+            Some(empty_hit())
         };
         let Some(hit) = found else {
             return Ok(None);
         };
 
         let line = if self.query.needs_lines() {
-            self.count_to(chunk, start)?
+            self.count_lines_to(chunk, start)?
         } else {
             LineNo(0)
         };
@@ -457,16 +472,16 @@ impl<'s> Search<'s> {
             role: role_name.into_owned(),
             timestamp: timestamp.map(Text::into_owned),
             hit,
-            turn: None,
+            continuation: None,
         }))
     }
 
     /// Whether entries with this role, its name and this timestamp are searched.
-    fn wants(&self, role: Role, name: &Text, timestamp: Option<&Text>) -> bool {
+    fn is_in_scope(&self, role: Role, name: &Text, timestamp: Option<&Text>) -> bool {
         let is_wanted_role = self.query.roles.is_empty()
             || self.query.roles.iter().any(|wanted| {
                 wanted.as_bytes() == name.as_bytes()
-                    || wanted == TOOL_CALL && role == Role::Assistant
+                    || wanted == TOOL_CALL_ROLE && role == Role::Assistant
             });
         if !is_wanted_role {
             return false;
@@ -477,11 +492,13 @@ impl<'s> Search<'s> {
             return true;
         }
         let time_ms = timestamp.and_then(|time| parse_js_date(time.as_bytes()));
-        self.query.period.has(time_ms.unwrap_or(Entry::NO_TIME))
+        self.query
+            .period
+            .contains(time_ms.unwrap_or(Entry::NO_TIME))
     }
 
     /// Whether only the tool calls of an entry are searched.
-    fn only_calls(&self, entry: &Typed) -> bool {
+    fn searches_only_calls(&self, entry: &TypedRecord) -> bool {
         let roles = &self.query.roles;
         entry.role == Role::Assistant
             && !roles.is_empty()
@@ -492,8 +509,11 @@ impl<'s> Search<'s> {
 
     /// Whether hits are only counted, and the undecoded text of a message already shows that it
     /// matches. This saves visiting its fields.
-    fn is_certain_match(&self, entry: &Typed) -> bool {
-        if self.query.snippets.is_some() || entry.kind != Kind::Message || self.only_calls(entry) {
+    fn is_certain_match(&self, entry: &TypedRecord) -> bool {
+        if self.query.snippets.is_some()
+            || entry.kind != Kind::Message
+            || self.searches_only_calls(entry)
+        {
             return false;
         }
         let Some(prefilter) = self.query.pattern.prefilter() else {
@@ -504,13 +524,13 @@ impl<'s> Search<'s> {
         };
 
         if let Content::Text(text) = message.content
-            && prefilter.is_match(text.bytes)
+            && prefilter.must_match(text.bytes)
         {
             return true;
         }
         for block in entry.blocks {
             let text = block.text.and_then(|text| text.raw_string());
-            if text.is_some_and(|text| prefilter.is_match(text)) {
+            if text.is_some_and(|text| prefilter.must_match(text)) {
                 return true;
             }
         }
@@ -519,16 +539,16 @@ impl<'s> Search<'s> {
 
     /// Searches the fields of an entry. Returns its first match; in an inverted search, the first
     /// text of an entry without a match.
-    fn find_in_fields(&self, entry: &Typed) -> Option<Hit> {
+    fn find_in_fields(&self, entry: &TypedRecord) -> Option<Hit> {
         let mut fields = FieldSearch {
             search: self,
-            only_calls: self.only_calls(entry),
+            only_calls: self.searches_only_calls(entry),
             found: None,
             first_text: None,
         };
         // The visitor breaks at the first match.
-        let _ = visit(
-            Raw::checked(entry.record.bytes),
+        let _ = visit_fields(
+            Raw::from_checked(entry.record.bytes),
             entry.kind,
             entry.role,
             self.query.scope,
@@ -542,7 +562,7 @@ impl<'s> Search<'s> {
             return None;
         }
         if fields.first_text.is_none() && !fields.only_calls {
-            return Some(nowhere());
+            return Some(empty_hit());
         }
         // An entry without any of the searched tool calls does not count as one without a match.
         fields.first_text
@@ -552,8 +572,8 @@ impl<'s> Search<'s> {
     fn find_in_field(&self, field: &Field) -> Option<Hit> {
         let raw = field.raw();
         if let Some(prefilter) = self.query.pattern.prefilter() {
-            if self.query.snippets.is_none() && prefilter.is_match(raw) {
-                return Some(nowhere());
+            if self.query.snippets.is_none() && prefilter.must_match(raw) {
+                return Some(empty_hit());
             }
             if !prefilter.may_match(raw) {
                 return None;
@@ -567,18 +587,18 @@ impl<'s> Search<'s> {
     /// Returns the hit at a place of a text.
     fn hit_at(&self, field: String, text: &Text, place: Range<usize>) -> Hit {
         let Some(size) = self.query.snippets else {
-            return nowhere();
+            return empty_hit();
         };
         // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
-        let place = whole_characters(&shown, place);
+        let place = extend_to_characters(&shown, place);
         Hit::new(field, &shown, place, size)
     }
 }
 
 /// A search of the fields of one entry.
 struct FieldSearch<'a, 's> {
-    search: &'a Search<'s>,
+    search: &'a FileSearch<'s>,
     /// Whether only tool calls are searched.
     only_calls: bool,
     /// The first match.
@@ -618,14 +638,14 @@ fn search_range(
     is_counting: &AtomicBool,
     buffer: &mut PageBuffer,
 ) -> Result<SearchedRange, LoadError> {
-    let at = Resume {
-        end: range.start,
-        lines: 0,
-        counted: range.start,
+    let start_point = ResumePoint {
+        offset: range.start,
+        line_count: 0,
+        counted_to: range.start,
     };
-    let mut search = Search {
+    let mut search = FileSearch {
         is_counting: is_counting.load(Ordering::Relaxed),
-        ..Search::new(source, query, preamble, at)
+        ..FileSearch::new(source, query, preamble, start_point)
     };
     let mut hits = Vec::new();
     let mut bytes: Option<Range<u64>> = None;
@@ -635,7 +655,7 @@ fn search_range(
             Some(bytes) => bytes.end = end,
             None => {
                 bytes = Some(chunk.start..end);
-                search.at.counted = chunk.start;
+                search.progress.counted_to = chunk.start;
             }
         }
         let searched = search.search_chunk(chunk, &mut |hit| {
@@ -658,7 +678,7 @@ fn search_range(
         hits,
         unread: search.unread,
         bytes: bytes.unwrap_or_default(),
-        lines: search.is_counting.then_some(search.at.lines),
+        lines: search.is_counting.then_some(search.progress.line_count),
     })
 }
 
@@ -678,7 +698,7 @@ struct LoadedPath {
 impl ActivePath {
     /// Returns a match, unless only the path to the leaf is searched and its entry is on another
     /// branch.
-    fn filter(
+    fn keep_on_path(
         &mut self,
         source: &dyn ReadAt,
         query: &Query,
@@ -687,22 +707,22 @@ impl ActivePath {
     ) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
         let needs_id = query.snippets.is_some() && format == Format::V1;
-        if !query.active && !needs_id {
+        if !query.only_active && !needs_id {
             return Ok(Some(found));
         }
 
         let path = match &mut self.loaded {
             Some(path) => path,
             None => {
-                let session = load(source, &Options::default())?;
-                let is_active = active(&session, session.leaf);
+                let session = load(source, &LoadOptions::default())?;
+                let is_active = active_mask(&session, session.leaf);
                 self.loaded.insert(LoadedPath { session, is_active })
             }
         };
-        let Some(ix) = path.session.entry_on(found.line) else {
+        let Some(ix) = path.session.entry_on_line(found.line) else {
             return Ok(None);
         };
-        if query.active && !path.is_active[ix.at()] {
+        if query.only_active && !path.is_active[ix.index()] {
             return Ok(None);
         }
         let id = path.session.id(ix).into_owned();
@@ -711,12 +731,12 @@ impl ActivePath {
 }
 
 /// Returns a hit whose position is not requested.
-fn nowhere() -> Hit {
+fn empty_hit() -> Hit {
     Hit::default()
 }
 
 /// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
-fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
+fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
     let mut start = range.start;
     while !text.is_char_boundary(start) {
         start -= 1;
@@ -729,7 +749,7 @@ fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// Returns the role of an entry's message; for any other entry, its type.
-fn role_name<'a>(entry: &Typed<'a>) -> Text<'a> {
+fn role_name<'a>(entry: &TypedRecord<'a>) -> Text<'a> {
     let Record { kind, message, .. } = entry.record;
     let name = match entry.role {
         Role::Missing => *kind,
@@ -740,10 +760,10 @@ fn role_name<'a>(entry: &Typed<'a>) -> Text<'a> {
 }
 
 /// Returns the number of lines that begin in a range of a file.
-fn lines_in(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
+fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
     let mut count = 0;
     let _: ControlFlow<()> = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
-        count += newlines(chunk.bytes);
+        count += count_newlines(chunk.bytes);
         ControlFlow::Continue(())
     })?;
     Ok(count)
@@ -751,7 +771,7 @@ fn lines_in(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
 
 /// Returns the offset of the next line, at or after the line that starts at `from`, that may match.
 /// `next_position` is a prefilter's function; without one, every line may match.
-fn next_line(
+fn next_candidate_line(
     bytes: &[u8],
     from: usize,
     next_position: Option<&mut impl FnMut(usize) -> Option<usize>>,

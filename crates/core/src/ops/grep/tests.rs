@@ -6,7 +6,7 @@
 
 use super::*;
 use crate::session::dice::Dice;
-use crate::session::fields::Scope;
+use crate::session::fields::FieldScope;
 use crate::session::period::Period;
 use crate::session::search::SnippetSize;
 use pisess_store::PageBuffer;
@@ -22,11 +22,11 @@ const LETTERS: [char; 26] = [
 const LONE: char = '\u{fffd}';
 
 fn random_text(dice: &mut Dice) -> String {
-    let length = dice.of(&[0, 1, 2, 3, 5, 8, 13, 40]);
-    let mut text: String = (0..length).map(|_| dice.of(&LETTERS)).collect();
+    let length = dice.pick(&[0, 1, 2, 3, 5, 8, 13, 40]);
+    let mut text: String = (0..length).map(|_| dice.pick(&LETTERS)).collect();
     if dice.below(8) == 0 {
         text.push(LONE);
-        text.push(dice.of(&['x', ' ', 'a']));
+        text.push(dice.pick(&['x', ' ', 'a']));
     }
     text
 }
@@ -180,11 +180,11 @@ impl Made {
 fn query_for(pattern: Pattern) -> Query {
     Query {
         pattern,
-        scope: Scope::Said,
+        scope: FieldScope::Meaningful,
         roles: Vec::new(),
         period: Period::default(),
         inverted: false,
-        active: false,
+        only_active: false,
         snippets: Some(SnippetSize::default()),
     }
 }
@@ -192,7 +192,7 @@ fn query_for(pattern: Pattern) -> Query {
 fn all_hits(lines: &str, query: &Query) -> Vec<Match> {
     let mut hits = Vec::new();
     let source = lines.as_bytes().to_vec();
-    let searched = search(
+    let searched = search_file(
         &source,
         query,
         None,
@@ -213,7 +213,7 @@ fn random_piece(made: &Made, dice: &mut Dice) -> String {
     let (_, text) = &fields[dice.below(fields.len())];
     let text: Vec<char> = text.chars().filter(|&c| c != LONE).collect();
     let start = dice.below(text.len() + 1);
-    let length = dice.of(&[1, 1, 2, 3, 6]);
+    let length = dice.pick(&[1, 1, 2, 3, 6]);
     text[start..text.len().min(start + length)].iter().collect()
 }
 
@@ -272,7 +272,7 @@ fn lines_that_are_no_json_are_counted_where_they_may_match() {
     let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let mut count = 0;
     let source = lines.into_bytes();
-    let searched = search(
+    let searched = search_file(
         &source,
         &query,
         None,
@@ -333,7 +333,7 @@ fn several_threads_find_what_one_finds() {
         ..listed.clone()
     };
     let on_path = Query {
-        active: true,
+        only_active: true,
         ..counted.clone()
     };
     for (name, query) in [
@@ -344,7 +344,7 @@ fn several_threads_find_what_one_finds() {
         let search_with = |workers| {
             let mut hits = Vec::new();
             let buffer = &mut PageBuffer::default();
-            let searched = search(&source, &query, None, workers, buffer, &mut |_, hit| {
+            let searched = search_file(&source, &query, None, workers, buffer, &mut |_, hit| {
                 hits.push((hit.line, hit.id.to_string()));
                 ControlFlow::Continue(())
             });

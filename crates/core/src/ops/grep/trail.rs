@@ -2,7 +2,7 @@
 //! at another entry.
 
 use crate::session::read::line_chunks::{LineChunk, read_chunks};
-use crate::session::read::whole_lines::lines_back;
+use crate::session::read::whole_lines::find_line_backwards;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{PageBuffer, ReadAt};
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 
 /// Where an entry continues the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Turn {
+pub enum EntryContinuation {
     /// After the entry written before it, or on the branch that an earlier match already moved to.
     #[default]
     Continues,
@@ -35,13 +35,13 @@ struct WrittenEntry {
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     /// The entries that are still to be followed, in file order.
-    written: VecDeque<WrittenEntry>,
+    unfollowed: VecDeque<WrittenEntry>,
     /// The id of the entry before these.
-    last: Option<Text<'static>>,
+    last_id: Option<Text<'static>>,
     /// If the file was replaced: the id of the entry that was last in it before.
     last_before_replacement: Option<Text<'static>>,
     /// Where the conversation went on since the last match.
-    turn: Turn,
+    continuation: EntryContinuation,
 }
 
 impl Trail {
@@ -50,9 +50,9 @@ impl Trail {
     /// # Errors
     /// If reading fails.
     pub fn at_end_of(source: &dyn ReadAt) -> io::Result<Trail> {
-        let last = lines_back(source, |line| parse_entry(line).map(|entry| entry.id))?;
+        let last = find_line_backwards(source, |line| parse_entry(line).map(|entry| entry.id))?;
         Ok(Trail {
-            last,
+            last_id: last,
             ..Trail::default()
         })
     }
@@ -69,14 +69,14 @@ impl Trail {
         buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
         if from.is_none() {
-            self.last_before_replacement = self.last.take();
+            self.last_before_replacement = self.last_id.take();
         }
 
         let range = from.unwrap_or(0)..source.len();
         let _: ControlFlow<()> =
             read_chunks(buffer, source, range, |LineChunk { bytes, .. }| {
                 for line in bytes.split(|&byte| byte == b'\n') {
-                    self.written.extend(parse_entry(line));
+                    self.unfollowed.extend(parse_entry(line));
                 }
                 ControlFlow::Continue(())
             })?;
@@ -85,28 +85,28 @@ impl Trail {
 
     /// Follows the entries up to the one with this id, and returns where that one continues the
     /// conversation. If none has the id, all entries are followed.
-    pub fn advance_to(&mut self, id: &Text) -> Turn {
-        while let Some(entry) = self.written.pop_front() {
+    pub fn advance_to(&mut self, id: &Text) -> EntryContinuation {
+        while let Some(entry) = self.unfollowed.pop_front() {
             let is_found = entry.id == *id;
-            self.follow(entry);
+            self.follow_entry(entry);
             if is_found {
-                return std::mem::take(&mut self.turn);
+                return std::mem::take(&mut self.continuation);
             }
         }
-        Turn::Continues
+        EntryContinuation::Continues
     }
 
     /// Follows all entries that are left.
     pub fn advance_to_end(mut self) -> Trail {
-        while let Some(entry) = self.written.pop_front() {
-            self.follow(entry);
+        while let Some(entry) = self.unfollowed.pop_front() {
+            self.follow_entry(entry);
         }
         self
     }
 
-    fn follow(&mut self, entry: WrittenEntry) {
-        if entry.parent != self.last {
-            self.turn = Turn::Branches {
+    fn follow_entry(&mut self, entry: WrittenEntry) {
+        if entry.parent != self.last_id {
+            self.continuation = EntryContinuation::Branches {
                 after: entry.parent,
             };
         }
@@ -114,10 +114,10 @@ impl Trail {
         // In a replaced file, what comes before this entry is not new.
         if self.last_before_replacement.as_ref() == Some(&entry.id) {
             self.last_before_replacement = None;
-            self.turn = Turn::Continues;
+            self.continuation = EntryContinuation::Continues;
         }
 
-        self.last = Some(entry.id);
+        self.last_id = Some(entry.id);
     }
 }
 

@@ -12,7 +12,7 @@
 use foldhash::HashMap;
 
 /// The least number of texts that begin alike.
-const LEAST: usize = 3;
+const LEAST_TEXTS: usize = 3;
 
 /// Of all texts, at least one in so many must begin alike.
 const LEAST_SHARE: usize = 4;
@@ -29,7 +29,7 @@ pub struct SharedStart {
     /// The number of bytes to drop; 0 if nothing is shared.
     pub length: usize,
     /// Whether the whole text is shared, as far as it is known here.
-    pub is_all: bool,
+    pub is_whole_text: bool,
 }
 
 /// A word of a text.
@@ -39,17 +39,17 @@ struct Word {
     /// The offset of its end.
     end: usize,
     /// Whether a sentence, a line or a bracket ends with it.
-    is_last: bool,
+    ends_sentence: bool,
 }
 
 /// Returns what each text shares with others at its start.
-pub fn shared_starts(texts: &[&str]) -> Vec<SharedStart> {
+pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
     let words: Vec<Vec<Word>> = texts.iter().map(|text| split_words(text)).collect();
     let mut starts = vec![SharedStart::default(); texts.len()];
-    let least = LEAST.max(texts.len().div_ceil(LEAST_SHARE));
+    let least = LEAST_TEXTS.max(texts.len().div_ceil(LEAST_SHARE));
     for group in group_by_word(0..texts.len(), 0, &words) {
         if group.len() >= least {
-            mark_shared(group, &words, &mut starts);
+            set_shared_starts(group, &words, &mut starts);
         }
     }
     starts
@@ -57,24 +57,24 @@ pub fn shared_starts(texts: &[&str]) -> Vec<SharedStart> {
 
 /// Sets the shared starts of texts with the same first word: word by word, the texts that differ
 /// from most are left behind, and share with the others what came before.
-fn mark_shared(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
-    let least = LEAST.max(group.len() / 2 + 1);
-    let mut together = group;
-    let mut shared = 1;
+fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
+    let least = LEAST_TEXTS.max(group.len() / 2 + 1);
+    let mut remaining = group;
+    let mut shared_words = 1;
     loop {
-        let groups = group_by_word(together.iter().copied(), shared, words);
+        let groups = group_by_word(remaining.iter().copied(), shared_words, words);
         let largest = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
         let goes_on = largest.len() >= least;
-        for &text in &together {
+        for &text in &remaining {
             if !goes_on || !largest.contains(&text) {
-                starts[text] = shared_start(&words[text], shared);
+                starts[text] = droppable_start(&words[text], shared_words);
             }
         }
         if !goes_on {
             return;
         }
-        together = largest;
-        shared += 1;
+        remaining = largest;
+        shared_words += 1;
     }
 }
 
@@ -104,13 +104,13 @@ fn group_by_word(
 /// Returns what is dropped of a text that shares so many words: whole sentences if there are any,
 /// so that the next sentence is shown. Part of a sentence is dropped only if it begins with a mark
 /// such as a bracket. A text that is shared in full loses only its first sentence.
-fn shared_start(words: &[Word], shared: usize) -> SharedStart {
-    let mut sentence_ends = words[..shared]
+fn droppable_start(words: &[Word], shared_words: usize) -> SharedStart {
+    let mut sentence_ends = words[..shared_words]
         .iter()
-        .filter(|word| word.is_last)
+        .filter(|word| word.ends_sentence)
         .map(|word| word.end);
-    let shared_end = words[shared - 1].end;
-    let is_all = shared == words.len();
+    let shared_end = words[shared_words - 1].end;
+    let is_all = shared_words == words.len();
     let length = if is_all {
         match sentence_ends.next() {
             Some(first) if first < shared_end => first,
@@ -126,7 +126,7 @@ fn shared_start(words: &[Word], shared: usize) -> SharedStart {
     };
     SharedStart {
         length: if length >= LEAST_BYTES { length } else { 0 },
-        is_all,
+        is_whole_text: is_all,
     }
 }
 
@@ -141,7 +141,7 @@ fn split_words(text: &str) -> Vec<Word> {
             // More space after the word before.
             if let Some(last) = words.last_mut() {
                 last.end = end;
-                last.is_last |= piece == "\n";
+                last.ends_sentence |= piece == "\n";
             }
             continue;
         }
@@ -149,9 +149,9 @@ fn split_words(text: &str) -> Vec<Word> {
             break;
         }
         words.push(Word {
-            shape: shape(word),
+            shape: word_shape(word),
             end,
-            is_last: piece.ends_with('\n') || word.ends_with(SENTENCE_ENDS),
+            ends_sentence: piece.ends_with('\n') || word.ends_with(SENTENCE_ENDS),
         });
     }
     words
@@ -161,7 +161,7 @@ fn split_words(text: &str) -> Vec<Word> {
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
 
 /// Returns a word with `0` in place of each run of letters, digits and hyphens that has a digit.
-fn shape(word: &str) -> String {
+fn word_shape(word: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric() || c == '-';
     let mut shape = String::new();
     for piece in word.split_inclusive(|c| !is_part(c)) {
@@ -182,7 +182,7 @@ mod tests {
 
     /// Returns the texts without their shared starts.
     fn rests<'t>(texts: &[&'t str]) -> Vec<&'t str> {
-        let starts = shared_starts(texts);
+        let starts = measure_shared_starts(texts);
         let rest = |(text, start): (&&'t str, SharedStart)| &text[start.length..];
         texts.iter().zip(starts).map(rest).collect()
     }
@@ -223,7 +223,11 @@ mod tests {
     fn a_text_that_is_shared_in_full_keeps_more_than_its_first_sentence() {
         let text = "[cron:12 mail] Check the mail. Be brief.";
         assert_eq!(rests(&[text; 5]), ["Check the mail. Be brief."; 5]);
-        assert!(shared_starts(&[text; 5]).iter().all(|start| start.is_all));
+        assert!(
+            measure_shared_starts(&[text; 5])
+                .iter()
+                .all(|start| start.is_whole_text)
+        );
         assert_eq!(rests(&["Check the mail"; 5]), ["Check the mail"; 5]);
     }
 

@@ -1,7 +1,7 @@
 //! The branch to prune: from the child of the nearest branch point above an entry, with all that
 //! follows.
 
-use crate::ops::branches::{Branch, branches, find_start};
+use crate::ops::branches::{Branch, find_branch_start, find_branches};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::reference::Position;
@@ -9,43 +9,46 @@ use crate::session::tree::{Ancestry, Tree};
 
 /// A branch that may be pruned.
 #[derive(Clone, Debug)]
-pub struct BranchChoice {
+pub struct PrunableBranch {
     /// The entry from which it diverges from others; `None` for the root.
-    pub point: Position,
+    pub branch_point: Position,
     /// The branches that end in it, newest first.
     pub tips: Vec<Branch>,
     /// Whether the leaf is in it.
     pub is_active: bool,
     /// For each entry of the session, whether it leaves.
-    pub leaves: Vec<bool>,
+    pub is_removed: Vec<bool>,
 }
 
 /// Returns the branch that an entry is on; `None` if the session does not branch above the entry.
 ///
 /// Labels of other entries and the name of the session stay, even if they were set in the branch.
-pub fn branch_at(session: &Session, ix: EntryIx) -> Option<BranchChoice> {
+pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBranch> {
     let tree = Tree::new(session);
-    let start = find_start(session, &tree, ix)?;
+    let start = find_branch_start(session, &tree, ix)?;
     let ancestry = Ancestry::new(session);
-    let is_inside = |ix: EntryIx| ancestry.is_above(start.first, ix);
+    let is_inside = |ix: EntryIx| ancestry.is_ancestor_or_self(start.first, ix);
     let is_active = session.leaf.is_some_and(is_inside);
-    let mut leaves: Vec<_> = session.all().map(is_inside).collect();
-    for ix in notes_that_stay(session, is_inside) {
-        leaves[ix.at()] = false;
+    let mut is_removed: Vec<_> = session.entry_indexes().map(is_inside).collect();
+    for ix in find_notes_to_keep(session, is_inside) {
+        is_removed[ix.index()] = false;
     }
-    let mut tips = branches(session, &tree);
+    let mut tips = find_branches(session, &tree);
     tips.retain(|branch| is_inside(branch.tip));
-    Some(BranchChoice {
-        point: start.branch_point,
+    Some(PrunableBranch {
+        branch_point: start.branch_point,
         tips,
         is_active,
-        leaves,
+        is_removed,
     })
 }
 
 /// Returns the bookkeeping that is in effect for what stays: the last label of each entry that
 /// stays, and the last name of the session.
-pub(super) fn notes_that_stay(session: &Session, leaves: impl Fn(EntryIx) -> bool) -> Vec<EntryIx> {
+pub(super) fn find_notes_to_keep(
+    session: &Session,
+    is_removed: impl Fn(EntryIx) -> bool,
+) -> Vec<EntryIx> {
     let mut last_labels = foldhash::HashMap::default();
     for change in &session.collected.labels {
         last_labels.insert(session.bytes(change.target), change);
@@ -53,14 +56,14 @@ pub(super) fn notes_that_stay(session: &Session, leaves: impl Fn(EntryIx) -> boo
 
     let mut notes = Vec::new();
     for change in last_labels.into_values() {
-        let target = session.find(&session.text(change.target));
-        if target.is_some_and(|target| !leaves(target)) {
+        let target = session.find_entry(&session.text(change.target));
+        if target.is_some_and(|target| !is_removed(target)) {
             notes.push(change.entry);
         }
     }
     for kind in [Kind::SessionInfo, Kind::TitleChange] {
         let name_change = session
-            .all()
+            .entry_indexes()
             .rev()
             .find(|&ix| session.entry(ix).kind == kind);
         notes.extend(name_change);

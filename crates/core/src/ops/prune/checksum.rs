@@ -7,30 +7,30 @@
 
 use memchr::memmem;
 
-const MEMBER: &[u8] = b",\"frameCrc\":";
+const CHECKSUM_MEMBER: &[u8] = b",\"frameCrc\":";
 const PAYLOAD_CRC: &[u8] = b",\"crc\":";
 
 /// A line was changed after it was written.
 #[derive(Debug)]
-pub struct Damaged;
+pub struct ChecksumMismatch;
 
 /// Appends its checksum to the beginning of a line.
-pub fn add(line: &mut Vec<u8>) {
+pub fn append_checksum(line: &mut Vec<u8>) {
     let sum = crc32fast::hash(line);
-    line.extend_from_slice(MEMBER);
+    line.extend_from_slice(CHECKSUM_MEMBER);
     line.extend_from_slice(sum.to_string().as_bytes());
 }
 
 /// Checks the beginning of a line. Returns it without its checksum, and whether it has one.
-pub fn check(line: &[u8]) -> Result<(&[u8], bool), Damaged> {
-    let Some(at) = memmem::rfind(line, MEMBER) else {
+pub fn strip_checksum(line: &[u8]) -> Result<(&[u8], bool), ChecksumMismatch> {
+    let Some(member_start) = memmem::rfind(line, CHECKSUM_MEMBER) else {
         return Ok((line, false));
     };
-    let sum = crc32fast::hash(&line[..at]).to_string();
-    if line[at + MEMBER.len()..] == *sum.as_bytes() {
-        Ok((&line[..at], true))
+    let sum = crc32fast::hash(&line[..member_start]).to_string();
+    if line[member_start + CHECKSUM_MEMBER.len()..] == *sum.as_bytes() {
+        Ok((&line[..member_start], true))
     } else {
-        Err(Damaged)
+        Err(ChecksumMismatch)
     }
 }
 

@@ -19,14 +19,14 @@ mod removal;
 mod restore;
 mod side;
 
-pub use branch::{BranchChoice, branch_at};
-pub use compacted::above_compactions;
+pub use branch::{PrunableBranch, find_prunable_branch};
+pub use compacted::find_compacted_entries;
 pub use payload::ValueKind;
-pub use removal::Damaged;
-pub use restore::Restore;
-pub use side::{Operation, Record, SideError, operations, read};
+pub use removal::PruneBlocker;
+pub use restore::Restoration;
+pub use side::{Operation, PrunedFileError, PrunedRecord, read_operations, read_pruned_file};
 
-use crate::ops::patched::Pieces;
+use crate::ops::patched::PieceTable;
 use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
@@ -42,22 +42,22 @@ pub fn pruned_file(session: &Path) -> PathBuf {
 
 /// What to prune from a session.
 #[derive(Clone, Debug)]
-pub struct Prune {
+pub struct PrunePlan {
     /// The name of the operation.
     name: &'static str,
     /// The entries to remove, in file order.
     pub entries: Vec<EntryIx>,
     /// The number of branches that end in them.
-    pub branches: usize,
+    pub branch_count: usize,
     /// The values of other entries to replace, in file order.
-    values: Vec<Value>,
+    values: Vec<PrunableValue>,
     /// The mark to append, if the leaf would not be where it should be.
     mark: Option<NewEntry>,
 }
 
 /// A value to replace.
 #[derive(Clone, Debug)]
-pub struct Value {
+pub struct PrunableValue {
     /// The entry.
     pub entry: EntryIx,
     /// The path of the value in the line.
@@ -67,33 +67,33 @@ pub struct Value {
     /// Its location.
     pub span: Span,
     /// The JSON that replaces it.
-    note: Vec<u8>,
+    placeholder: Vec<u8>,
 }
 
-impl Value {
+impl PrunableValue {
     fn replacement(&self) -> Replacement<'_> {
         Replacement {
             span: self.span,
-            json: &self.note,
+            json: &self.placeholder,
         }
     }
 }
 
-impl Prune {
+impl PrunePlan {
     /// Whether there is nothing to prune.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.values.is_empty()
     }
 
     /// Returns the payloads among the values.
-    pub fn payloads(&self) -> impl Iterator<Item = &Value> {
+    pub fn payloads(&self) -> impl Iterator<Item = &PrunableValue> {
         self.values
             .iter()
             .filter(|value| value.kind != ValueKind::Link)
     }
 
     /// Returns the number of the entries that are bookkeeping.
-    pub fn notes(&self, session: &Session) -> usize {
+    pub fn note_count(&self, session: &Session) -> usize {
         self.entries
             .iter()
             .filter(|&&ix| session.entry(ix).kind.is_bookkeeping())
@@ -102,10 +102,10 @@ impl Prune {
 
     /// Returns the number of bytes by which the session becomes shorter, links aside. The newlines
     /// of removed lines and of the mark count.
-    pub fn saved(&self, session: &Session) -> usize {
+    pub fn saved_bytes(&self, session: &Session) -> usize {
         let payloads: u64 = self
             .payloads()
-            .map(|payload| payload.span.len - payload.note.len() as u64)
+            .map(|payload| payload.span.len - payload.placeholder.len() as u64)
             .sum();
         let removed: u64 = self
             .entries
@@ -117,12 +117,12 @@ impl Prune {
     }
 
     /// Returns the operation that the pruned file will list.
-    fn operation(&self) -> Operation {
+    fn to_operation(&self) -> Operation {
         Operation {
             name: self.name.to_owned(),
             records: self.entries.len() + self.values.len() + usize::from(self.mark.is_some()),
             entries: self.entries.len(),
-            branches: self.branches,
+            branches: self.branch_count,
         }
     }
 
@@ -132,24 +132,24 @@ impl Prune {
         &self,
         session: &Session,
         source: &dyn ReadAt,
-        old: Option<&Restore>,
+        previous: Option<&Restoration>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut operations = Vec::new();
-        if let Some(old) = old {
+        if let Some(old) = previous {
             for (operation, _) in &old.missing {
                 operations.push(operation.clone());
             }
         }
         if !self.is_empty() {
-            operations.push(self.operation());
+            operations.push(self.to_operation());
         }
-        side::write_first(&session.header.id, &operations, out)?;
+        side::write_operations_line(&session.header.id, &operations, out)?;
 
-        if let Some(old) = old {
+        if let Some(old) = previous {
             for (_, records) in &old.missing {
                 for record in records {
-                    record.copy(&*old.pruned, out)?;
+                    record.copy_record(&*old.pruned, out)?;
                 }
             }
         }
@@ -171,13 +171,13 @@ impl Prune {
         let mut anchor_id = None;
         let mut entries = self.entries.iter().copied().peekable();
         let mut values = self.values.iter().peekable();
-        for ix in session.all() {
+        for ix in session.entry_indexes() {
             let entry = session.entry(ix);
             let id = session.id(ix);
             let is_removed = entries.next_if_eq(&ix).is_some();
             if is_removed {
-                let mut members = side::record(&id, entry.line)
-                    .str("kind", side::ENTRY)
+                let mut members = side::begin_record(&id, entry.line)
+                    .str("kind", side::ENTRY_KIND)
                     .number("bytes", entry.span.len as f64);
                 let has_newline = entry.span.end() < source.len();
                 if !has_newline {
@@ -187,26 +187,26 @@ impl Prune {
                 let members = members
                     .text_or_null("after", anchor_id.as_ref())
                     .number("distance", f64::from(distance));
-                side::write_record(members, &reader.stored(entry.span)?, out)?;
+                side::write_record(members, &reader.read_stored(entry.span)?, out)?;
             } else {
                 anchor_line = entry.line;
                 anchor_id = if id.is_empty() { None } else { Some(id) };
             }
             while let Some(value) = values.next_if(|value| value.entry == ix) {
-                let members = side::record(&session.id(ix), entry.line)
+                let members = side::begin_record(&session.id(ix), entry.line)
                     .str("field", &value.field)
                     .str("kind", value.kind.name())
                     .number("bytes", value.span.len as f64)
-                    .json("note", &value.note);
-                side::write_record(members, &reader.stored(value.span)?, out)?;
+                    .json("note", &value.placeholder);
+                side::write_record(members, &reader.read_stored(value.span)?, out)?;
             }
         }
 
         let Some(mark) = &self.mark else {
             return Ok(());
         };
-        let mut members = side::record(&mark.id, LineNo(session.lines + 1))
-            .str("kind", side::MARK)
+        let mut members = side::begin_record(&mark.id, LineNo(session.line_count + 1))
+            .str("kind", side::MARK_KIND)
             .number("bytes", mark.line.len() as f64);
         if !session.ends_with_newline {
             members = members.bool("newline", false);
@@ -225,12 +225,12 @@ impl Prune {
         source: &dyn ReadAt,
         workers: usize,
     ) -> io::Result<[u64; 2]> {
-        let mut replacements: Vec<_> = self.values.iter().map(Value::replacement).collect();
+        let mut replacements: Vec<_> = self.values.iter().map(PrunableValue::replacement).collect();
         replacements.sort_by_key(|replacement| replacement.span.start);
         let changed: Vec<EntryIx> = self.values.iter().map(|value| value.entry).collect();
 
         let read_before = || EntryReader::new(session, source);
-        let read_after = || EntryReader::new(session, source).replacing(&replacements);
+        let read_after = || EntryReader::new(session, source).with_replacements(&replacements);
         let tokens_before = context_tokens(session, read_before, &[], workers)?;
         let tokens_after = context_tokens(session, read_after, &changed, workers)?;
         Ok([tokens_before, tokens_after])
@@ -238,7 +238,7 @@ impl Prune {
 
     /// Returns the session without what is pruned: lines are removed with their newlines, values
     /// are replaced by their notes, and the mark is appended.
-    pub fn pruned(&self, session: &Session, source: &dyn ReadAt) -> Pieces {
+    pub fn build_pruned_session(&self, session: &Session, source: &dyn ReadAt) -> PieceTable {
         // Ranges of the session and the bytes that replace them.
         let mut changes: Vec<(Span, &[u8])> = Vec::new();
         for &ix in &self.entries {
@@ -248,21 +248,21 @@ impl Prune {
             changes.push((Span { start, len }, &[]));
         }
         for value in &self.values {
-            changes.push((value.span, &value.note));
+            changes.push((value.span, &value.placeholder));
         }
         changes.sort_by_key(|(span, _)| span.start);
 
-        let mut pruned = Pieces::default();
+        let mut pruned = PieceTable::default();
         let mut kept_end = 0;
         for (span, replacement) in changes {
-            pruned.keep(Span {
+            pruned.push_source(Span {
                 start: kept_end,
                 len: span.start - kept_end,
             });
-            pruned.make(replacement);
+            pruned.push_new_bytes(replacement);
             kept_end = span.end();
         }
-        pruned.keep(Span {
+        pruned.push_source(Span {
             start: kept_end,
             len: source.len() - kept_end,
         });
@@ -271,10 +271,10 @@ impl Prune {
             // If the last line was removed, the line before it ends with a newline.
             let ends_with_newline = session.ends_with_newline || kept_end == source.len();
             if !ends_with_newline {
-                pruned.make(b"\n");
+                pruned.push_new_bytes(b"\n");
             }
-            pruned.make(&mark.line);
-            pruned.make(b"\n");
+            pruned.push_new_bytes(&mark.line);
+            pruned.push_new_bytes(b"\n");
         }
         pruned
     }
@@ -316,11 +316,11 @@ fn context_tokens<'a>(
 }
 
 /// Returns where a part of a line is in the file. `part` must be a slice of `line`, whose location
-/// in the file is `place`.
-fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
+/// in the file is `line_span`.
+fn locate_part(part: &[u8], line: &[u8], line_span: Span) -> Span {
     let offset = part.as_ptr() as usize - line.as_ptr() as usize;
     Span {
-        start: place.start + offset as u64,
+        start: line_span.start + offset as u64,
         len: part.len() as u64,
     }
 }

@@ -6,12 +6,12 @@
 //! providers verify or agents compute with are kept: signatures, thinking, summaries with their
 //! details, data of `custom` entries.
 
-use super::{Prune, Value, place_of, side};
-use crate::format::size;
+use super::{PrunableValue, PrunePlan, locate_part, side};
+use crate::format::format_bytes;
 use crate::session::Session;
-use crate::session::content::members;
+use crate::session::content::find_members;
 use crate::session::entry::{EntryIx, Role, Span};
-use crate::session::read::batches::{BatchSize, batches};
+use crate::session::read::batches::{BatchSize, split_batches};
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -44,7 +44,7 @@ impl ValueKind {
             ValueKind::Image => "image",
             ValueKind::Result => "result",
             ValueKind::Details => "details",
-            ValueKind::Link => side::LINK,
+            ValueKind::Link => side::LINK_KIND,
         }
     }
 }
@@ -53,20 +53,21 @@ impl ValueKind {
 /// may be a note itself.
 const TIMES_THE_NOTE: usize = 3;
 
-impl Prune {
-    /// Finds the payloads of a session: those of these kinds that take more than `over` bytes in
-    /// their line. Several workers read the lines.
-    pub fn payloads_of(
+impl PrunePlan {
+    /// Finds the payloads of a session: those of these kinds that take more than `threshold` bytes
+    /// in their line. Several workers read the lines.
+    pub fn from_payloads(
         session: &Session,
         source: &dyn ReadAt,
-        over: u64,
+        threshold: u64,
         kinds: &[ValueKind],
         workers: usize,
-    ) -> io::Result<Prune> {
+    ) -> io::Result<PrunePlan> {
         let line_length = |&ix: &EntryIx| session.entry(ix).span.len;
-        let mut entries: Vec<EntryIx> = session.all().collect();
+        let mut entries: Vec<EntryIx> = session.entry_indexes().collect();
         // Nothing in a reply is a payload.
-        entries.retain(|ix| line_length(ix) > over && !session.is_message(*ix, Role::Assistant));
+        entries
+            .retain(|ix| line_length(ix) > threshold && !session.is_message(*ix, Role::Assistant));
 
         let readers = Pool::new(|| EntryReader::new(session, source));
         let find = |batch: Range<usize>| {
@@ -75,22 +76,27 @@ impl Prune {
                 for &entry in &entries[batch] {
                     let place = session.entry(entry).span;
                     found.extend(reader.with_stored(place, |stored| {
-                        payloads(entry, stored, place, over, kinds)
+                        find_payloads(entry, stored, place, threshold, kinds)
                     })?);
                 }
                 Ok(found)
             })
         };
         let mut values = Vec::new();
-        let batches = batches(&entries, BatchSize::default(), line_length);
-        in_order(batches, workers, find, |found: io::Result<Vec<Value>>| {
-            values.append(&mut found?);
-            Ok::<(), io::Error>(())
-        })?;
-        Ok(Prune {
-            name: side::PAYLOADS,
+        let batches = split_batches(&entries, BatchSize::default(), line_length);
+        in_order(
+            batches,
+            workers,
+            find,
+            |found: io::Result<Vec<PrunableValue>>| {
+                values.append(&mut found?);
+                Ok::<(), io::Error>(())
+            },
+        )?;
+        Ok(PrunePlan {
+            name: side::PAYLOADS_OPERATION,
             entries: Vec::new(),
-            branches: 0,
+            branch_count: 0,
             values,
             mark: None,
         })
@@ -98,27 +104,27 @@ impl Prune {
 }
 
 /// Returns the payloads of an entry that are to be pruned: those of these kinds with more than
-/// `over` bytes. `stored` is its line, and `place` the location of that in the file.
+/// `threshold` bytes. `stored` is its line, and `place` the location of that in the file.
 ///
 /// Payloads are in messages and custom messages: in the content and output of tools and commands,
 /// in images, and in the details of roles that extensions and tools write.
-fn payloads(
+fn find_payloads(
     entry: EntryIx,
-    stored: &[u8],
-    place: Span,
-    over: u64,
+    stored_line: &[u8],
+    line_span: Span,
+    threshold: u64,
     kinds: &[ValueKind],
-) -> Vec<Value> {
-    let mut found = Found {
+) -> Vec<PrunableValue> {
+    let mut found = PayloadFinder {
         entry,
-        stored,
-        place,
-        over,
+        stored_line,
+        line_span,
+        threshold,
         kinds,
         values: Vec::new(),
     };
-    let line = Raw::checked(stored.trim_ascii());
-    let [kind, message] = members(line, ["type", "message"]);
+    let line = Raw::from_checked(stored_line.trim_ascii());
+    let [kind, message] = find_members(line, ["type", "message"]);
     let is_custom = kind.is_some_and(|kind| kind.is("custom_message"));
     let message = message.filter(|message| message.is_object() && !is_custom);
     let (holder, prefix) = match message {
@@ -127,9 +133,9 @@ fn payloads(
         None => return Vec::new(),
     };
     let names = ["role", "toolName", "content", "output", "details"];
-    let [role, tool, content, output, details] = members(holder, names);
+    let [role, tool, content, output, details] = find_members(holder, names);
     let role = Role::of(role);
-    let writer = output_of(role, tool);
+    let writer = writer_name(role, tool);
 
     if let Some(content) = content
         && role != Role::Assistant
@@ -141,8 +147,8 @@ fn payloads(
         && output.is_string()
     {
         let field = format!("{prefix}output");
-        found.add(ValueKind::Result, field, output, || {
-            text_note(writer, output)
+        found.try_add(ValueKind::Result, field, output, || {
+            text_placeholder(writer, output)
         });
     }
     let has_details =
@@ -151,22 +157,24 @@ fn payloads(
         && has_details
     {
         let field = format!("{prefix}details");
-        found.add(ValueKind::Details, field, details, || details_note(details));
+        found.try_add(ValueKind::Details, field, details, || {
+            details_placeholder(details)
+        });
     }
     found.values
 }
 
 /// The payloads of an entry that were found.
-struct Found<'a> {
+struct PayloadFinder<'a> {
     entry: EntryIx,
-    stored: &'a [u8],
-    place: Span,
-    over: u64,
+    stored_line: &'a [u8],
+    line_span: Span,
+    threshold: u64,
     kinds: &'a [ValueKind],
-    values: Vec<Value>,
+    values: Vec<PrunableValue>,
 }
 
-impl Found<'_> {
+impl PayloadFinder<'_> {
     /// Adds the payloads in the content of a message: images and, if it is the output of a tool or
     /// command, texts. `writer` is the name of that tool or command in a note, and `prefix` the
     /// path of the message with its dot.
@@ -175,53 +183,61 @@ impl Found<'_> {
             && content.is_string()
         {
             let field = format!("{prefix}content");
-            self.add(ValueKind::Result, field, content, || {
-                text_note(writer, content)
+            self.try_add(ValueKind::Result, field, content, || {
+                text_placeholder(writer, content)
             });
         }
-        for (at, item) in content.items().enumerate() {
-            if item.bytes().len() as u64 <= self.over {
+        for (index, item) in content.items().enumerate() {
+            if item.bytes().len() as u64 <= self.threshold {
                 continue;
             }
-            if let Some(note) = image_note(item) {
-                let field = format!("{prefix}content[{at}]");
-                self.add(ValueKind::Image, field, item, || note);
+            if let Some(note) = image_placeholder(item) {
+                let field = format!("{prefix}content[{index}]");
+                self.try_add(ValueKind::Image, field, item, || note);
                 continue;
             }
-            let [kind, text] = members(item, ["type", "text"]);
+            let [kind, text] = find_members(item, ["type", "text"]);
             let is_text = kind.is_some_and(|kind| kind.is("text"));
             if let Some(writer) = writer
                 && let Some(text) = text
                 && is_text
                 && text.is_string()
             {
-                let field = format!("{prefix}content[{at}].text");
-                self.add(ValueKind::Result, field, text, || text_note(writer, text));
+                let field = format!("{prefix}content[{index}].text");
+                self.try_add(ValueKind::Result, field, text, || {
+                    text_placeholder(writer, text)
+                });
             }
         }
     }
 
     /// Adds a value, unless its kind is not wanted, or it is too short to be replaced by the note.
-    fn add(&mut self, kind: ValueKind, field: String, value: Raw, note: impl FnOnce() -> Vec<u8>) {
-        let span = place_of(value.bytes(), self.stored, self.place);
-        if !self.kinds.contains(&kind) || span.len <= self.over {
+    fn try_add(
+        &mut self,
+        kind: ValueKind,
+        field: String,
+        value: Raw,
+        make_placeholder: impl FnOnce() -> Vec<u8>,
+    ) {
+        let span = locate_part(value.bytes(), self.stored_line, self.line_span);
+        if !self.kinds.contains(&kind) || span.len <= self.threshold {
             return;
         }
-        let note = note();
-        if span.len > (TIMES_THE_NOTE * note.len()) as u64 {
-            self.values.push(Value {
+        let placeholder = make_placeholder();
+        if span.len > (TIMES_THE_NOTE * placeholder.len()) as u64 {
+            self.values.push(PrunableValue {
                 entry: self.entry,
                 field,
                 kind,
                 span,
-                note,
+                placeholder,
             });
         }
     }
 }
 
 /// Returns the value at a path returned by [`payloads`], such as `message.content[1].text`.
-pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
+pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     let mut value = line;
     for part in path.split('.') {
         let indexed = part.strip_suffix(']').and_then(|part| part.split_once('['));
@@ -238,7 +254,7 @@ pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
 
 /// Returns the name in a note for the tool or command that wrote a message with this role; `None`
 /// for other messages. `tool` is the message's `toolName`.
-fn output_of(role: Role, tool: Option<Raw>) -> Option<String> {
+fn writer_name(role: Role, tool: Option<Raw>) -> Option<String> {
     match role {
         Role::ToolResult => {
             let name = tool.and_then(Raw::text).filter(|name| !name.is_empty());
@@ -252,24 +268,24 @@ fn output_of(role: Role, tool: Option<Raw>) -> Option<String> {
     }
 }
 
-fn details_note(details: Raw) -> Vec<u8> {
-    let note = format!("[details removed, {}]", size(details.bytes().len()));
+fn details_placeholder(details: Raw) -> Vec<u8> {
+    let note = format!("[details removed, {}]", format_bytes(details.bytes().len()));
     Object::new().str("pruned", &note).finish()
 }
 
 /// Returns the note for a string that a tool or command wrote.
-fn text_note(writer: &str, text: Raw) -> Vec<u8> {
+fn text_placeholder(writer: &str, text: Raw) -> Vec<u8> {
     // Without the quotes.
     let bytes = text.bytes().len().saturating_sub(2);
-    string::encoded(&Text::from(format!(
+    string::encode_to_vec(&Text::from(format!(
         "[output of {writer} removed, {}]",
-        size(bytes)
+        format_bytes(bytes)
     )))
 }
 
 /// Returns the note for an image block, a block of text; `None` for any other block, and for an
 /// image without data.
-fn image_note(block: Raw) -> Option<Vec<u8>> {
+fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;
     }
@@ -282,7 +298,7 @@ fn image_note(block: Raw) -> Option<Vec<u8>> {
     let kind = mime.rsplit('/').next().unwrap_or_default();
     let note = format!(
         "[image removed, {} {}]",
-        size(bytes),
+        format_bytes(bytes),
         kind.chars().take(20).collect::<String>()
     );
     Some(
@@ -296,14 +312,14 @@ fn image_note(block: Raw) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Options, load};
+    use crate::load::{LoadOptions, load};
 
     fn found(line: &str) -> String {
         let place = Span {
             start: 0,
             len: line.len() as u64,
         };
-        let payloads = payloads(
+        let payloads = find_payloads(
             EntryIx::new(0),
             line.as_bytes(),
             place,
@@ -312,16 +328,19 @@ mod tests {
         );
         let line = Raw::parse(line.as_bytes()).unwrap();
         for payload in &payloads {
-            let value = at_path(line, &payload.field).unwrap();
-            assert_eq!(place_of(value.bytes(), line.bytes(), place), payload.span);
-            Raw::parse(&payload.note).unwrap();
+            let value = find_at_path(line, &payload.field).unwrap();
+            assert_eq!(
+                locate_part(value.bytes(), line.bytes(), place),
+                payload.span
+            );
+            Raw::parse(&payload.placeholder).unwrap();
         }
-        let shown = |payload: &Value| {
+        let shown = |payload: &PrunableValue| {
             format!(
                 "{} {} {}",
                 payload.kind.name(),
                 payload.field,
-                String::from_utf8_lossy(&payload.note)
+                String::from_utf8_lossy(&payload.placeholder)
             )
         };
         payloads.iter().map(shown).collect::<Vec<_>>().join("\n")
@@ -353,15 +372,15 @@ mod tests {
             r#"{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"text","text":"long"}]}}"#,
             "\n",
         );
-        let session = load(&text.as_bytes().to_vec(), &Options::default()).unwrap();
+        let session = load(&text.as_bytes().to_vec(), &LoadOptions::default()).unwrap();
         let unreadable: Vec<u8> = Vec::new();
-        let prune = Prune::payloads_of(&session, &unreadable, 0, &ValueKind::PAYLOADS, 1);
+        let prune = PrunePlan::from_payloads(&session, &unreadable, 0, &ValueKind::PAYLOADS, 1);
         assert!(prune.unwrap().is_empty());
     }
 
     #[test]
     fn a_note_is_not_pruned_again() {
-        let note = text_note(&"n".repeat(40), Raw::checked(b"\"x\""));
+        let note = text_placeholder(&"n".repeat(40), Raw::from_checked(b"\"x\""));
         let line = format!(
             r#"{{"type":"message","message":{{"role":"toolResult","toolName":"bash","content":[{{"type":"text","text":{}}}]}}}}"#,
             String::from_utf8(note).unwrap()

@@ -7,24 +7,24 @@
 //! A label of an entry that leaves, set by an entry that stays, is cleared: the entry itself may
 //! determine where the agent compacts next.
 
-use super::{Prune, Value, ValueKind, place_of};
+use super::{PrunableValue, PrunePlan, ValueKind, locate_part};
 use crate::ops::chain::Chain;
-use crate::ops::switch::mark;
+use crate::ops::switch::new_mark;
 use crate::ops::{IdSource, first_staying};
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Kind, LineNo};
-use crate::session::read::entry_reader::{EntryReader, named};
+use crate::session::read::entry_reader::{EntryReader, resolve_member};
 use crate::session::reference::Position;
 use crate::session::{Format, Session};
 use pisess_json::Raw;
-use pisess_json::string::encoded;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
 
 /// Why no entry of a session can be pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damaged {
+pub enum PruneBlocker {
     /// It has an older format.
     #[error("it has an older format")]
     OldFormat,
@@ -36,11 +36,11 @@ pub enum Damaged {
     },
 }
 
-impl Damaged {
+impl PruneBlocker {
     /// Fails if entries cannot be removed from a session, because their ids are not certain.
-    pub fn check(session: &Session) -> Result<(), Damaged> {
+    pub fn check(session: &Session) -> Result<(), PruneBlocker> {
         if session.format != Format::V3 {
-            return Err(Damaged::OldFormat);
+            return Err(PruneBlocker::OldFormat);
         }
         let damage = session.problems.iter().find(|problem| {
             matches!(
@@ -49,47 +49,53 @@ impl Damaged {
             )
         });
         match damage {
-            Some(problem) => Err(Damaged::Tree { line: problem.line }),
+            Some(problem) => Err(PruneBlocker::Tree { line: problem.line }),
             None => Ok(()),
         }
     }
 }
 
-impl Prune {
-    /// Returns the prune of the entries for which `leaves` is set, and of their labels. The leaf
-    /// becomes the nearest ancestor that stays.
+impl PrunePlan {
+    /// Returns the prune of the entries for which `is_removed` is set, and of their labels. The
+    /// leaf becomes the nearest ancestor that stays.
     ///
     /// In each entry that stays, three names of entries that leave are replaced: the parent by the
     /// nearest ancestor that stays, the first kept entry by the next one that stays, and a label by
     /// `null`. If the leaf would be another entry then, a mark is appended.
-    pub fn entries_of(
+    pub fn from_entries(
         name: &'static str,
         session: &Session,
         source: &dyn ReadAt,
-        leaves: Vec<bool>,
-        fresh: &mut IdSource,
-    ) -> io::Result<Prune> {
+        is_removed: Vec<bool>,
+        id_source: &mut IdSource,
+    ) -> io::Result<PrunePlan> {
         let reader = EntryReader::new(session, source);
-        let entries: Vec<_> = session.all().filter(|ix| leaves[ix.at()]).collect();
+        let entries: Vec<_> = session
+            .entry_indexes()
+            .filter(|ix| is_removed[ix.index()])
+            .collect();
         // The entries that set a label of an entry that leaves, in file order.
         let mut label_entries = Vec::new();
         for change in &session.collected.labels {
-            let target = session.find(&session.text(change.target));
-            let target_leaves = target.is_some_and(|target| leaves[target.at()]);
+            let target = session.find_entry(&session.text(change.target));
+            let target_leaves = target.is_some_and(|target| is_removed[target.index()]);
             if target_leaves && !change.name.is_empty() {
                 label_entries.push(change.entry);
             }
         }
 
         let mut values = Vec::new();
-        for ix in session.all() {
-            if leaves[ix.at()] {
+        for ix in session.entry_indexes() {
+            if is_removed[ix.index()] {
                 continue;
             }
             let entry = session.entry(ix);
-            if entry.parent.is_some_and(|parent| leaves[parent.at()]) {
-                let parent_id = match nearest_staying(session, entry.parent, &leaves) {
-                    Some(parent) => encoded(&session.id(parent)),
+            if entry
+                .parent
+                .is_some_and(|parent| is_removed[parent.index()])
+            {
+                let parent_id = match nearest_kept(session, entry.parent, &is_removed) {
+                    Some(parent) => encode_to_vec(&session.id(parent)),
                     None => b"null".to_vec(),
                 };
                 values.push(replace_link(&reader, ix, "parentId", parent_id)?);
@@ -97,27 +103,27 @@ impl Prune {
             if label_entries.binary_search(&ix).is_ok() {
                 values.push(replace_link(&reader, ix, "label", b"null".to_vec())?);
             }
-            if let Some(first) = new_first_kept(&reader, ix, &leaves)? {
+            if let Some(first) = new_first_kept(&reader, ix, &is_removed)? {
                 values.push(replace_link(
                     &reader,
                     ix,
                     "firstKeptEntryId",
-                    encoded(&first),
+                    encode_to_vec(&first),
                 )?);
             }
         }
 
-        let leaf = nearest_staying(session, session.leaf, &leaves);
-        let leaf_by_default = leaf_without(&reader, &leaves)?;
-        let mut chain = Chain::under(session, leaf, fresh);
+        let leaf = nearest_kept(session, session.leaf, &is_removed);
+        let leaf_by_default = leaf_after_removal(&reader, &is_removed)?;
+        let mut chain = Chain::with_parent(session, leaf, id_source);
         if leaf != leaf_by_default && !entries.is_empty() {
             let id = chain.parent.clone();
-            chain.add(mark(id.as_ref(), id.as_ref(), &[]));
+            chain.add_entry(new_mark(id.as_ref(), id.as_ref(), &[]));
         }
-        Ok(Prune {
+        Ok(PrunePlan {
             name,
             entries,
-            branches: 0,
+            branch_count: 0,
             values,
             mark: chain.change.entries.pop(),
         })
@@ -125,12 +131,14 @@ impl Prune {
 }
 
 /// Returns an entry or its nearest ancestor that stays.
-fn nearest_staying(session: &Session, place: Position, leaves: &[bool]) -> Position {
-    session.upwards(place).find(|ix| !leaves[ix.at()])
+fn nearest_kept(session: &Session, position: Position, is_removed: &[bool]) -> Position {
+    session
+        .ancestors(position)
+        .find(|ix| !is_removed[ix.index()])
 }
 
-/// Returns the replacement of a member of an entry that names an entry, or is its label. `note` is
-/// the JSON of its new value.
+/// Returns the replacement of a member of an entry that names an entry, or is its label.
+/// `placeholder` is the JSON of its new value.
 ///
 /// # Errors
 /// If the line cannot be read, or has no such member.
@@ -138,20 +146,20 @@ fn replace_link(
     reader: &EntryReader,
     entry: EntryIx,
     field: &str,
-    note: Vec<u8>,
-) -> io::Result<Value> {
-    let line = reader.session().entry(entry).span;
-    let member = reader.with_stored(line, |stored| {
-        let value = Raw::checked(stored.trim_ascii()).get(field)?;
-        Some(place_of(value.bytes(), stored, line))
+    placeholder: Vec<u8>,
+) -> io::Result<PrunableValue> {
+    let line_span = reader.session().entry(entry).span;
+    let member = reader.with_stored(line_span, |stored| {
+        let value = Raw::from_checked(stored.trim_ascii()).get(field)?;
+        Some(locate_part(value.bytes(), stored, line_span))
     })?;
     let span = member.ok_or(io::ErrorKind::InvalidData)?;
-    Ok(Value {
+    Ok(PrunableValue {
         entry,
         field: field.to_owned(),
         kind: ValueKind::Link,
         span,
-        note,
+        placeholder,
     })
 }
 
@@ -160,36 +168,36 @@ fn replace_link(
 fn new_first_kept(
     reader: &EntryReader,
     ix: EntryIx,
-    leaves: &[bool],
+    is_removed: &[bool],
 ) -> io::Result<Option<Text<'static>>> {
     let session = reader.session();
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
     }
-    let Some(kept) = named(reader, ix, "firstKeptEntryId")? else {
+    let Some(kept) = resolve_member(reader, ix, "firstKeptEntryId")? else {
         return Ok(None);
     };
-    if !leaves[kept.at()] {
+    if !is_removed[kept.index()] {
         return Ok(None);
     }
-    let first = first_staying(session, ix, kept, |ix| !leaves[ix.at()]);
+    let first = first_staying(session, ix, kept, |ix| !is_removed[ix.index()]);
     Ok(first.map(|first| session.id(first).into_owned()))
 }
 
 /// Returns the leaf that an agent would find without the entries that leave: the last entry with an
 /// id, or the target of a leaf record there. A target that leaves is none.
-fn leaf_without(reader: &EntryReader, leaves: &[bool]) -> io::Result<Position> {
+fn leaf_after_removal(reader: &EntryReader, is_removed: &[bool]) -> io::Result<Position> {
     let session = reader.session();
     let last = session
-        .all()
+        .entry_indexes()
         .rev()
-        .find(|ix| !leaves[ix.at()] && !session.entry(*ix).id.is_empty());
+        .find(|ix| !is_removed[ix.index()] && !session.entry(*ix).id.is_empty());
     let Some(last) = last else {
         return Ok(None);
     };
     if session.entry(last).kind != Kind::Leaf {
         return Ok(Some(last));
     }
-    let target = named(reader, last, "targetId")?;
-    Ok(target.filter(|ix| !leaves[ix.at()]))
+    let target = resolve_member(reader, last, "targetId")?;
+    Ok(target.filter(|ix| !is_removed[ix.index()]))
 }

@@ -5,10 +5,11 @@
 //!
 //! ```text
 //! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":2,…}],"frameCrc":…}
-//! {"id":"a1","line":4,"field":"message.content[1]","kind":"image",…,"note":{…},"payload":{…}}    a value and its note
-//! {"id":"b7","line":9,"kind":"entry",…,"after":"b6","distance":1,"payload":{…}}                  a whole line
-//! {"id":"c3","line":12,"field":"parentId","kind":"link",…,"note":"b6","payload":"b7"}            a value that changed
-//! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}                                            a line that was added
+//! {"id":"a1","line":4,"field":"message.content[1]","kind":"image",…,"note":{…},"payload":{…}}    a
+//! value and its note {"id":"b7","line":9,"kind":"entry",…,"after":"b6","distance":1,"payload":{…}}
+//! a whole line {"id":"c3","line":12,"field":"parentId","kind":"link",…,"note":"b6","payload":"b7"}
+//! a value that changed {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}
+//! a line that was added
 //! ```
 //!
 //! `payload` is always last, with the bytes of the session. Two checksums stand before it: `crc` of
@@ -18,9 +19,9 @@
 //! line of this kind, and only values and their notes.
 
 use super::checksum;
-use crate::ops::plan::next_line;
+use crate::ops::plan::next_line_start;
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::line_chunks::{Line, each_line};
+use crate::session::read::line_chunks::{Line, for_each_line};
 use memchr::memmem;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -30,15 +31,15 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// What is between the other members of a record and its payload.
-const PAYLOAD: &[u8] = b",\"payload\":";
+const PAYLOAD_MEMBER: &[u8] = b",\"payload\":";
 /// The name of the operation that prunes payloads.
-pub const PAYLOADS: &str = "payloads";
+pub const PAYLOADS_OPERATION: &str = "payloads";
 /// The `kind` of a record of a whole line.
-pub const ENTRY: &str = "entry";
+pub const ENTRY_KIND: &str = "entry";
 /// The `kind` of a record of a line that was added.
-pub const MARK: &str = "mark";
+pub const MARK_KIND: &str = "mark";
 /// The `kind` of a record of a value that named an entry which was removed.
-pub const LINK: &str = "link";
+pub const LINK_KIND: &str = "link";
 
 /// What one run of `prune` did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -56,36 +57,36 @@ pub struct Operation {
 
 /// A record.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct PrunedRecord {
     /// The id of its entry; empty if that has none.
     pub id: Text<'static>,
     /// The number of its line before the operation.
     pub line: LineNo,
     /// What it records.
-    pub what: What,
+    pub kind: RecordKind,
     /// Whether that line, or for a mark the line before it, ended with a newline.
-    pub newline: bool,
+    pub has_newline: bool,
     /// Where it is in the pruned file.
-    pub place: RecordPlace,
+    pub spans: RecordSpans,
 }
 
 /// Where a record is in the pruned file.
 #[derive(Clone, Copy, Debug)]
-pub struct RecordPlace {
+pub struct RecordSpans {
     /// Its beginning, up to its checksum.
     members: Span,
     /// The bytes of the session.
     pub payload: Span,
 }
 
-impl RecordPlace {
+impl RecordSpans {
     /// Copies the record to another pruned file, and adds the checksum that an earlier version did
     /// not write.
-    pub fn copy(&self, pruned: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    pub fn copy_record(&self, pruned: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let mut beginning = pruned.read_range(self.members.range())?.to_vec();
-        checksum::add(&mut beginning);
+        checksum::append_checksum(&mut beginning);
         out.write_all(&beginning)?;
-        out.write_all(PAYLOAD)?;
+        out.write_all(PAYLOAD_MEMBER)?;
         copy_range(pruned, self.payload.range(), out)?;
         out.write_all(b"}\n")
     }
@@ -93,13 +94,13 @@ impl RecordPlace {
 
 /// What a record records.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum RecordKind {
     /// A value that was replaced.
     Value {
         /// Its path in the line.
         field: String,
         /// The JSON that replaced it.
-        note: Vec<u8>,
+        placeholder: Vec<u8>,
         /// Whether it named an entry that was removed, or was its label.
         is_link: bool,
     },
@@ -116,7 +117,7 @@ pub enum What {
 
 /// Why a file is not a valid pruned file.
 #[derive(Debug, thiserror::Error)]
-pub enum SideError {
+pub enum PrunedFileError {
     /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -146,11 +147,13 @@ pub enum SideError {
     },
 }
 
-impl SideError {
+impl PrunedFileError {
     /// Returns the number of the line that it is about.
     pub fn line(&self) -> Option<LineNo> {
         match self {
-            SideError::NotAPayload { line } | SideError::Damaged { line } => Some(*line),
+            PrunedFileError::NotAPayload { line } | PrunedFileError::Damaged { line } => {
+                Some(*line)
+            }
             _ => None,
         }
     }
@@ -160,14 +163,20 @@ impl SideError {
 ///
 /// # Errors
 /// If it cannot be read, or belongs to another session.
-pub fn operations(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<Operation>, SideError> {
-    let first = pruned.read_range(0..next_line(pruned, 0)?)?;
-    Ok(listed(&first, session)?.unwrap_or_default())
+pub fn read_operations(
+    pruned: &dyn ReadAt,
+    session: &Text,
+) -> Result<Vec<Operation>, PrunedFileError> {
+    let first = pruned.read_range(0..next_line_start(pruned, 0)?)?;
+    Ok(parse_operations(&first, session)?.unwrap_or_default())
 }
 
 /// Returns the operations that a first line lists, after checking the line; `None` if it lists
 /// none, as in a file that an earlier version wrote.
-fn listed(line: &[u8], session: &Text) -> Result<Option<Vec<Operation>>, SideError> {
+fn parse_operations(
+    line: &[u8],
+    session: &Text,
+) -> Result<Option<Vec<Operation>>, PrunedFileError> {
     let bytes = line.trim_ascii();
     let Ok(line) = Raw::parse(bytes) else {
         return Ok(None);
@@ -176,18 +185,18 @@ fn listed(line: &[u8], session: &Text) -> Result<Option<Vec<Operation>>, SideErr
         return Ok(None);
     };
     let beginning = bytes.strip_suffix(b"}").unwrap_or(bytes);
-    let is_damaged = match checksum::check(beginning) {
+    let is_damaged = match checksum::strip_checksum(beginning) {
         Ok((_, true)) => false,
         // An earlier version wrote these two.
         Ok((_, false)) => line.members().count() != 2,
-        Err(checksum::Damaged) => true,
+        Err(checksum::ChecksumMismatch) => true,
     };
     if is_damaged {
-        return Err(SideError::Damaged { line: LineNo(1) });
+        return Err(PrunedFileError::Damaged { line: LineNo(1) });
     }
     let id = line.get_text("session").unwrap_or_default();
     if id != *session {
-        return Err(SideError::OtherSession {
+        return Err(PrunedFileError::OtherSession {
             id: id.into_string_lossy(),
         });
     }
@@ -206,30 +215,33 @@ fn read_operation(operation: Raw) -> Operation {
 }
 
 fn read_number(operation: Raw, key: &str) -> usize {
-    operation.get(key).and_then(Raw::index).unwrap_or_default()
+    operation
+        .get(key)
+        .and_then(Raw::as_index)
+        .unwrap_or_default()
 }
 
 /// Reads and checks a pruned file. Returns the operations, oldest first, with their records.
 ///
 /// # Errors
 /// If it cannot be read, is damaged, or belongs to another session.
-pub fn read(
+pub fn read_pruned_file(
     pruned: &dyn ReadAt,
     session: &Text,
-) -> Result<Vec<(Operation, Vec<Record>)>, SideError> {
+) -> Result<Vec<(Operation, Vec<PrunedRecord>)>, PrunedFileError> {
     let mut operations = None;
     let mut records = Vec::new();
     let mut number = 0;
-    each_line(pruned, 0..pruned.len(), |line| {
+    for_each_line(pruned, 0..pruned.len(), |line| {
         number += 1;
         if number == 1
-            && let Some(listed) = listed(line.bytes, session)?
+            && let Some(listed) = parse_operations(line.bytes, session)?
         {
             operations = Some(listed);
         } else if !line.bytes.trim_ascii().is_empty() {
-            records.push(Record::read(line, LineNo(number))?);
+            records.push(PrunedRecord::parse(line, LineNo(number))?);
         }
-        Ok::<(), SideError>(())
+        Ok::<(), PrunedFileError>(())
     })?;
 
     let Some(operations) = operations else {
@@ -238,7 +250,7 @@ pub fn read(
             return Ok(Vec::new());
         }
         let operation = Operation {
-            name: PAYLOADS.to_owned(),
+            name: PAYLOADS_OPERATION.to_owned(),
             records: records.len(),
             ..Operation::default()
         };
@@ -246,14 +258,14 @@ pub fn read(
     };
 
     // The numbers are from the file, so their sum may overflow.
-    let mut wanted = 0_usize;
+    let mut expected_count = 0_usize;
     for operation in &operations {
-        wanted = wanted.saturating_add(operation.records);
+        expected_count = expected_count.saturating_add(operation.records);
     }
-    if wanted != records.len() {
-        return Err(SideError::OtherLength {
+    if expected_count != records.len() {
+        return Err(PrunedFileError::OtherLength {
             // The first line is not a record.
-            wanted: wanted.saturating_add(1),
+            wanted: expected_count.saturating_add(1),
         });
     }
 
@@ -266,32 +278,32 @@ pub fn read(
     Ok(with_records)
 }
 
-impl Record {
+impl PrunedRecord {
     /// Returns the path of the value; `None` for a whole line.
     pub fn field(&self) -> Option<&str> {
-        match &self.what {
-            What::Value { field, .. } => Some(field),
-            What::Entry { .. } | What::Mark => None,
+        match &self.kind {
+            RecordKind::Value { field, .. } => Some(field),
+            RecordKind::Entry { .. } | RecordKind::Mark => None,
         }
     }
 
     /// Reads a line of the pruned file, after checking the two checksums. Only a line of an earlier
     /// version may lack them.
-    fn read(line: Line, number: LineNo) -> Result<Record, SideError> {
-        let not_a_payload = || SideError::NotAPayload { line: number };
+    fn parse(line: Line, number: LineNo) -> Result<PrunedRecord, PrunedFileError> {
+        let not_a_payload = || PrunedFileError::NotAPayload { line: number };
         let (beginning, payload) = split_at_payload(line.bytes).ok_or_else(not_a_payload)?;
-        let Ok((members, has_checksum)) = checksum::check(beginning) else {
-            return Err(SideError::Damaged { line: number });
+        let Ok((members, has_checksum)) = checksum::strip_checksum(beginning) else {
+            return Err(PrunedFileError::Damaged { line: number });
         };
         if !has_checksum && !checksum::may_be_older(members) {
-            return Err(SideError::Damaged { line: number });
+            return Err(PrunedFileError::Damaged { line: number });
         }
 
         let object = [members, b"}"].concat();
         let fields = Raw::parse(&object).map_err(|_| not_a_payload())?;
-        match fields.get("crc").map(Raw::index) {
+        match fields.get("crc").map(Raw::as_index) {
             Some(crc) if crc != Some(crc32fast::hash(payload) as usize) => {
-                return Err(SideError::Damaged { line: number });
+                return Err(PrunedFileError::Damaged { line: number });
             }
             Some(_) => {}
             // An earlier version wrote no checksum.
@@ -299,15 +311,15 @@ impl Record {
             None => {}
         }
 
-        let what = What::read(fields).ok_or_else(not_a_payload)?;
+        let what = RecordKind::from_members(fields).ok_or_else(not_a_payload)?;
         let session_line = read_u32(fields, "line").ok_or_else(not_a_payload)?;
-        let payload_offset = beginning.len() + PAYLOAD.len();
-        Ok(Record {
+        let payload_offset = beginning.len() + PAYLOAD_MEMBER.len();
+        Ok(PrunedRecord {
             id: fields.get_text("id").unwrap_or_default().into_owned(),
             line: LineNo(session_line),
-            what,
-            newline: fields.get("newline").and_then(Raw::bool).unwrap_or(true),
-            place: RecordPlace {
+            kind: what,
+            has_newline: fields.get("newline").and_then(Raw::bool).unwrap_or(true),
+            spans: RecordSpans {
                 members: Span {
                     start: line.span.start,
                     len: members.len() as u64,
@@ -321,43 +333,44 @@ impl Record {
     }
 }
 
-impl What {
+impl RecordKind {
     /// Reads what a record with these members records; `None` if a member is missing or invalid.
-    fn read(fields: Raw) -> Option<What> {
+    fn from_members(fields: Raw) -> Option<RecordKind> {
         let kind = fields.get_text("kind").unwrap_or_default();
-        if kind == *ENTRY {
-            return Some(What::Entry {
+        if kind == *ENTRY_KIND {
+            return Some(RecordKind::Entry {
                 after: fields.get_text("after").map(Text::into_owned),
                 distance: read_u32(fields, "distance")?,
             });
         }
-        if kind == *MARK {
-            return Some(What::Mark);
+        if kind == *MARK_KIND {
+            return Some(RecordKind::Mark);
         }
-        Some(What::Value {
+        Some(RecordKind::Value {
             field: fields.get_text("field")?.into_string_lossy(),
-            note: fields.get("note")?.bytes().to_vec(),
-            is_link: kind == *LINK,
+            placeholder: fields.get("note")?.bytes().to_vec(),
+            is_link: kind == *LINK_KIND,
         })
     }
 }
 
-/// Splits a line into what is before [`PAYLOAD`], which includes the checksum, and the payload.
+/// Splits a line into what is before [`PAYLOAD_MEMBER`], which includes the checksum, and the
+/// payload.
 fn split_at_payload(line: &[u8]) -> Option<(&[u8], &[u8])> {
     // No string contains these bytes, because its quotes are escaped.
-    let at = memmem::find(line, PAYLOAD)?;
+    let at = memmem::find(line, PAYLOAD_MEMBER)?;
     let without_brace = line.strip_suffix(b"}")?;
-    let payload = without_brace.get(at + PAYLOAD.len()..)?;
+    let payload = without_brace.get(at + PAYLOAD_MEMBER.len()..)?;
     Some((&line[..at], payload))
 }
 
 fn read_u32(fields: Raw, key: &str) -> Option<u32> {
-    let number = fields.get(key)?.index()?;
+    let number = fields.get(key)?.as_index()?;
     u32::try_from(number).ok()
 }
 
 /// Writes the first line.
-pub fn write_first(
+pub fn write_operations_line(
     session: &Text,
     operations: &[Operation],
     out: &mut dyn Write,
@@ -368,13 +381,13 @@ pub fn write_first(
         .json("operations", &operations)
         .finish();
     line.pop();
-    checksum::add(&mut line);
+    checksum::append_checksum(&mut line);
     out.write_all(&line)?;
     out.write_all(b"}\n")
 }
 
 /// Returns the first members of a record.
-pub fn record(id: &Text, line: LineNo) -> Object {
+pub fn begin_record(id: &Text, line: LineNo) -> Object {
     Object::new()
         .text_or_null("id", Some(id).filter(|id| !id.is_empty()))
         .number("line", f64::from(line.0))
@@ -386,9 +399,9 @@ pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io:
         .number("crc", f64::from(crc32fast::hash(payload)))
         .finish();
     line.pop();
-    checksum::add(&mut line);
+    checksum::append_checksum(&mut line);
     out.write_all(&line)?;
-    out.write_all(PAYLOAD)?;
+    out.write_all(PAYLOAD_MEMBER)?;
     out.write_all(payload)?;
     out.write_all(b"}\n")
 }

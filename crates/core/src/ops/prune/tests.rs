@@ -5,12 +5,12 @@
 
 use super::*;
 use crate::agents::prepare::FirstKept;
-use crate::load::{Options, load};
+use crate::load::{LoadOptions, load};
 use crate::ops::IdSource;
-use crate::ops::branches::branches;
+use crate::ops::branches::find_branches;
 use crate::session::dice::Dice;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use crate::session::tree::Tree;
 use std::fmt::Write as _;
 
@@ -141,9 +141,9 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
     let path = session.path(Some(tip));
     let agent = session.agent();
     let mut out = String::new();
-    let mut push = |messages: &[Message]| {
+    let mut push = |messages: &[ContextMessage]| {
         for message in messages {
-            let json = message.with(&reader, |json| {
+            let json = message.with_json(&reader, |json| {
                 String::from_utf8_lossy(json.bytes()).into_owned()
             });
             let _ = writeln!(out, "{} {}", session.id(message.entry), json.unwrap());
@@ -153,7 +153,7 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
     let context = agent.build_context(&path, &reader).unwrap();
     push(&context.messages);
     let next = agent
-        .prepare_compaction(&path, &reader, FirstKept::Within(40))
+        .prepare_compaction(&path, &reader, FirstKept::RecentTokens(40))
         .unwrap();
     if let Some(next) = &next {
         push(&next.messages_to_summarize);
@@ -185,14 +185,14 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
         let _ = writeln!(
             out,
             "{first:?} {split} {before} {summary:?} {:?}",
-            next.file_ops.lists(session)
+            next.file_ops.file_lists(session)
         );
     }
     out
 }
 
 fn loaded(source: &Vec<u8>) -> Session {
-    load(source, &Options::default()).unwrap()
+    load(source, &LoadOptions::default()).unwrap()
 }
 
 /// Prunes what is above the compactions: returns the session and the pruned file.
@@ -208,19 +208,20 @@ fn pruned(
         format!("{ids:08x}")
     };
     let mut fresh = IdSource::new(0, &mut candidates);
-    let prune = Prune::entries_of("compacted", session, source, wanted(), &mut fresh).unwrap();
+    let prune =
+        PrunePlan::from_entries("compacted", session, source, wanted(), &mut fresh).unwrap();
     let old = old.map(|old| restore(session, source, old));
     let mut beside = Vec::new();
     prune
         .write_pruned(session, source, old.as_ref(), &mut beside)
         .unwrap();
-    let pruned = prune.pruned(session, source);
-    (all(&pruned.over(source)), beside)
+    let pruned = prune.build_pruned_session(session, source);
+    (all(&pruned.with_source(source)), beside)
 }
 
-fn restore(session: &Session, source: &Vec<u8>, beside: &Vec<u8>) -> Restore {
-    let side = read(beside, &session.header.id).unwrap();
-    Restore::new(session, source, side, Box::new(beside.clone())).unwrap()
+fn restore(session: &Session, source: &Vec<u8>, beside: &Vec<u8>) -> Restoration {
+    let side = read_pruned_file(beside, &session.header.id).unwrap();
+    Restoration::new(session, source, side, Box::new(beside.clone())).unwrap()
 }
 
 fn all(file: &dyn ReadAt) -> Vec<u8> {
@@ -230,8 +231,8 @@ fn all(file: &dyn ReadAt) -> Vec<u8> {
 fn restored(source: &Vec<u8>, beside: &Vec<u8>) -> Vec<u8> {
     let session = loaded(source);
     let restore = restore(&session, source, beside);
-    assert!(restore.lost.is_empty(), "{:?}", restore.lost);
-    all(&restore.whole(source))
+    assert!(restore.unplaced.is_empty(), "{:?}", restore.unplaced);
+    all(&restore.restored_file(source))
 }
 
 fn assert_same(now: &str, before: &str, show: &dyn Fn() -> String) {
@@ -249,12 +250,12 @@ fn assert_seen_the_same(
     (after, left): (&Session, &Vec<u8>),
     show: &dyn Fn() -> String,
 ) {
-    let tips: Vec<_> = branches(session, &Tree::new(session))
+    let tips: Vec<_> = find_branches(session, &Tree::new(session))
         .iter()
         .map(|branch| branch.tip)
         .collect();
     for &tip in tips.iter().chain(session.leaf.iter()) {
-        let Some(same) = after.find(&session.id(tip)) else {
+        let Some(same) = after.find_entry(&session.id(tip)) else {
             assert!(
                 session.entry(tip).kind == crate::session::entry::Kind::Label,
                 "{}",
@@ -275,7 +276,10 @@ fn an_operation_with_odd_members_keeps_its_records() {
     let first = r#"{"session":"s","operations":[{"operation":1,"records":1,"entries":null,"branches":"x"}]}"#;
     let beside =
         format!("{first}\n{{\"line\":2,\"field\":\"x\",\"note\":1,\"payload\":2}}\n").into_bytes();
-    assert_eq!(read(&beside, &"s".into()).unwrap()[0].1.len(), 1);
+    assert_eq!(
+        read_pruned_file(&beside, &"s".into()).unwrap()[0].1.len(),
+        1
+    );
 }
 
 /// Prunes again, after more was appended, a branch and what was compacted since, and restores all.
@@ -293,7 +297,7 @@ fn prune_again(after: &Session, left: Vec<u8>, beside: &Vec<u8>, whole: Vec<u8>,
     let added = more[start..].to_vec();
     let session = loaded(&more);
     let (left, beside) = pruned(&session, &more, Some(beside), &|| {
-        above_compactions(&session, &more).unwrap()
+        find_compacted_entries(&session, &more).unwrap()
     });
     let mut expected = whole;
     if expected.last() != Some(&b'\n') {
@@ -323,10 +327,10 @@ fn agents_see_the_same_and_all_comes_back() {
             whole = [title.as_bytes(), b"\n", &whole].concat();
         }
         let session = loaded(&whole);
-        if Damaged::check(&session).is_err() {
+        if PruneBlocker::check(&session).is_err() {
             continue;
         }
-        let leaves = above_compactions(&session, &whole).unwrap();
+        let leaves = find_compacted_entries(&session, &whole).unwrap();
         let (left, beside) = pruned(&session, &whole, None, &|| leaves.clone());
         with_compactions += usize::from(leaves.contains(&true));
         left_entries += leaves.iter().filter(|leaves| **leaves).count();
@@ -358,10 +362,10 @@ fn session_and_pruned_file() -> (Vec<u8>, Vec<u8>) {
     for seed in 0..400 {
         let whole = any_session(&mut Dice(seed * 7919 + 1), false);
         let session = loaded(&whole);
-        if Damaged::check(&session).is_err() {
+        if PruneBlocker::check(&session).is_err() {
             continue;
         }
-        let leaves = above_compactions(&session, &whole).unwrap();
+        let leaves = find_compacted_entries(&session, &whole).unwrap();
         let (left, beside) = pruned(&session, &whole, None, &|| leaves.clone());
         let text = String::from_utf8_lossy(&beside).into_owned();
         let has_kind = |kind: &str| text.contains(&format!("\"kind\":\"{kind}\""));
@@ -379,12 +383,12 @@ fn session_and_pruned_file() -> (Vec<u8>, Vec<u8>) {
 fn a_changed_bit_anywhere_in_a_pruned_file_is_noticed() {
     let (left, beside) = session_and_pruned_file();
     let id = loaded(&left).header.id;
-    assert!(read(&beside, &id).is_ok());
+    assert!(read_pruned_file(&beside, &id).is_ok());
     for at in 0..beside.len() {
         for bit in 0..8 {
             let mut changed = beside.clone();
             changed[at] ^= 1 << bit;
-            let result = read(&changed, &id);
+            let result = read_pruned_file(&changed, &id);
             assert!(
                 result.is_err(),
                 "bit {bit} of byte {at}: {}",
@@ -396,7 +400,8 @@ fn a_changed_bit_anywhere_in_a_pruned_file_is_noticed() {
     }
 }
 
-/// Returns a pruned file as an earlier version wrote it, without checksums of anything but payloads.
+/// Returns a pruned file as an earlier version wrote it, without checksums of anything but
+/// payloads.
 fn without_checksums(beside: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(beside).unwrap();
     let mut older = String::new();
@@ -416,10 +421,10 @@ fn a_pruned_file_of_an_earlier_version_is_restored_and_gets_checksums() {
     assert_eq!(restored(&left, &older), restored(&left, &beside));
     let session = loaded(&left);
     let old = restore(&session, &left, &older);
-    let nothing = Prune {
+    let nothing = PrunePlan {
         name: "payloads",
         entries: Vec::new(),
-        branches: 0,
+        branch_count: 0,
         values: Vec::new(),
         mark: None,
     };
@@ -441,8 +446,9 @@ fn context_size(source: &Vec<u8>) -> u64 {
         .agent()
         .build_context(&session.path(session.leaf), &reader)
         .unwrap();
-    let size =
-        |message: &Message| message.with(&reader, |json| session.agent().estimate_message(json));
+    let size = |message: &ContextMessage| {
+        message.with_json(&reader, |json| session.agent().estimate_message(json))
+    };
     context
         .messages
         .iter()
@@ -477,15 +483,18 @@ fn the_context_after_a_prune_is_that_of_the_pruned_file() {
         }
         let source = text.into_bytes();
 
-        let options = Options {
-            messages: true,
+        let options = LoadOptions {
+            message_spans: true,
             message_tokens: true,
-            ..Options::default()
+            ..LoadOptions::default()
         };
         let session = load(&source, &options).unwrap();
-        let prune = Prune::payloads_of(&session, &source, 1000, &ValueKind::PAYLOADS, 2).unwrap();
+        let prune =
+            PrunePlan::from_payloads(&session, &source, 1000, &ValueKind::PAYLOADS, 2).unwrap();
         assert!(prune.values.len() >= 6, "{prune:?}");
-        let after = all(&prune.pruned(&session, &source).over(&source));
+        let after = all(&prune
+            .build_pruned_session(&session, &source)
+            .with_source(&source));
         let sizes = prune.context_tokens(&session, &source, 2).unwrap();
         assert_eq!(sizes, [context_size(&source), context_size(&after)]);
         assert!(sizes[1] * 2 < sizes[0], "{sizes:?}");

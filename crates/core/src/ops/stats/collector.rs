@@ -1,13 +1,13 @@
 //! Counts the entries of a session.
 
-use crate::load::{LoadError, Options, load};
-use crate::ops::prune::Restore;
-use crate::ops::stats::session_stats::{Counted, SessionStats};
+use crate::load::{LoadError, LoadOptions, load};
+use crate::ops::prune::Restoration;
+use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::Attribution;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice};
-use crate::session::usage::{Billed, SubAgents};
+use crate::session::usage::{BilledRequest, SubAgents};
 use pisess_store::ReadAt;
 use std::iter::Peekable;
 use std::ops::Range;
@@ -17,14 +17,14 @@ use std::path::Path;
 /// it is read with it: only what it used counts. `agents` are the path of the file, and the
 /// sub-agents whose sessions are read as well. The usage that a tool result reports for these is
 /// omitted.
-pub fn collect(
+pub fn collect_stats(
     source: &dyn ReadAt,
-    options: &Options,
+    options: &LoadOptions,
     agents: Option<(&Path, &SubAgents)>,
-    pruned: Option<&Restore>,
+    pruned: Option<&Restoration>,
 ) -> Result<SessionStats, LoadError> {
-    let whole = pruned.map(|pruned| pruned.whole(source));
-    let source = match &whole {
+    let restored = pruned.map(|pruned| pruned.restored_file(source));
+    let source = match &restored {
         Some(whole) => whole as &dyn ReadAt,
         None => source,
     };
@@ -33,12 +33,12 @@ pub fn collect(
     let mut billed = std::mem::take(&mut session.collected.billed);
     let mut counter = Counter::new(&session, pruned);
     let mut requests = billed.drain(..).peekable();
-    for ix in session.all() {
+    for ix in session.entry_indexes() {
         let request = requests.next_if(|request| request.entry == ix);
         let is_elsewhere = request.as_ref().is_some_and(|request| {
-            agents.is_some_and(|(path, agents)| request.is_elsewhere(path, agents))
+            agents.is_some_and(|(path, agents)| request.is_counted_elsewhere(path, agents))
         });
-        counter.add(ix, request, is_elsewhere);
+        counter.count_entry(ix, request, is_elsewhere);
     }
     let entries = counter.entries;
 
@@ -52,7 +52,7 @@ pub fn collect(
 
 /// Returns the number of lines below the header that are not JSON, and the first of them, by its
 /// number in the session as it is now.
-fn count_malformed(session: &Session, pruned: Option<&Restore>) -> Option<(u32, LineNo)> {
+fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<(u32, LineNo)> {
     let mut count = 0;
     let mut first = None;
     for problem in &session.problems {
@@ -66,20 +66,20 @@ fn count_malformed(session: &Session, pruned: Option<&Restore>) -> Option<(u32, 
         }
     }
     let first = first?;
-    let now = pruned.and_then(|pruned| pruned.in_session(first));
-    Some((count, now.unwrap_or(first)))
+    let current_line = pruned.and_then(|pruned| pruned.session_line(first));
+    Some((count, current_line.unwrap_or(first)))
 }
 
 /// Counts the entries of a session, one after the other.
 struct Counter<'s> {
     session: &'s Session,
-    pruned: Option<&'s Restore>,
+    pruned: Option<&'s Restoration>,
     /// The messages and billed entries so far.
-    entries: Vec<Counted>,
+    entries: Vec<CountedEntry>,
     attributions: Peekable<std::slice::Iter<'s, Attribution>>,
     /// The number of tool calls so far.
-    called: usize,
-    turn: Turn,
+    next_call: usize,
+    turn: TurnState,
     /// The latest time of a message.
     last_ms: i64,
     /// The provider and model of the last reply, to which tool results are attributed.
@@ -88,23 +88,23 @@ struct Counter<'s> {
 }
 
 impl<'s> Counter<'s> {
-    fn new(session: &'s Session, pruned: Option<&'s Restore>) -> Self {
+    fn new(session: &'s Session, pruned: Option<&'s Restoration>) -> Self {
         Counter {
             session,
             pruned,
             entries: Vec::new(),
             attributions: session.collected.attributions.iter().peekable(),
-            called: 0,
-            turn: Turn::Over,
+            next_call: 0,
+            turn: TurnState::AwaitingRequest,
             last_ms: Entry::NO_TIME,
             provider: Slice::default(),
             model: Slice::default(),
         }
     }
 
-    /// Counts the next entry, given its request. `is_elsewhere`: whether the usage of the request is
-    /// counted with another session.
-    fn add(&mut self, ix: EntryIx, request: Option<Billed>, is_elsewhere: bool) {
+    /// Counts the next entry, given its request. `is_elsewhere`: whether the usage of the request
+    /// is counted with another session.
+    fn count_entry(&mut self, ix: EntryIx, request: Option<BilledRequest>, is_elsewhere: bool) {
         let entry = self.session.entry(ix);
         let attribution = self
             .attributions
@@ -117,7 +117,7 @@ impl<'s> Counter<'s> {
         };
         if role.is_none() && request.is_none() {
             if entry.kind == Kind::CustomMessage && attribution.is_some() {
-                self.turn = Turn::after_request(entry.time_ms);
+                self.turn = TurnState::after_request(entry.time_ms);
             }
             return;
         }
@@ -125,22 +125,22 @@ impl<'s> Counter<'s> {
         // A copy of a reply that is earlier in the file has no request of its own.
         let is_copy = role == Some(Role::Assistant) && request.is_none();
         let request = if is_elsewhere { None } else { request };
-        let mut by = attribution.unwrap_or_else(|| Attribution::none(ix));
+        let mut attribution = attribution.unwrap_or_else(|| Attribution::empty(ix));
         if role == Some(Role::Assistant) {
-            self.provider = by.provider;
-            self.model = by.model;
+            self.provider = attribution.provider;
+            self.model = attribution.model;
         } else if role == Some(Role::ToolResult) && request.is_none() {
-            by.provider = self.provider;
-            by.model = self.model;
+            attribution.provider = self.provider;
+            attribution.model = self.model;
         }
 
         let calls = self.take_calls(ix);
         let is_since_last =
             |&began_ms: &i64| self.last_ms != Entry::NO_TIME && began_ms >= self.last_ms;
-        let took_ms = self.turn.advance(&Step {
+        let took_ms = self.turn.advance_to(&TurnEntry {
             entry,
             is_copy,
-            began_ms: by.began_ms.filter(is_since_last),
+            began_ms: attribution.began_ms.filter(is_since_last),
             has_calls: !calls.is_empty(),
         });
         if role.is_some() {
@@ -148,39 +148,46 @@ impl<'s> Counter<'s> {
         }
 
         let line = match self.pruned {
-            Some(pruned) => pruned.in_session(entry.line),
+            Some(pruned) => pruned.session_line(entry.line),
             None => Some(entry.line),
         };
         if line.is_none() {
-            self.add_pruned(by, entry.time_ms, request);
+            self.add_pruned(attribution, entry.time_ms, request);
             return;
         }
-        self.entries.push(Counted {
-            by,
+        self.entries.push(CountedEntry {
+            attribution,
             time_ms: entry.time_ms,
             took_ms,
             is_billed: request.is_some(),
-            agents: request.as_ref().and_then(|request| request.agents.clone()),
+            agents: request
+                .as_ref()
+                .and_then(|request| request.reported_ends.clone()),
             usage: match request {
-                Some(request) if by.has_usage => Some(request.usage),
+                Some(request) if attribution.has_usage => Some(request.usage),
                 _ => None,
             },
             role,
-            has_failed: role == Some(Role::ToolResult) && entry.flags.has(Flags::FAILED),
+            has_failed: role == Some(Role::ToolResult) && entry.flags.contains(Flags::FAILED),
             line,
             calls,
         });
     }
 
     /// Counts an entry that was pruned: only what it used, if it was billed.
-    fn add_pruned(&mut self, by: Attribution, time_ms: i64, request: Option<Billed>) {
+    fn add_pruned(
+        &mut self,
+        attribution: Attribution,
+        time_ms: i64,
+        request: Option<BilledRequest>,
+    ) {
         if let Some(request) = request {
-            self.entries.push(Counted {
-                by,
+            self.entries.push(CountedEntry {
+                attribution,
                 time_ms,
                 took_ms: 0,
                 is_billed: true,
-                agents: request.agents,
+                agents: request.reported_ends,
                 usage: Some(request.usage),
                 role: None,
                 has_failed: false,
@@ -192,33 +199,36 @@ impl<'s> Counter<'s> {
 
     /// Moves past the tool calls of an entry, and returns their range.
     fn take_calls(&mut self, ix: EntryIx) -> Range<usize> {
-        let start = self.called;
+        let start = self.next_call;
         let calls = &self.session.collected.counted_calls;
-        while calls.get(self.called).is_some_and(|call| call.entry == ix) {
-            self.called += 1;
+        while calls
+            .get(self.next_call)
+            .is_some_and(|call| call.entry == ix)
+        {
+            self.next_call += 1;
         }
-        start..self.called
+        start..self.next_call
     }
 }
 
 /// The maximum number of milliseconds between two entries of a turn that count as work: an hour.
 /// A longer pause was spent waiting for a user, or for the machine to wake up.
-const LONGEST_STEP: i64 = 60 * 60 * 1000;
+const LONGEST_STEP_MS: i64 = 60 * 60 * 1000;
 
 /// What the conversation is waiting for, with the time since when the agent or its tools have been
 /// working, in milliseconds since 1970.
 #[derive(Clone, Copy)]
-enum Turn {
+enum TurnState {
     /// A request.
-    Over,
+    AwaitingRequest,
     /// A reply.
-    Working(i64),
+    AwaitingReply(i64),
     /// The results of tool calls.
-    Calling(i64),
+    AwaitingResults(i64),
 }
 
 /// An entry that continues a turn.
-struct Step<'e> {
+struct TurnEntry<'e> {
     entry: &'e Entry,
     /// Whether it is a copy of a reply that is earlier in the file.
     is_copy: bool,
@@ -228,12 +238,12 @@ struct Step<'e> {
     has_calls: bool,
 }
 
-impl Turn {
-    fn after_request(time_ms: i64) -> Turn {
+impl TurnState {
+    fn after_request(time_ms: i64) -> TurnState {
         if time_ms == Entry::NO_TIME {
-            Turn::Over
+            TurnState::AwaitingRequest
         } else {
-            Turn::Working(time_ms)
+            TurnState::AwaitingReply(time_ms)
         }
     }
 
@@ -241,11 +251,11 @@ impl Turn {
     /// before the entry.
     ///
     /// A turn lasts from a user message to the first reply that calls no tools. A message that
-    /// follows without a request (another program appended it, or it answers an extension) took only
-    /// the time of its own generation.
-    fn advance(&mut self, step: &Step) -> i64 {
+    /// follows without a request (another program appended it, or it answers an extension) took
+    /// only the time of its own generation.
+    fn advance_to(&mut self, step: &TurnEntry) -> i64 {
         if step.is_copy {
-            *self = Turn::Over;
+            *self = TurnState::AwaitingRequest;
             return 0;
         }
 
@@ -253,29 +263,33 @@ impl Turn {
         let is_timed = time_ms != Entry::NO_TIME;
         let mut took_ms = 0;
         match step.entry.role {
-            Role::User => *self = Turn::after_request(time_ms),
+            Role::User => *self = TurnState::after_request(time_ms),
             Role::Assistant if is_timed => {
                 let began_ms = match *self {
-                    Turn::Working(since_ms) => since_ms,
-                    Turn::Over | Turn::Calling(_) => step.began_ms.unwrap_or(time_ms),
+                    TurnState::AwaitingReply(since_ms) => since_ms,
+                    TurnState::AwaitingRequest | TurnState::AwaitingResults(_) => {
+                        step.began_ms.unwrap_or(time_ms)
+                    }
                 };
                 took_ms = time_ms - began_ms;
                 *self = if step.has_calls {
-                    Turn::Calling(time_ms.max(began_ms))
+                    TurnState::AwaitingResults(time_ms.max(began_ms))
                 } else {
-                    Turn::Over
+                    TurnState::AwaitingRequest
                 };
             }
             Role::ToolResult if is_timed => {
-                if let Turn::Working(since_ms) | Turn::Calling(since_ms) = *self {
+                if let TurnState::AwaitingReply(since_ms) | TurnState::AwaitingResults(since_ms) =
+                    *self
+                {
                     took_ms = time_ms - since_ms;
-                    *self = Turn::Working(since_ms.max(time_ms));
+                    *self = TurnState::AwaitingReply(since_ms.max(time_ms));
                 }
             }
             _ => {}
         }
 
-        let was_working = (0..=LONGEST_STEP).contains(&took_ms);
+        let was_working = (0..=LONGEST_STEP_MS).contains(&took_ms);
         if was_working { took_ms } else { 0 }
     }
 }

@@ -6,17 +6,17 @@
 //!
 //! Sessions are loaded and counted in parallel, independently of each other, and then added up in
 //! the order of their files. A fork copies entries: of entries with the same id and timestamp in
-//! several files, only the first counts ([`copies`]).
+//! several files, only the first counts ([`find_copies`]).
 
 mod collector;
 mod prices;
 mod session_stats;
 mod totals;
 
-pub use collector::collect;
-pub use prices::Prices;
-pub use session_stats::{Counted, SessionStats};
-pub use totals::{Totals, copies};
+pub use collector::collect_stats;
+pub use prices::PriceTable;
+pub use session_stats::{CountedEntry, SessionStats};
+pub use totals::{Totals, find_copies};
 
 #[cfg(test)]
 mod tests;

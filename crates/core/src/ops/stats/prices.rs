@@ -11,13 +11,13 @@ use std::sync::LazyLock;
 /// The prices of models: for each its usual rates, then those for longer prompts, in ascending
 /// order.
 #[derive(Debug, Default)]
-pub struct Prices {
+pub struct PriceTable {
     by_name: HashMap<String, Vec<Rates>>,
     /// By each suffix after a slash of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if
     /// the models with this suffix differ in price.
     by_suffix: HashMap<String, Option<Vec<Rates>>>,
     /// By the name without its date.
-    by_base: HashMap<String, DatedModel>,
+    by_undated_name: HashMap<String, DatedModel>,
 }
 
 /// Of models whose names differ only in their date: the one without a date, or else the latest.
@@ -31,7 +31,7 @@ struct DatedModel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rates {
     /// They are those of prompts of more than this many tokens.
-    above: f64,
+    above_tokens: f64,
     input: f64,
     output: f64,
     cache_read: f64,
@@ -49,21 +49,21 @@ const PROVIDERS: [(&str, &str); 6] = [
 ];
 
 /// Matches the date at the end of the name of a model.
-const DATES: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|default)$";
+const DATE_SUFFIX: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|default)$";
 
 /// The places at which Amazon Bedrock serves a model, before its name.
-const PLACES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
+const REGION_PREFIXES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
 
-impl Prices {
+impl PriceTable {
     /// Parses a table; `None` if it is not a JSON object, or no member has prices.
-    pub fn parse(json: &[u8]) -> Option<Prices> {
+    pub fn parse(json: &[u8]) -> Option<PriceTable> {
         let table = Raw::parse(json.trim_ascii()).ok()?;
         if !table.is_object() {
             return None;
         }
-        let mut prices = Prices::default();
+        let mut prices = PriceTable::default();
         for (model, row) in table.members() {
-            if let Some(rates) = rates_in(row) {
+            if let Some(rates) = parse_rates(row) {
                 prices.by_name.insert(model.text().to_string(), rates);
             }
         }
@@ -81,7 +81,7 @@ impl Prices {
             }
 
             let base = without_date(name);
-            let is_better = match prices.by_base.get(base) {
+            let is_better = match prices.by_undated_name.get(base) {
                 None => true,
                 Some(_) if name == base => true,
                 // Dates of one form sort as texts do.
@@ -92,19 +92,19 @@ impl Prices {
                     name: name.clone(),
                     rates: rates.clone(),
                 };
-                prices.by_base.insert(base.to_owned(), model);
+                prices.by_undated_name.insert(base.to_owned(), model);
             }
         }
         Some(prices)
     }
 
     /// Returns the estimated cost of a request; `None` if the table does not have its model.
-    pub fn cost(&self, provider: Option<&str>, model: &str, usage: &Usage) -> Option<f64> {
+    pub fn estimate_cost(&self, provider: Option<&str>, model: &str, usage: &Usage) -> Option<f64> {
         let prompt = usage.input + usage.cache_read + usage.cache_write;
         let rates = self
-            .rates(provider, model)?
+            .find_rates(provider, model)?
             .iter()
-            .rfind(|rates| prompt > rates.above)?;
+            .rfind(|rates| prompt > rates.above_tokens)?;
         Some(
             usage.input * rates.input
                 + usage.output * rates.output
@@ -115,8 +115,8 @@ impl Prices {
 
     /// Returns the rates of a model: under the names of its provider, under its own name, under
     /// longer names if all have the same price, or else that of the model of another date.
-    fn rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
-        let names = names_in_table(provider, model);
+    fn find_rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
+        let names = candidate_names(provider, model);
         for name in &names {
             if let Some(rates) = self.by_name.get(name) {
                 return Some(rates);
@@ -128,7 +128,7 @@ impl Prices {
             }
         }
         for name in &names {
-            if let Some(model) = self.by_base.get(without_date(name)) {
+            if let Some(model) = self.by_undated_name.get(without_date(name)) {
                 return Some(&model.rates);
             }
         }
@@ -139,12 +139,12 @@ impl Prices {
 /// Returns the names under which the table may have a model, the most specific first: the model as
 /// given, without its place, and without what precedes each slash, each of these with its provider
 /// and alone.
-fn names_in_table(provider: Option<&str>, model: &str) -> Vec<String> {
+fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
     let renamed = PROVIDERS
         .iter()
         .find(|(name, _)| Some(*name) == provider)
         .map(|(_, in_table)| *in_table);
-    let without_place = PLACES
+    let without_place = REGION_PREFIXES
         .iter()
         .find_map(|place| model.strip_prefix(place))
         .unwrap_or(model);
@@ -172,46 +172,52 @@ fn name_suffixes(name: &str) -> impl Iterator<Item = &str> {
 /// Returns the name of a model without its date: `x` for `x-20250929`, `x-2025-09-29`, `x@20250929`
 /// and `x-latest`.
 fn without_date(name: &str) -> &str {
-    static DATE: LazyLock<Regex> = LazyLock::new(|| Regex::new(DATES).expect("a constant"));
+    static DATE: LazyLock<Regex> = LazyLock::new(|| Regex::new(DATE_SUFFIX).expect("a constant"));
     DATE.find(name).map_or(name, |date| &name[..date.start()])
 }
 
 /// Returns the rates in a row: the usual ones, then those for longer prompts, in ascending order.
-fn rates_in(row: Raw) -> Option<Vec<Rates>> {
+fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     // The rates of some models are only in steps.
     let steps: Vec<Raw> = match row.get("tiered_pricing") {
         Some(steps) => steps.items().collect(),
         None => Vec::new(),
     };
-    let usual = match Rates::read(row, "", None) {
+    let usual = match Rates::from_row(row, "", None) {
         Some(rates) => rates,
         None => {
             let first = steps.iter().find(|step| step_start(**step) == Some(0.0))?;
-            Rates::read(*first, "", None)?
+            Rates::from_row(*first, "", None)?
         }
     };
 
     let mut longer = Vec::new();
     for (key, _) in row.members() {
         let key = key.text().to_string();
-        if let Some(limit) = Limit::in_key(&key)
-            && let Some(rates) = Rates::read(row, limit.suffix, Some(usual))
+        if let Some(limit) = Limit::parse_key(&key)
+            && let Some(rates) = Rates::from_row(row, limit.suffix, Some(usual))
         {
             let above = limit.tokens;
-            longer.push(Rates { above, ..rates });
+            longer.push(Rates {
+                above_tokens: above,
+                ..rates
+            });
         }
     }
     if longer.is_empty() {
         for step in steps {
             if let Some(above) = step_start(step)
                 && above > 0.0
-                && let Some(rates) = Rates::read(step, "", Some(usual))
+                && let Some(rates) = Rates::from_row(step, "", Some(usual))
             {
-                longer.push(Rates { above, ..rates });
+                longer.push(Rates {
+                    above_tokens: above,
+                    ..rates
+                });
             }
         }
     }
-    longer.sort_by(|one, other| one.above.total_cmp(&other.above));
+    longer.sort_by(|one, other| one.above_tokens.total_cmp(&other.above_tokens));
 
     let mut all = vec![usual];
     all.append(&mut longer);
@@ -219,9 +225,9 @@ fn rates_in(row: Raw) -> Option<Vec<Rates>> {
 }
 
 impl Rates {
-    /// Reads the rates under keys with this suffix, for prompts of any length. What is missing is as
-    /// in `usual`, or else as the input.
-    fn read(row: Raw, suffix: &str, usual: Option<Rates>) -> Option<Rates> {
+    /// Reads the rates under keys with this suffix, for prompts of any length. What is missing is
+    /// as in `usual`, or else as the input.
+    fn from_row(row: Raw, suffix: &str, usual: Option<Rates>) -> Option<Rates> {
         let rate = |key: &str| read_rate(row, &format!("{key}{suffix}"));
         let input = rate("input_cost_per_token")?;
         let mut output = rate("output_cost_per_token");
@@ -233,7 +239,7 @@ impl Rates {
             cache_write = cache_write.or(Some(usual.cache_write));
         }
         Some(Rates {
-            above: f64::NEG_INFINITY,
+            above_tokens: f64::NEG_INFINITY,
             input,
             output: output?,
             cache_read: cache_read.unwrap_or(input),
@@ -244,7 +250,7 @@ impl Rates {
 
 /// Returns the rate under a key, if it is a price.
 fn read_rate(row: Raw, key: &str) -> Option<f64> {
-    let rate = number(row.get(key)?)?;
+    let rate = parse_number(row.get(key)?)?;
     if rate.is_finite() && rate >= 0.0 {
         Some(rate)
     } else {
@@ -253,7 +259,7 @@ fn read_rate(row: Raw, key: &str) -> Option<f64> {
 }
 
 /// Some rows of the table have their numbers in quotes.
-fn number(value: Raw) -> Option<f64> {
+fn parse_number(value: Raw) -> Option<f64> {
     if let Some(number) = value.number() {
         return Some(number);
     }
@@ -263,7 +269,7 @@ fn number(value: Raw) -> Option<f64> {
 /// Returns the number of tokens from which a step applies.
 fn step_start(step: Raw) -> Option<f64> {
     let mut range = step.get("range")?.items();
-    number(range.next()?)
+    parse_number(range.next()?)
 }
 
 /// A length of prompts above which other rates apply, as in the key
@@ -276,7 +282,7 @@ struct Limit<'k> {
 }
 
 impl Limit<'_> {
-    fn in_key(key: &str) -> Option<Limit<'_>> {
+    fn parse_key(key: &str) -> Option<Limit<'_>> {
         let suffix = key.strip_prefix("input_cost_per_token")?;
         let thousands = suffix.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
         let thousands: u32 = thousands.parse().ok()?;
@@ -324,9 +330,9 @@ mod tests {
         "list":[1], "text":"x", "nothing":null}"#;
 
     fn cost(provider: Option<&str>, model: &str, usage: Usage) -> Option<f64> {
-        let prices = Prices::parse(TABLE.as_bytes()).unwrap();
+        let prices = PriceTable::parse(TABLE.as_bytes()).unwrap();
         prices
-            .cost(provider, model, &usage)
+            .estimate_cost(provider, model, &usage)
             .map(|cost| (cost * 1e6).round())
     }
 
@@ -447,7 +453,7 @@ mod tests {
             r#"{"a":{"input_cost_per_token":"1"}}"#,
             "{",
         ] {
-            assert!(Prices::parse(text.as_bytes()).is_none(), "{text}");
+            assert!(PriceTable::parse(text.as_bytes()).is_none(), "{text}");
         }
     }
 }

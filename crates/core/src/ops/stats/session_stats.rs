@@ -1,6 +1,6 @@
 //! What one session counts for in statistics.
 
-use crate::ops::stats::prices::Prices;
+use crate::ops::stats::prices::PriceTable;
 use crate::session::Session;
 use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{LineNo, Role, Slice};
@@ -14,17 +14,17 @@ pub struct SessionStats {
     /// The session, with what was pruned from it.
     pub session: Session,
     /// Its messages and billed entries, in file order.
-    pub entries: Vec<Counted>,
+    pub entries: Vec<CountedEntry>,
     /// The number of lines that are not JSON, and the first of them.
     pub malformed: Option<(u32, LineNo)>,
 }
 
 /// An entry that is counted.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct CountedEntry {
     /// The entry, its model and its tool. The model of a tool result without usage of its own is
     /// that of the call.
-    pub by: Attribution,
+    pub attribution: Attribution,
     /// Its time; [`NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
     pub time_ms: i64,
     /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
@@ -49,12 +49,12 @@ pub struct Counted {
 
 impl SessionStats {
     /// Returns the tool calls of an entry.
-    pub fn calls(&self, entry: &Counted) -> &[CountedCall] {
+    pub fn calls(&self, entry: &CountedEntry) -> &[CountedCall] {
         &self.session.collected.counted_calls[entry.calls.clone()]
     }
 
     /// Fills in the cost of requests that have none, as far as the table has their models.
-    pub fn estimate(&mut self, prices: &Prices) {
+    pub fn estimate_costs(&mut self, prices: &PriceTable) {
         for entry in &mut self.entries {
             let Some(usage) = &mut entry.usage else {
                 continue;
@@ -62,11 +62,11 @@ impl SessionStats {
             if usage.cost.is_some() {
                 continue;
             }
-            let Some(model) = decode_name(&self.session, entry.by.model) else {
+            let Some(model) = decode_name(&self.session, entry.attribution.model) else {
                 continue;
             };
-            let provider = decode_name(&self.session, entry.by.provider);
-            if let Some(cost) = prices.cost(provider.as_deref(), &model, usage) {
+            let provider = decode_name(&self.session, entry.attribution.provider);
+            if let Some(cost) = prices.estimate_cost(provider.as_deref(), &model, usage) {
                 usage.cost = Some(cost);
                 usage.is_estimated = true;
             }
@@ -74,14 +74,14 @@ impl SessionStats {
     }
 
     /// Returns the name of a model, a provider or a tool; `None` if it is empty.
-    pub fn name(&self, name: Slice) -> Option<Cow<'_, str>> {
+    pub fn attribution_name(&self, name: Slice) -> Option<Cow<'_, str>> {
         decode_name(&self.session, name)
     }
 
     /// Returns the model of an entry, with its provider.
-    pub fn model(&self, entry: &Counted) -> Option<String> {
-        let provider = self.name(entry.by.provider);
-        let model = self.name(entry.by.model);
+    pub fn model(&self, entry: &CountedEntry) -> Option<String> {
+        let provider = self.attribution_name(entry.attribution.provider);
+        let model = self.attribution_name(entry.attribution.model);
         model_name(provider.as_deref(), model.as_deref())
     }
 }

@@ -1,4 +1,4 @@
-use crate::load::Options;
+use crate::load::LoadOptions;
 use crate::ops::stats::*;
 use crate::session::entry::LineNo;
 use crate::session::usage::SubAgents;
@@ -8,12 +8,12 @@ use std::path::Path;
 
 const USAGE: &str = r#""usage":{"input":10,"output":5,"cacheRead":3,"cacheWrite":2,"totalTokens":20,"cost":{"input":1,"total":0.5}}"#;
 
-fn options() -> Options {
-    Options {
-        keys: true,
+fn options() -> LoadOptions {
+    LoadOptions {
+        entry_keys: true,
         usage: true,
         stats: true,
-        ..Options::default()
+        ..LoadOptions::default()
     }
 }
 
@@ -60,7 +60,7 @@ impl Made {
 
     fn collect(&self) -> SessionStats {
         let source = self.lines.as_bytes().to_vec();
-        collect(&source, &options(), None, None).unwrap()
+        collect_stats(&source, &options(), None, None).unwrap()
     }
 
     fn totals(&self) -> Totals {
@@ -69,7 +69,7 @@ impl Made {
         stats
             .entries
             .iter()
-            .for_each(|entry| totals.add(&stats, entry, 0));
+            .for_each(|entry| totals.add_with_calls(&stats, entry, 0));
         totals
     }
 }
@@ -101,8 +101,8 @@ fn usage_is_found_wherever_an_agent_writes_it() {
     let totals = made.totals();
     assert_eq!(
         (
-            totals.usage.billed,
-            totals.usage.unpriced,
+            totals.usage.request_count,
+            totals.usage.unpriced_count,
             totals.usage.cost,
             totals.usage.input
         ),
@@ -116,8 +116,8 @@ fn usage_is_found_wherever_an_agent_writes_it() {
         owner: Some(owner.into()),
         named: false,
     };
-    let agents = SubAgents::among(&[child]);
-    let stats = collect(&source, &options(), Some((owner, &agents)), None).unwrap();
+    let agents = SubAgents::from_files(&[child]);
+    let stats = collect_stats(&source, &options(), Some((owner, &agents)), None).unwrap();
     assert_eq!(
         stats
             .entries
@@ -157,8 +157,8 @@ fn copies_are_those_of_other_files() {
     let again = fork.lines.lines().last().unwrap().to_owned();
     fork.lines += &format!("{again}\n");
     let mut seen = foldhash::HashSet::default();
-    assert_eq!(copies(&mut seen, &fork.collect()), [false; 5]);
-    assert_eq!(copies(&mut seen, &fork.collect()), [true; 5]);
+    assert_eq!(find_copies(&mut seen, &fork.collect()), [false; 5]);
+    assert_eq!(find_copies(&mut seen, &fork.collect()), [true; 5]);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn entries_without_an_id_are_known_by_session_line_and_time() {
         seconds: 0,
     };
     let mut seen = foldhash::HashSet::default();
-    let is_copy = ["a", "b", "a"].map(|id| copies(&mut seen, &old(id).collect())[0]);
+    let is_copy = ["a", "b", "a"].map(|id| find_copies(&mut seen, &old(id).collect())[0]);
     assert_eq!(is_copy, [false, false, true]);
 }
 

@@ -1,10 +1,10 @@
 //! Sums over the entries of sessions.
 
-use crate::ops::stats::session_stats::{Counted, SessionStats};
+use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::CountedCall;
 use crate::session::entry::Role;
-use crate::session::file_calls::FileAct;
+use crate::session::file_calls::FileAction;
 use crate::session::list_stats::EntryKey;
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
@@ -14,7 +14,7 @@ use std::hash::BuildHasher;
 /// Returns for each entry of a file whether an earlier file had it. `earlier` has the keys of the
 /// entries of these files; those of this file are added, if the session was loaded with them. An
 /// entry that is in one file twice counts twice, as in the agents.
-pub fn copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
+pub fn find_copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
     let mut is_copy = Vec::with_capacity(stats.entries.len());
     let mut keys = Vec::with_capacity(stats.entries.len());
     for entry in &stats.entries {
@@ -26,10 +26,14 @@ pub fn copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
     is_copy
 }
 
-/// Returns what identifies an entry in all files: its key, else its session, line and time. `None` if
-/// the session was loaded without keys.
-fn entry_key(session: &Session, entry: &Counted) -> Option<u128> {
-    let key = session.collected.keys.get(entry.by.entry.at())?.key;
+/// Returns what identifies an entry in all files: its key, else its session, line and time. `None`
+/// if the session was loaded without keys.
+fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
+    let key = session
+        .collected
+        .keys
+        .get(entry.attribution.entry.index())?
+        .key;
     if key != EntryKey::NONE {
         return Some(key);
     }
@@ -72,7 +76,7 @@ pub struct Totals {
 
 impl Totals {
     /// Adds an entry with its tool calls; `session` is the number of its file.
-    pub fn add(&mut self, stats: &SessionStats, entry: &Counted, session: usize) {
+    pub fn add_with_calls(&mut self, stats: &SessionStats, entry: &CountedEntry, session: usize) {
         self.add_entry(entry, session);
         for call in stats.calls(entry) {
             self.count_call(&stats.session, call);
@@ -90,9 +94,9 @@ impl Totals {
         let Some(file) = call.file else {
             return;
         };
-        match file.tool.act {
-            FileAct::Read => self.reads += 1,
-            FileAct::Write | FileAct::Edit => {
+        match file.tool.action {
+            FileAction::Read => self.reads += 1,
+            FileAction::Write | FileAction::Edit => {
                 self.writes += 1;
                 // The agents leave some files out of the lists of those that changed.
                 if !file.tool.is_unlisted {
@@ -105,7 +109,7 @@ impl Totals {
     }
 
     /// Adds an entry without its tool calls.
-    pub fn add_entry(&mut self, entry: &Counted, session: usize) {
+    pub fn add_entry(&mut self, entry: &CountedEntry, session: usize) {
         self.count_session(session);
         match entry.role {
             Some(Role::User) => self.user_messages += 1,
@@ -127,7 +131,7 @@ impl Totals {
     }
 
     /// Returns the number of files that were written or edited.
-    pub fn files(&self) -> usize {
+    pub fn changed_file_count(&self) -> usize {
         self.changed_files.len()
     }
 

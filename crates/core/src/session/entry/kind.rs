@@ -6,7 +6,9 @@
 //! names all types.
 
 use crate::session::dialect::Dialect;
-use crate::session::schema::{FieldSchema, Fields, Want, may, need, write};
+use crate::session::schema::{
+    FieldSchema, FieldType, Fields, optional, required, required_when_new,
+};
 use pisess_json::Raw;
 use pisess_json::scan::RawString;
 
@@ -16,11 +18,11 @@ pub struct Schema {
     /// Who writes it, and its required fields.
     pub fields: Fields,
     /// Its part in the conversation.
-    pub sort: Sort,
+    pub class: KindClass,
     /// Whether the trees of the agents that write it show it.
-    pub view: View,
+    pub view: TreeVisibility,
     /// The field that refers to another entry.
-    pub refers: Option<(&'static str, Refers)>,
+    pub refers: Option<(&'static str, ReferenceTarget)>,
     /// The fields that a search covers.
     pub searched: &'static [&'static str],
     /// Whether it can have the `usage` of a request; that of a message is in the message.
@@ -41,7 +43,7 @@ pub struct Schema {
 
 /// The part of an entry in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum KindClass {
     /// A model can see it, or it limits what a model sees.
     Conversation,
     /// It changes a setting, or what the model sees of other entries.
@@ -52,7 +54,7 @@ pub enum Sort {
 
 /// Whether an agent's tree shows an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum TreeVisibility {
     /// By default.
     Shown,
     /// Not by default, but in `all`, and with a label in `labeled-only`.
@@ -63,22 +65,22 @@ pub enum View {
 
 /// The entries that a reference may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refers {
+pub enum ReferenceTarget {
     /// Any entry.
     Any,
     /// Any entry, or `root`.
     AnyOrRoot,
     /// An ancestor.
-    Above,
+    Ancestor,
     /// An ancestor, or the entry itself.
-    AboveOrItself,
+    AncestorOrItself,
 }
 
 /// What most types have in common.
 const SCHEMA: Schema = Schema {
     fields: Fields::NEITHER,
-    sort: Sort::Conversation,
-    view: View::Shown,
+    class: KindClass::Conversation,
+    view: TreeVisibility::Shown,
     refers: None,
     searched: &[],
     is_billed: false,
@@ -90,15 +92,15 @@ const SCHEMA: Schema = Schema {
 
 /// What most notes have in common.
 const NOTE: Schema = Schema {
-    sort: Sort::Note,
-    view: View::Hidden,
+    class: KindClass::Note,
+    view: TreeVisibility::Hidden,
     ..SCHEMA
 };
 
 /// What most settings have in common.
 const SETTING: Schema = Schema {
-    sort: Sort::Setting,
-    view: View::Hidden,
+    class: KindClass::Setting,
+    view: TreeVisibility::Hidden,
     letter: 'n',
     ..SCHEMA
 };
@@ -115,7 +117,7 @@ pub struct RoleSchema {
 }
 
 /// Returns the row of a role that entries contain.
-const fn stored(letter: char, fields: Fields) -> RoleSchema {
+const fn stored_role(letter: char, fields: Fields) -> RoleSchema {
     RoleSchema {
         fields,
         is_stored: true,
@@ -124,7 +126,7 @@ const fn stored(letter: char, fields: Fields) -> RoleSchema {
 }
 
 /// Returns the row of a role that only the context of a model contains.
-const fn derived(letter: char, fields: Fields) -> RoleSchema {
+const fn derived_role(letter: char, fields: Fields) -> RoleSchema {
     RoleSchema {
         fields,
         is_stored: false,
@@ -192,7 +194,7 @@ table! {
 
     /// A message of the conversation.
     Message = "message" Schema {
-        fields: Fields::both(&[need("message", Want::Object)]),
+        fields: Fields::both(&[required("message", FieldType::Object)]),
         searched: &["message"],
         may_be_pruned: true,
         ..SCHEMA
@@ -200,12 +202,12 @@ table! {
     /// A summary that replaces what came before it.
     Compaction = "compaction" Schema {
         fields: Fields::both(&[
-            need("summary", Want::Text),
-            need("firstKeptEntryId", Want::Text),
-            need("tokensBefore", Want::Number),
-            may("details", Want::Object),
+            required("summary", FieldType::Text),
+            required("firstKeptEntryId", FieldType::Text),
+            required("tokensBefore", FieldType::Number),
+            optional("details", FieldType::Object),
         ]),
-        refers: Some(("firstKeptEntryId", Refers::AboveOrItself)),
+        refers: Some(("firstKeptEntryId", ReferenceTarget::AncestorOrItself)),
         searched: &["summary", "shortSummary", "warning"],
         is_billed: true,
         may_be_pruned: true,
@@ -215,11 +217,11 @@ table! {
     /// A summary of an abandoned branch.
     BranchSummary = "branch_summary" Schema {
         fields: Fields::both(&[
-            need("fromId", Want::Text),
-            need("summary", Want::Text),
-            may("details", Want::Object),
+            required("fromId", FieldType::Text),
+            required("summary", FieldType::Text),
+            optional("details", FieldType::Object),
         ]),
-        refers: Some(("fromId", Refers::AnyOrRoot)),
+        refers: Some(("fromId", ReferenceTarget::AnyOrRoot)),
         searched: &["summary"],
         is_billed: true,
         may_be_pruned: true,
@@ -228,7 +230,7 @@ table! {
     };
     /// Data of an extension, never shown to a model.
     Custom = "custom" Schema {
-        fields: Fields::both(&[need("customType", Want::Text)]),
+        fields: Fields::both(&[required("customType", FieldType::Text)]),
         searched: &["customType"],
         letter: 'x',
         ..NOTE
@@ -243,8 +245,8 @@ table! {
     };
     /// The label of an entry, or its removal.
     Label = "label" Schema {
-        fields: Fields::both(&[need("targetId", Want::Text), may("label", Want::TextOrNull)]),
-        refers: Some(("targetId", Refers::Any)),
+        fields: Fields::both(&[required("targetId", FieldType::Text), optional("label", FieldType::TextOrNull)]),
+        refers: Some(("targetId", ReferenceTarget::Any)),
         searched: &["label"],
         may_be_pruned: true,
         letter: 'l',
@@ -252,9 +254,9 @@ table! {
     };
     /// A change of the model.
     ModelChange = "model_change" Schema {
-        fields: Fields::each(
-            &[need("provider", Want::Text), need("modelId", Want::Text)],
-            &[need("model", Want::Text), may("role", Want::Text)],
+        fields: Fields::per_agent(
+            &[required("provider", FieldType::Text), required("modelId", FieldType::Text)],
+            &[required("model", FieldType::Text), optional("role", FieldType::Text)],
         ),
         searched: &["provider", "modelId", "model"],
         may_be_pruned: true,
@@ -262,9 +264,9 @@ table! {
     };
     /// A change of the thinking level.
     ThinkingLevelChange = "thinking_level_change" Schema {
-        fields: Fields::each(
-            &[need("thinkingLevel", Want::Text)],
-            &[need("thinkingLevel", Want::TextOrNull), may("configured", Want::TextOrNull)],
+        fields: Fields::per_agent(
+            &[required("thinkingLevel", FieldType::Text)],
+            &[required("thinkingLevel", FieldType::TextOrNull), optional("configured", FieldType::TextOrNull)],
         ),
         searched: &["thinkingLevel"],
         named: Some(("thinking", "thinkingLevel")),
@@ -273,7 +275,7 @@ table! {
     };
     /// pi: the name of the session.
     SessionInfo = "session_info" Schema {
-        fields: Fields::pi(&[need("name", Want::Text)]),
+        fields: Fields::pi(&[required("name", FieldType::Text)]),
         searched: &["name"],
         may_be_pruned: true,
         letter: 'n',
@@ -282,12 +284,12 @@ table! {
     /// pi: usage outside of the conversation.
     Usage = "usage" Schema {
         fields: Fields::pi(&[
-            need("kind", Want::Text),
-            need("provider", Want::Text),
-            need("model", Want::Text),
-            need("usage", Want::Usage),
+            required("kind", FieldType::Text),
+            required("provider", FieldType::Text),
+            required("model", FieldType::Text),
+            required("usage", FieldType::Usage),
         ]),
-        view: View::Never,
+        view: TreeVisibility::Never,
         searched: &["note"],
         is_billed: true,
         may_be_pruned: true,
@@ -295,8 +297,8 @@ table! {
     };
     /// pi: a change to what the model sees of an earlier entry.
     ContextEdit = "context_edit" Schema {
-        fields: Fields::pi(&[need("targetId", Want::Text), need("replacement", Want::Replacement)]),
-        refers: Some(("targetId", Refers::Above)),
+        fields: Fields::pi(&[required("targetId", FieldType::Text), required("replacement", FieldType::Replacement)]),
+        refers: Some(("targetId", ReferenceTarget::Ancestor)),
         searched: &["replacement"],
         may_be_pruned: true,
         kept_as: "an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits",
@@ -310,10 +312,10 @@ table! {
     /// oh-my-pi: usage outside of the conversation.
     ModelUsage = "model_usage" Schema {
         fields: Fields::omp(&[
-            need("purpose", Want::Text),
-            need("provider", Want::Text),
-            need("model", Want::Text),
-            need("usage", Want::Usage),
+            required("purpose", FieldType::Text),
+            required("provider", FieldType::Text),
+            required("model", FieldType::Text),
+            required("usage", FieldType::Usage),
         ]),
         searched: &["purpose", "role", "provider", "model", "errorMessage"],
         is_billed: true,
@@ -330,7 +332,7 @@ table! {
     };
     /// oh-my-pi: a change of the title.
     TitleChange = "title_change" Schema {
-        fields: Fields::omp(&[need("title", Want::Text), may("source", Want::Text)]),
+        fields: Fields::omp(&[required("title", FieldType::Text), optional("source", FieldType::Text)]),
         searched: &["title"],
         named: Some(("title", "title")),
         may_be_pruned: true,
@@ -339,7 +341,7 @@ table! {
     };
     /// oh-my-pi: rules that were injected.
     TtsrInjection = "ttsr_injection" Schema {
-        fields: Fields::omp(&[need("injectedRules", Want::Array)]),
+        fields: Fields::omp(&[required("injectedRules", FieldType::Array)]),
         searched: &["injectedRules"],
         kept_as: "injected rules, which pi does not have",
         letter: 'o',
@@ -348,9 +350,9 @@ table! {
     /// oh-my-pi: how a subagent was started.
     SessionInit = "session_init" Schema {
         fields: Fields::omp(&[
-            need("systemPrompt", Want::Text),
-            need("task", Want::Text),
-            need("tools", Want::Array),
+            required("systemPrompt", FieldType::Text),
+            required("task", FieldType::Text),
+            required("tools", FieldType::Array),
         ]),
         searched: &["systemPrompt", "task", "agent"],
         kept_as: "how a subagent was started, which pi does not record",
@@ -359,7 +361,7 @@ table! {
     };
     /// oh-my-pi: a change of the mode.
     ModeChange = "mode_change" Schema {
-        fields: Fields::omp(&[need("mode", Want::Text), may("data", Want::Object)]),
+        fields: Fields::omp(&[required("mode", FieldType::Text), optional("data", FieldType::Object)]),
         searched: &["mode"],
         named: Some(("mode", "mode")),
         may_be_pruned: true,
@@ -368,7 +370,7 @@ table! {
     };
     /// oh-my-pi: the account in use.
     CredentialPin = "credential_pin" Schema {
-        fields: Fields::omp(&[need("provider", Want::Text), need("hash", Want::Text)]),
+        fields: Fields::omp(&[required("provider", FieldType::Text), required("hash", FieldType::Text)]),
         searched: &["provider"],
         named: Some(("credential pin", "provider")),
         kept_as: "the account in use, which pi does not record",
@@ -377,7 +379,7 @@ table! {
     /// oh-my-pi: `/clear`.
     ResetBoundary = "reset_boundary" Schema {
         fields: Fields::omp(&[]),
-        view: View::Hidden,
+        view: TreeVisibility::Hidden,
         letter: 'n',
         ..SCHEMA
     };
@@ -400,81 +402,81 @@ table! {
 
 table! {
     /// The role of a message, named by `message.role`.
-    Role: RoleSchema, otherwise stored('o', Fields::NEITHER);
+    Role: RoleSchema, otherwise stored_role('o', Fields::NEITHER);
 
     /// The user.
-    User = "user" stored('u', Fields::both(&[need("content", Want::Content)]));
+    User = "user" stored_role('u', Fields::both(&[required("content", FieldType::Content)]));
     /// The model.
-    Assistant = "assistant" stored('a', Fields::both(&[
-        need("content", Want::Blocks),
-        write("api", Want::Text),
-        need("provider", Want::Text),
-        need("model", Want::Text),
-        need("usage", Want::Usage),
-        need("stopReason", Want::StopReason),
+    Assistant = "assistant" stored_role('a', Fields::both(&[
+        required("content", FieldType::Blocks),
+        required_when_new("api", FieldType::Text),
+        required("provider", FieldType::Text),
+        required("model", FieldType::Text),
+        required("usage", FieldType::Usage),
+        required("stopReason", FieldType::StopReason),
     ]));
     /// The result of a tool call.
-    ToolResult = "toolResult" stored('t', Fields::both(&[
-        need("toolCallId", Want::Text),
-        need("toolName", Want::Text),
-        need("content", Want::Blocks),
-        write("isError", Want::Bool),
+    ToolResult = "toolResult" stored_role('t', Fields::both(&[
+        required("toolCallId", FieldType::Text),
+        required("toolName", FieldType::Text),
+        required("content", FieldType::Blocks),
+        required_when_new("isError", FieldType::Bool),
     ]));
     /// A shell command run by the user.
-    BashExecution = "bashExecution" stored('b', Fields::both(&[
-        need("command", Want::Text),
-        need("output", Want::Text),
-        write("cancelled", Want::Bool),
-        write("truncated", Want::Bool),
+    BashExecution = "bashExecution" stored_role('b', Fields::both(&[
+        required("command", FieldType::Text),
+        required("output", FieldType::Text),
+        required_when_new("cancelled", FieldType::Bool),
+        required_when_new("truncated", FieldType::Bool),
     ]));
     /// A message from an extension.
-    Custom = "custom" stored('m', Fields::both(CUSTOM_MESSAGE));
+    Custom = "custom" stored_role('m', Fields::both(CUSTOM_MESSAGE));
     /// pi: a system prompt, or a change to it.
-    System = "system" stored('s', Fields::pi(&[need("content", Want::Content)]));
+    System = "system" stored_role('s', Fields::pi(&[required("content", FieldType::Content)]));
     /// oh-my-pi: instructions that are not from the user.
-    Developer = "developer" stored('s', Fields::omp(&[need("content", Want::Content)]));
+    Developer = "developer" stored_role('s', Fields::omp(&[required("content", FieldType::Content)]));
     /// oh-my-pi: files mentioned by the user.
-    FileMention = "fileMention" stored('f', Fields::omp(&[need("files", Want::Array)]));
+    FileMention = "fileMention" stored_role('f', Fields::omp(&[required("files", FieldType::Array)]));
     /// oh-my-pi: Python code run by the user.
-    PythonExecution = "pythonExecution" stored('b', Fields::omp(&[
-        need("code", Want::Text),
-        need("output", Want::Text),
-        write("cancelled", Want::Bool),
-        write("truncated", Want::Bool),
+    PythonExecution = "pythonExecution" stored_role('b', Fields::omp(&[
+        required("code", FieldType::Text),
+        required("output", FieldType::Text),
+        required_when_new("cancelled", FieldType::Bool),
+        required_when_new("truncated", FieldType::Bool),
     ]));
     /// A branch summary as a message.
-    BranchSummary = "branchSummary" derived('r', Fields::both(&[need("summary", Want::Text)]));
+    BranchSummary = "branchSummary" derived_role('r', Fields::both(&[required("summary", FieldType::Text)]));
     /// A compaction summary as a message.
-    CompactionSummary = "compactionSummary" derived('c', Fields::both(&[need("summary", Want::Text)]));
+    CompactionSummary = "compactionSummary" derived_role('c', Fields::both(&[required("summary", FieldType::Text)]));
     /// A message from an extension, before version 3.
-    HookMessage = "hookMessage" derived('m', Fields::omp(&[need("content", Want::Content)]));
+    HookMessage = "hookMessage" derived_role('m', Fields::omp(&[required("content", FieldType::Content)]));
 }
 
 const CUSTOM_MESSAGE: &[FieldSchema] = &[
-    need("customType", Want::Text),
-    need("content", Want::Content),
-    write("display", Want::Bool),
+    required("customType", FieldType::Text),
+    required("content", FieldType::Content),
+    required_when_new("display", FieldType::Bool),
 ];
 
 impl Kind {
     /// Whether entries of this type neither reach a model nor change a setting.
     pub fn is_bookkeeping(self) -> bool {
-        self.schema().sort == Sort::Note
+        self.schema().class == KindClass::Note
     }
 
     /// Whether entries of this type change a setting, or what the model sees of other entries.
     pub fn is_setting(self) -> bool {
-        self.schema().sort == Sort::Setting
+        self.schema().class == KindClass::Setting
     }
 
     /// Returns how the agent's tree shows entries of this type. An agent shows the entries that it
     /// does not know.
-    pub fn view(self, dialect: Dialect) -> View {
+    pub fn tree_visibility(self, dialect: Dialect) -> TreeVisibility {
         let schema = self.schema();
-        if schema.fields.of(dialect).is_some() {
+        if schema.fields.for_agent(dialect).is_some() {
             schema.view
         } else {
-            View::Shown
+            TreeVisibility::Shown
         }
     }
 }

@@ -24,7 +24,11 @@ impl Default for BatchSize {
 
 /// Returns the ranges of a list that are read one by one. `length` returns the bytes of an item in
 /// the file.
-pub fn batches<T>(items: &[T], size: BatchSize, length: impl Fn(&T) -> u64) -> Vec<Range<usize>> {
+pub fn split_batches<T>(
+    items: &[T],
+    size: BatchSize,
+    length: impl Fn(&T) -> u64,
+) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
     let mut start = 0;
     let mut bytes = 0;
@@ -53,7 +57,7 @@ mod tests {
             items: 3,
         };
         let divided = |lengths: &[u64]| {
-            let ranges = batches(lengths, size, |&length| length);
+            let ranges = split_batches(lengths, size, |&length| length);
             format!("{ranges:?}")
         };
         assert_eq!(divided(&[]), "[]");

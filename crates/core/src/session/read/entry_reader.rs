@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::file_calls::FileCall;
-use crate::session::read::batches::{BatchSize, batches};
+use crate::session::read::batches::{BatchSize, split_batches};
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_store::workers::{Pool, in_order};
@@ -54,7 +54,7 @@ impl Window {
     }
 
     /// Whether the window contains all bytes of a range of the file.
-    fn holds(&self, span: Span) -> bool {
+    fn contains(&self, span: Span) -> bool {
         let end = self.start + self.bytes().len() as u64;
         span.start >= self.start && span.end() <= end
     }
@@ -75,13 +75,13 @@ impl Window {
 }
 
 /// The maximum number of bytes to read ahead.
-const WINDOW: u64 = 256 * 1024;
+const MAX_READ_AHEAD: u64 = 256 * 1024;
 /// The maximum read-ahead, as a multiple of the bytes requested from the previous read.
-const AHEAD: u64 = 4;
+const READ_AHEAD_FACTOR: u64 = 4;
 
 /// The length of a line, in bytes, that does not stay in memory after it was seen: what was made of
 /// it may be as long.
-const LONGEST_KEPT: usize = 16 << 20;
+const MAX_KEPT_LEN: usize = 16 << 20;
 
 impl<'a> EntryReader<'a> {
     /// Returns a reader of a session, given the file it was loaded from.
@@ -96,7 +96,7 @@ impl<'a> EntryReader<'a> {
 
     /// Returns a reader that reads each line as if these values of it were replaced. The places of
     /// lines and messages stay those of the file.
-    pub fn replacing(self, replacements: &'a [Replacement<'a>]) -> Self {
+    pub fn with_replacements(self, replacements: &'a [Replacement<'a>]) -> Self {
         EntryReader {
             replacements,
             ..self
@@ -112,7 +112,7 @@ impl<'a> EntryReader<'a> {
     ///
     /// # Errors
     /// If reading fails, or the file is no longer the one that was loaded.
-    pub fn line(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
+    pub fn read_line(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
         self.with_line(ix, <[u8]>::to_vec)
     }
 
@@ -120,7 +120,7 @@ impl<'a> EntryReader<'a> {
     /// so.
     pub fn with_line<T>(&self, ix: EntryIx, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         let seen = self.with_stored(self.session.entry(ix).span, |line| {
-            self.session.migrated(ix, line).map(|line| see(&line))
+            self.session.migrate_line(ix, line).map(|line| see(&line))
         })?;
         let changed = "the file is no longer the one that was read";
         seen.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, changed))
@@ -128,15 +128,15 @@ impl<'a> EntryReader<'a> {
 
     /// Calls `see` with the JSON object of an entry.
     pub fn with_entry<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
-        self.with_line(ix, |line| see(Raw::checked(line.trim_ascii())))
+        self.with_line(ix, |line| see(Raw::from_checked(line.trim_ascii())))
     }
 
     /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
     pub fn with_message<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         if let Some(span) = self.session.message_span(ix)
-            && !self.session.is_migrated(ix)
+            && !self.session.needs_migration(ix)
         {
-            return self.with_stored(span, |message| see(Raw::checked(message)));
+            return self.with_stored(span, |message| see(Raw::from_checked(message)));
         }
         self.with_entry(ix, |entry| see(entry.get("message").unwrap_or(Raw::NULL)))
     }
@@ -145,7 +145,7 @@ impl<'a> EntryReader<'a> {
     ///
     /// # Errors
     /// If reading fails, or the file is shorter than it was.
-    pub fn stored(&self, span: Span) -> io::Result<Vec<u8>> {
+    pub fn read_stored(&self, span: Span) -> io::Result<Vec<u8>> {
         self.with_stored(span, <[u8]>::to_vec)
     }
 
@@ -161,13 +161,13 @@ impl<'a> EntryReader<'a> {
                 Ok(if replacements.is_empty() {
                     see(stored)
                 } else {
-                    see(&with_replaced(stored, span, replacements))
+                    see(&splice_replacements(stored, span, replacements))
                 })
             }
             Err(error) => Err(error),
         };
-        if window.bytes().len() > LONGEST_KEPT {
-            window.buffer.release(LONGEST_KEPT);
+        if window.bytes().len() > MAX_KEPT_LEN {
+            window.buffer.release(MAX_KEPT_LEN);
         }
         self.window.replace(window);
         seen
@@ -190,12 +190,12 @@ impl<'a> EntryReader<'a> {
         // Messages are requested without the rest of their lines, which counts as requested if it
         // is short.
         let gap = span.start.saturating_sub(window.previous_end);
-        if gap <= window.requested * AHEAD {
+        if gap <= window.requested * READ_AHEAD_FACTOR {
             window.requested += gap;
         }
         window.previous_end = span.end();
 
-        if window.holds(span) {
+        if window.contains(span) {
             window.requested += span.len;
             return Ok(());
         }
@@ -203,7 +203,9 @@ impl<'a> EntryReader<'a> {
             return Err(shorter());
         }
 
-        let room = (window.requested * AHEAD).min(WINDOW).max(span.len);
+        let room = (window.requested * READ_AHEAD_FACTOR)
+            .min(MAX_READ_AHEAD)
+            .max(span.len);
         window.requested = span.len;
         if span.start < window.start {
             // When walking backwards, the lines before this one are needed next, not those after
@@ -219,7 +221,7 @@ impl<'a> EntryReader<'a> {
 
 /// Copies the bytes that are stored in a range of the file, with the JSON of each replacement in
 /// place of the value in its span. The replacements are in file order and within the range.
-fn with_replaced(stored: &[u8], range: Span, replacements: &[Replacement]) -> Vec<u8> {
+fn splice_replacements(stored: &[u8], range: Span, replacements: &[Replacement]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = stored;
     let mut rest_start = range.start;
@@ -236,7 +238,7 @@ fn with_replaced(stored: &[u8], range: Span, replacements: &[Replacement]) -> Ve
 
 /// A message of a context, and the entry it comes from.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct ContextMessage {
     /// The entry.
     pub entry: EntryIx,
     /// Its JSON.
@@ -255,12 +257,12 @@ pub enum Body {
 
 impl Body {
     /// Returns the body of a message that was built, given its JSON.
-    pub fn built(json: Vec<u8>) -> Self {
+    pub fn from_json(json: Vec<u8>) -> Self {
         Body::Built(Box::new(json))
     }
 }
 
-impl Message {
+impl ContextMessage {
     /// Returns the calls in a stored message that name a file, if they were requested.
     pub fn file_calls<'s>(&self, session: &'s Session) -> Option<&'s [FileCall]> {
         match self.body {
@@ -271,9 +273,9 @@ impl Message {
 
     /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's
     /// line.
-    pub fn with<T>(&self, reader: &EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+    pub fn with_json<T>(&self, reader: &EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         match &self.body {
-            Body::Built(json) => Ok(see(Raw::checked(json))),
+            Body::Built(json) => Ok(see(Raw::from_checked(json))),
             Body::Stored => reader.with_message(self.entry, see),
         }
     }
@@ -282,22 +284,24 @@ impl Message {
 /// Reads messages on `workers` threads and passes what `read` returns for each to `take`, in the
 /// order of `messages`. Each thread that needs a reader makes it with `reader`.
 pub fn read_in_order<'b, T: Send>(
-    messages: &[&Message],
+    messages: &[&ContextMessage],
     workers: usize,
     reader: impl Fn() -> EntryReader<'b> + Sync,
     read: impl Fn(Raw) -> T + Sync,
     mut take: impl FnMut(EntryIx, T),
 ) -> io::Result<()> {
     let session = reader().session();
-    let batches = batches(messages, BatchSize::default(), |message: &&Message| {
-        session.entry(message.entry).span.len
-    });
+    let batches = split_batches(
+        messages,
+        BatchSize::default(),
+        |message: &&ContextMessage| session.entry(message.entry).span.len,
+    );
     let readers = Pool::new(reader);
     let read_batch = |batch: Range<usize>| {
         readers.with(|reader| {
             let mut results = Vec::with_capacity(batch.len());
             for message in &messages[batch] {
-                results.push((message.entry, message.with(reader, &read)?));
+                results.push((message.entry, message.with_json(reader, &read)?));
             }
             Ok::<_, io::Error>(results)
         })
@@ -315,19 +319,19 @@ pub fn read_in_order<'b, T: Send>(
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The messages, in order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ContextMessage>,
     /// The other members of the agent's result, in its order, as JSON (`thinkingLevel`, `model`,
     /// …).
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Returns the entry whose id is the text of a member of an entry; `None` if the member is no string
-/// or no entry has the id.
-pub fn named(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
+/// Returns the entry whose id is the text of a member of an entry; `None` if the member is no
+/// string or no entry has the id.
+pub fn resolve_member(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
     reader.with_entry(ix, |entry| {
         entry
             .get_text(key)
-            .and_then(|id| reader.session().find(&id))
+            .and_then(|id| reader.session().find_entry(&id))
     })
 }
 
@@ -337,6 +341,10 @@ mod tests {
 
     #[test]
     fn a_message_stays_small() {
-        assert!(size_of::<Message>() <= 16, "{}", size_of::<Message>());
+        assert!(
+            size_of::<ContextMessage>() <= 16,
+            "{}",
+            size_of::<ContextMessage>()
+        );
     }
 }

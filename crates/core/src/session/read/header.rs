@@ -1,7 +1,7 @@
 //! Reads the lines before the entries: the title slot and the header. Determines whether a file is
 //! a session.
 
-use crate::session::content::is;
+use crate::session::content::member_is;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{Line, read_chunks};
@@ -98,15 +98,15 @@ pub struct Preamble {
     /// The offset after the newline of the header line.
     pub end: u64,
     /// The number of physical lines up to there.
-    pub lines: u32,
+    pub line_count: u32,
 }
 
 /// The number of bytes in which to look for the header first; doubled each time.
-const FIRST: u64 = 4096;
+const FIRST_READ_LEN: u64 = 4096;
 
 /// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title
 /// line).
-pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
+pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut buffer = PageBuffer::default();
     let mut title_slot = None;
     let mut problems = Vec::new();
@@ -114,13 +114,13 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
 
     let mut start = 0;
     while start < source.len() {
-        let end = (2 * start).max(FIRST).min(source.len());
+        let end = (2 * start).max(FIRST_READ_LEN).min(source.len());
         let search = read_chunks(&mut buffer, source, start..end, |chunk| {
             let mut chunk_lines = chunk.lines();
             while let Some(line) = chunk_lines.next() {
                 lines += 1;
                 let number = LineNo(lines);
-                let found = match header_on(&line, number, &mut title_slot, &mut problems) {
+                let found = match parse_header_line(&line, number, &mut title_slot, &mut problems) {
                     Ok(Some(found)) => found,
                     Ok(None) => continue,
                     Err(error) => return ControlFlow::Break(Err(error)),
@@ -144,14 +144,14 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
                 title_slot,
                 problems,
                 end: found.line_end,
-                lines,
+                line_count: lines,
             });
         }
         start = end;
     }
     Err(LoadError::NotASession {
         line: None,
-        what: no_header(source, title_slot.is_some())?,
+        what: explain_missing_header(source, title_slot.is_some())?,
     })
 }
 
@@ -191,18 +191,18 @@ struct FoundHeader {
 /// `None` means that the header may follow. This is so for a blank line, for a line that is not
 /// JSON and for a value that JavaScript treats as false; the latter two are added to `problems`. It
 /// is also so for the title line of oh-my-pi, which is stored in `title_slot`.
-fn header_on(
+fn parse_header_line(
     &Line {
         span,
         bytes,
-        newline,
+        has_newline: newline,
     }: &Line,
     number: LineNo,
     title_slot: &mut Option<Vec<u8>>,
     problems: &mut Vec<Problem>,
 ) -> Result<Option<FoundHeader>, LoadError> {
     // A byte order mark is a problem only of the file's start, and does not belong to the value.
-    let mut line = bytes;
+    let mut unmarked_line = bytes;
     if span.start == 0
         && let Some(unmarked) = bytes.strip_prefix(b"\xef\xbb\xbf")
     {
@@ -210,12 +210,12 @@ fn header_on(
             line: number,
             kind: FindingKind::ByteOrderMark,
         });
-        line = unmarked;
+        unmarked_line = unmarked;
     }
-    if line.trim_ascii().is_empty() {
+    if unmarked_line.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let Ok(value) = Raw::parse(line) else {
+    let Ok(value) = Raw::parse(unmarked_line) else {
         problems.push(Problem {
             line: number,
             kind: FindingKind::MalformedLine,
@@ -230,11 +230,11 @@ fn header_on(
         return Ok(None);
     }
     if number.0 == 1 && is_title_slot(value) {
-        *title_slot = Some(line.to_vec());
+        *title_slot = Some(unmarked_line.to_vec());
         return Ok(None);
     }
 
-    let format = format_of(value, number, problems)?;
+    let format = parse_format(value, number, problems)?;
     // White space and a byte order mark may precede the value in its line.
     let offset_in_line = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
     let header = Header {
@@ -260,11 +260,11 @@ fn owned_text(object: Raw, key: &str) -> Option<Text<'static>> {
 }
 
 /// Returns why a file without a header is not a session.
-fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
+fn explain_missing_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
     if source.is_empty() {
         return Ok(WrongFile::Empty);
     }
-    let start = source.read_range(0..source.len().min(FIRST))?;
+    let start = source.read_range(0..source.len().min(FIRST_READ_LEN))?;
     Ok(if has_title {
         WrongFile::OnlyTitle
     } else if start.contains(&b'\r') && !start.contains(&b'\n') {
@@ -294,31 +294,35 @@ pub fn is_title_slot(value: Raw) -> bool {
 
 /// Returns the format of the file with this header, or why it is not a session. A version that is
 /// not a number is a problem, and is converted as JavaScript does.
-fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Format, LoadError> {
-    let refused = |what| LoadError::NotASession {
+fn parse_format(
+    value: Raw,
+    line: LineNo,
+    problems: &mut Vec<Problem>,
+) -> Result<Format, LoadError> {
+    let not_a_session = |what| LoadError::NotASession {
         line: Some(line),
         what,
     };
     // Version 4, which pi's newer harness writes, but not its coding agent.
-    if is(value, "kind", "header")
+    if member_is(value, "kind", "header")
         && let Some(version) = value.get("v")
         && version.is_number()
     {
         let version = String::from_utf8_lossy(version.bytes());
-        return Err(refused(WrongFile::Newer(format!("v{version}"))));
+        return Err(not_a_session(WrongFile::Newer(format!("v{version}"))));
     }
-    if !is(value, "type", "session") {
-        return Err(refused(WrongFile::OtherFirst));
+    if !member_is(value, "type", "session") {
+        return Err(not_a_session(WrongFile::OtherFirst));
     }
     if !value.get("id").is_some_and(Raw::is_string) {
-        return Err(refused(WrongFile::NoSessionId));
+        return Err(not_a_session(WrongFile::NoSessionId));
     }
 
     let stored = value.get("version");
     let version = version_number(value);
     if version > 3.0 {
         let stored = String::from_utf8_lossy(stored.map_or(&b""[..], Raw::bytes));
-        return Err(refused(WrongFile::Newer(format!("version {stored}"))));
+        return Err(not_a_session(WrongFile::Newer(format!("version {stored}"))));
     }
     if stored.is_some_and(|version| !version.is_number()) {
         problems.push(Problem {

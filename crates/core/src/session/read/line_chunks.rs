@@ -2,7 +2,7 @@
 //!
 //! Readers of many files read each in one thread; [`crate::load`] and others read one file on
 //! several threads, a range at a time. The buffer grows to the longest line, and holds at least
-//! `CHUNK` bytes.
+//! `CHUNK_LEN` bytes.
 
 use crate::session::entry::Span;
 use memchr::{memchr, memrchr};
@@ -11,18 +11,22 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 
 /// The number of bytes to read at a time.
-const CHUNK: usize = 512 * 1024;
+const CHUNK_LEN: usize = 512 * 1024;
 /// The maximum capacity that a buffer keeps between files, so that one long line does not occupy
 /// memory forever.
-const KEPT: usize = 4 * CHUNK;
+const MAX_KEPT_CAPACITY: usize = 4 * CHUNK_LEN;
 
-/// Divides a source, from `start` on, into ranges of `CHUNK` bytes for workers to read one by one.
-pub fn ranges(source: &dyn ReadAt, start: u64) -> impl Iterator<Item = Range<u64>> + Send + use<> {
+/// Divides a source, from `start` on, into ranges of `CHUNK_LEN` bytes for workers to read one by
+/// one.
+pub fn chunk_ranges(
+    source: &dyn ReadAt,
+    start: u64,
+) -> impl Iterator<Item = Range<u64>> + Send + use<> {
     let len = source.len();
-    let count = len.saturating_sub(start).div_ceil(CHUNK as u64);
+    let count = len.saturating_sub(start).div_ceil(CHUNK_LEN as u64);
     (0..count).map(move |index| {
-        let from = start + index * CHUNK as u64;
-        from..len.min(from + CHUNK as u64)
+        let from = start + index * CHUNK_LEN as u64;
+        from..len.min(from + CHUNK_LEN as u64)
     })
 }
 
@@ -38,7 +42,7 @@ pub struct Line<'b> {
     /// Its bytes, without its newline.
     pub bytes: &'b [u8],
     /// Whether it ends with a newline.
-    pub newline: bool,
+    pub has_newline: bool,
 }
 
 /// Some whole lines; the last line of the file may lack its newline.
@@ -69,7 +73,7 @@ impl<'a> LineChunk<'a> {
             Some(Line {
                 span,
                 bytes,
-                newline: newline.is_some(),
+                has_newline: newline.is_some(),
             })
         })
     }
@@ -79,7 +83,7 @@ impl<'a> LineChunk<'a> {
 ///
 /// # Errors
 /// If `take` fails, or as [`read_chunks`].
-pub fn each_line<E: From<io::Error>>(
+pub fn for_each_line<E: From<io::Error>>(
     source: &dyn ReadAt,
     range: Range<u64>,
     mut take: impl FnMut(Line) -> Result<(), E>,
@@ -100,11 +104,11 @@ pub fn each_line<E: From<io::Error>>(
 
 /// The number of bytes to read first behind a range, to complete its last line; doubled each time,
 /// up to the second number.
-const MORE: usize = 8 * 1024;
-const MOST_BEHIND: usize = 4 * CHUNK;
+const FIRST_READ_BEHIND: usize = 8 * 1024;
+const MAX_READ_BEHIND: usize = 4 * CHUNK_LEN;
 
-/// Calls `take` with the lines that begin in a range, in chunks, until it breaks. They are read into
-/// `buffer`.
+/// Calls `take` with the lines that begin in a range, in chunks, until it breaks. They are read
+/// into `buffer`.
 ///
 /// A line belongs to the range in which its first byte is. So a line that began before the range is
 /// skipped, and the last line is read to its end behind the range.
@@ -117,7 +121,7 @@ pub fn read_chunks<B>(
     range: Range<u64>,
     mut take: impl FnMut(LineChunk) -> ControlFlow<B>,
 ) -> io::Result<ControlFlow<B>> {
-    if buffer.capacity() > KEPT {
+    if buffer.capacity() > MAX_KEPT_CAPACITY {
         *buffer = PageBuffer::default();
     }
     buffer.clear();
@@ -126,26 +130,26 @@ pub fn read_chunks<B>(
     // newline, a line begins at the start of the range, and only the newline is skipped.
     let mut buffer_start = range.start.saturating_sub(1);
     let mut skips_first_line = range.start > 0;
-    let mut limit_behind = MORE;
+    let mut limit_behind = FIRST_READ_BEHIND;
 
     while buffer_start < range.end {
         // What is buffered is the start of a line, without a newline.
         let buffered = buffer.bytes().len();
-        let next = buffer_start + buffered as u64;
-        let left_in_range = to_usize(range.end.saturating_sub(next));
-        let left_in_source = to_usize(source.len().saturating_sub(next));
+        let read_offset = buffer_start + buffered as u64;
+        let left_in_range = to_usize(range.end.saturating_sub(read_offset));
+        let left_in_source = to_usize(source.len().saturating_sub(read_offset));
         let limit = if left_in_range > 0 {
             // One byte more than a chunk, for the byte before the range.
-            left_in_range.min(CHUNK + 1)
+            left_in_range.min(CHUNK_LEN + 1)
         } else {
             let limit = limit_behind;
-            limit_behind = limit.saturating_mul(2).min(MOST_BEHIND);
+            limit_behind = limit.saturating_mul(2).min(MAX_READ_BEHIND);
             limit
         };
-        let wanted = limit.min(left_in_source);
+        let read_len = limit.min(left_in_source);
         // The read before ended at the end of the source.
-        let is_at_end = wanted == 0;
-        source.read_exact_at(buffer.extend(next, wanted)?, next)?;
+        let is_at_end = read_len == 0;
+        source.read_exact_at(buffer.extend(read_offset, read_len)?, read_offset)?;
 
         let data = buffer.bytes();
         let whole_len = if let Some(newline) = memrchr(b'\n', &data[buffered..]) {
@@ -153,7 +157,7 @@ pub fn read_chunks<B>(
         } else if is_at_end {
             // The last line of the file lacks its newline.
             buffered
-        } else if skips_first_line && next + wanted as u64 >= range.end {
+        } else if skips_first_line && read_offset + read_len as u64 >= range.end {
             // All bytes of the range belong to the line that began before it.
             break;
         } else {
@@ -166,9 +170,9 @@ pub fn read_chunks<B>(
         } else {
             0
         };
-        // The last line that begins in the range ends at the first newline at or after the last byte
-        // of the range. At or after the end of the range would be one line too many if the range
-        // ends with a newline. In all chunks but the last, that byte is not buffered yet.
+        // The last line that begins in the range ends at the first newline at or after the last
+        // byte of the range. At or after the end of the range would be one line too many if the
+        // range ends with a newline. In all chunks but the last, that byte is not buffered yet.
         let last_in_range = to_usize(range.end - buffer_start - 1);
         let own_end = after_newline(lines, last_in_range);
         if own_start < own_end {
@@ -203,7 +207,7 @@ fn after_newline(bytes: &[u8], from: usize) -> usize {
 }
 
 /// Returns the number of newlines.
-pub fn newlines(bytes: &[u8]) -> u32 {
+pub fn count_newlines(bytes: &[u8]) -> u32 {
     memchr::memchr_iter(b'\n', bytes).count() as u32
 }
 
@@ -232,12 +236,12 @@ mod tests {
         let lines = [
             1,
             100,
-            CHUNK,
-            CHUNK - 1,
-            3 * CHUNK + 17,
+            CHUNK_LEN,
+            CHUNK_LEN - 1,
+            3 * CHUNK_LEN + 17,
             0,
             5,
-            9 * CHUNK,
+            9 * CHUNK_LEN,
             300,
             7 * 4096,
         ];
@@ -265,7 +269,7 @@ mod tests {
                 for Line {
                     span,
                     bytes: line,
-                    newline,
+                    has_newline: newline,
                 } in chunks.flat_map(LineChunk::lines)
                 {
                     let end = span.end() as usize;
@@ -285,7 +289,7 @@ mod tests {
 
     #[test]
     fn reading_ends_where_it_is_told_to() {
-        let bytes = b"a\nb\n".repeat(CHUNK);
+        let bytes = b"a\nb\n".repeat(CHUNK_LEN);
         let mut count = 0;
         let done = read_chunks(
             &mut PageBuffer::default(),

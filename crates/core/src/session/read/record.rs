@@ -23,7 +23,7 @@ pub struct Record<'a> {
     pub has_id: bool,
     pub timestamp: Option<RawString<'a>>,
     pub message: Option<MessageFacts<'a>>,
-    pub(crate) values: [Option<Raw<'a>>; KEPT],
+    pub(crate) values: [Option<Raw<'a>>; KEPT_MEMBERS],
 }
 
 /// The result of the walk over a message.
@@ -33,17 +33,17 @@ pub struct MessageFacts<'a> {
     /// The bytes of the object.
     pub bytes: &'a [u8],
     /// The members it has, of whatever type.
-    pub members: Members,
+    pub members: MemberSet,
     pub role: Option<RawString<'a>>,
     pub content: Content<'a>,
-    pub(crate) values: [Option<Raw<'a>>; KEPT],
+    pub(crate) values: [Option<Raw<'a>>; KEPT_MEMBERS],
 }
 
 impl<'a> Record<'a> {
     /// Returns the value of a member. Only those listed before [`Member::Type`] are kept; the
     /// timestamp is a field.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
-        debug_assert!(member != Member::Timestamp && (member as usize) < KEPT);
+        debug_assert!(member != Member::Timestamp && (member as usize) < KEPT_MEMBERS);
         self.values.get(member as usize).copied().flatten()
     }
 }
@@ -51,7 +51,7 @@ impl<'a> Record<'a> {
 impl<'a> MessageFacts<'a> {
     /// Returns the value of a member. Only those listed before [`Member::Type`] are kept.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
-        debug_assert!((member as usize) < KEPT);
+        debug_assert!((member as usize) < KEPT_MEMBERS);
         self.values.get(member as usize).copied().flatten()
     }
 
@@ -71,7 +71,7 @@ impl<'a> MessageFacts<'a> {
 
 /// An entry's record, with its type and role.
 #[derive(Clone, Copy, Debug)]
-pub struct Typed<'r> {
+pub struct TypedRecord<'r> {
     /// Its type; that of an older entry is the one that migration gives it.
     pub kind: Kind,
     /// The role of its message.
@@ -93,7 +93,7 @@ pub enum Content<'a> {
     /// An array; its blocks are in the list passed to [`scan`].
     Blocks,
     /// Anything else.
-    Odd,
+    Other,
 }
 
 /// A block of a message's content.
@@ -101,9 +101,9 @@ pub enum Content<'a> {
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct Block<'a> {
     /// Its index in the array.
-    pub at: u32,
+    pub index: u32,
     /// The members it has, of whatever type.
-    pub members: Members,
+    pub members: MemberSet,
     pub kind: Option<RawString<'a>>,
     /// `text` of a text block.
     pub text: Option<Raw<'a>>,
@@ -197,18 +197,18 @@ members! {
 }
 
 /// The number of members whose values are kept: they are the first of the table.
-const KEPT: usize = Member::Type as usize;
+const KEPT_MEMBERS: usize = Member::Type as usize;
 
 /// A set of members.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Members(u64);
+pub struct MemberSet(u64);
 
 const _: () = assert!((Member::Other as u32) < u64::BITS, "each member has a bit");
 
-impl Members {
+impl MemberSet {
     /// Returns the members of an object.
-    pub fn of(object: Raw) -> Self {
-        let mut members = Members::default();
+    pub fn from_object(object: Raw) -> Self {
+        let mut members = MemberSet::default();
         object
             .members()
             .for_each(|(key, _)| members.insert(Member::named(key.text().as_bytes())));
@@ -221,26 +221,26 @@ impl Members {
     }
 
     /// Whether a member is in the set.
-    pub fn has(self, member: Member) -> bool {
+    pub fn contains(self, member: Member) -> bool {
         self.0 >> member as u32 & 1 == 1
     }
 }
 
-/// Returns an empty cache for [`scan_into`].
-pub fn keys() -> KeyCache<Member> {
+/// Returns an empty cache for [`scan_record_into`].
+pub fn new_key_cache() -> KeyCache<Member> {
     KeyCache::new(Member::named)
 }
 
 /// Walks over the value at the scanner's position. Collects the content blocks of its message in
 /// `blocks`.
-pub fn scan<'a>(
+pub fn scan_record<'a>(
     scanner: &mut Scanner<'a>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<Record<'a>, Malformed> {
     let mut record = Record::default();
-    scan_into(
+    scan_record_into(
         scanner,
-        &mut KeyCache::off(Member::named),
+        &mut KeyCache::disabled(Member::named),
         &mut record,
         blocks,
     )
@@ -249,7 +249,7 @@ pub fn scan<'a>(
 
 /// Like [`scan`], but with a cache of keys, and fills an empty record in place, because records are
 /// large to move.
-pub fn scan_into<'a>(
+pub fn scan_record_into<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
     record: &mut Record<'a>,
@@ -260,8 +260,8 @@ pub fn scan_into<'a>(
     record.is_object = scanner.peek() == b'{';
     let start = scanner.pos();
     if record.is_object {
-        scanner.members(keys, |scanner, keys, key| {
-            member(scanner, keys, key, record, blocks)
+        scanner.walk_members(keys, |scanner, keys, key| {
+            scan_member(scanner, keys, key, record, blocks)
         })?;
     } else {
         scanner.skip_value_with(keys)?;
@@ -271,10 +271,10 @@ pub fn scan_into<'a>(
 }
 
 /// Walks over a message that was checked before. Collects its content blocks in `blocks`.
-pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
+pub fn scan_message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
     let mut facts = None;
-    let mut keys = KeyCache::off(Member::named);
-    let read = message(
+    let mut keys = KeyCache::disabled(Member::named);
+    let read = scan_message(
         &mut Scanner::document(whole.bytes()),
         &mut keys,
         &mut facts,
@@ -283,7 +283,7 @@ pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> Message
     read.ok().and(facts).unwrap_or_default()
 }
 
-fn member<'a>(
+fn scan_member<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
     key: Member,
@@ -291,20 +291,22 @@ fn member<'a>(
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<(), Malformed> {
     match key {
-        Member::Type => record.kind = string(scanner, keys)?,
+        Member::Type => record.kind = scan_string(scanner, keys)?,
         Member::Id => {
             record.has_id = true;
-            record.id = string(scanner, keys)?;
+            record.id = scan_string(scanner, keys)?;
         }
-        Member::Timestamp => record.timestamp = string(scanner, keys)?,
-        Member::Message => message(scanner, keys, &mut record.message, blocks)?,
-        key if (key as usize) < KEPT => record.values[key as usize] = Some(value(scanner, keys)?),
+        Member::Timestamp => record.timestamp = scan_string(scanner, keys)?,
+        Member::Message => scan_message(scanner, keys, &mut record.message, blocks)?,
+        key if (key as usize) < KEPT_MEMBERS => {
+            record.values[key as usize] = Some(scan_value(scanner, keys)?)
+        }
         _ => scanner.skip_value_with(keys)?,
     }
     Ok(())
 }
 
-fn message<'a>(
+fn scan_message<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
     message: &mut Option<MessageFacts<'a>>,
@@ -317,13 +319,13 @@ fn message<'a>(
     blocks.clear();
     let start = scanner.pos();
     let facts = message.insert(MessageFacts::default());
-    scanner.members(keys, |scanner, keys, key| {
+    scanner.walk_members(keys, |scanner, keys, key| {
         facts.members.insert(key);
         match key {
-            Member::Role => facts.role = string(scanner, keys)?,
-            Member::Content => facts.content = content(scanner, keys, blocks)?,
-            key if (key as usize) < KEPT => {
-                facts.values[key as usize] = Some(value(scanner, keys)?)
+            Member::Role => facts.role = scan_string(scanner, keys)?,
+            Member::Content => facts.content = scan_content(scanner, keys, blocks)?,
+            key if (key as usize) < KEPT_MEMBERS => {
+                facts.values[key as usize] = Some(scan_value(scanner, keys)?)
             }
             _ => scanner.skip_value_with(keys)?,
         }
@@ -333,48 +335,48 @@ fn message<'a>(
     Ok(())
 }
 
-fn content<'a>(
+fn scan_content<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<Content<'a>, Malformed> {
     blocks.clear();
     match scanner.peek() {
-        b'"' => scanner.string().map(Content::Text),
+        b'"' => scanner.read_string().map(Content::Text),
         b'[' => {
             let mut count = 0;
-            scanner.array(|scanner| {
-                let at = count;
+            scanner.walk_array(|scanner| {
+                let index = count;
                 count += 1;
                 if scanner.peek() != b'{' {
                     return scanner.skip_value_with(keys);
                 }
                 blocks.push(Block {
-                    at,
-                    ..block(scanner, keys)?
+                    index,
+                    ..scan_block(scanner, keys)?
                 });
                 Ok(())
             })?;
             Ok(Content::Blocks)
         }
         b'n' => scanner.skip_value_with(keys).map(|()| Content::None),
-        _ => scanner.skip_value_with(keys).map(|()| Content::Odd),
+        _ => scanner.skip_value_with(keys).map(|()| Content::Other),
     }
 }
 
-fn block<'a>(
+fn scan_block<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
 ) -> Result<Block<'a>, Malformed> {
     let mut block = Block::default();
-    scanner.members(keys, |scanner, keys, key| {
+    scanner.walk_members(keys, |scanner, keys, key| {
         block.members.insert(key);
         match key {
-            Member::Type => block.kind = string(scanner, keys)?,
-            Member::Text => block.text = Some(value(scanner, keys)?),
-            Member::Id => block.id = Some(value(scanner, keys)?),
-            Member::Name => block.name = Some(value(scanner, keys)?),
-            Member::Arguments => block.arguments = Some(value(scanner, keys)?),
+            Member::Type => block.kind = scan_string(scanner, keys)?,
+            Member::Text => block.text = Some(scan_value(scanner, keys)?),
+            Member::Id => block.id = Some(scan_value(scanner, keys)?),
+            Member::Name => block.name = Some(scan_value(scanner, keys)?),
+            Member::Arguments => block.arguments = Some(scan_value(scanner, keys)?),
             _ => scanner.skip_value_with(keys)?,
         }
         Ok(())
@@ -383,23 +385,26 @@ fn block<'a>(
 }
 
 /// Returns the value at the scanner's position, and moves past it.
-fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Raw<'a>, Malformed> {
-    scanner.value_with(keys).map(Raw::checked)
+fn scan_value<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+) -> Result<Raw<'a>, Malformed> {
+    scanner.read_value_with(keys).map(Raw::from_checked)
 }
 
-/// Like [`value`], but `None` unless it is a string.
-fn string<'a>(
+/// Like [`scan_value`], but `None` unless it is a string.
+fn scan_string<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
 ) -> Result<Option<RawString<'a>>, Malformed> {
     if scanner.peek() == b'"' {
-        return scanner.string().map(Some);
+        return scanner.read_string().map(Some);
     }
     scanner.skip_value_with(keys).map(|()| None)
 }
 
 /// Returns the name of a draft-tree head other than `main`.
-pub fn named_head(entry: Raw<'_>) -> Option<Text<'_>> {
+pub fn draft_head_name(entry: Raw<'_>) -> Option<Text<'_>> {
     let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
     entry
         .get_text("name")
@@ -412,7 +417,7 @@ mod tests {
 
     fn scanned(line: &str, see: impl FnOnce(Record, &[Block])) {
         let mut blocks = Vec::new();
-        let record = scan(&mut Scanner::new(line.as_bytes()), &mut blocks).unwrap();
+        let record = scan_record(&mut Scanner::new(line.as_bytes()), &mut blocks).unwrap();
         see(record, &blocks);
     }
 

@@ -6,7 +6,7 @@ use pisess_store::ReadAt;
 use std::io;
 
 /// The number of bytes to read first, from the end backwards; doubled each time.
-const BACK: u64 = 8 * 1024;
+const FIRST_READ_LEN: u64 = 8 * 1024;
 
 /// The lines of a source that are whole: they end with a newline, or are an object.
 pub struct WholeLines<'a> {
@@ -16,7 +16,7 @@ pub struct WholeLines<'a> {
 
 impl<'a> WholeLines<'a> {
     /// Finds where they end.
-    pub fn of(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
+    pub fn new(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
         let (newline, rest) = last_line(source, source.len())?;
         // No beginning of an object is an object.
         let is_whole = Raw::parse(&rest).is_ok_and(Raw::is_object);
@@ -28,7 +28,7 @@ impl<'a> WholeLines<'a> {
 }
 
 /// Calls `find` with the lines of a source, from the last to the first, until it returns something.
-pub fn lines_back<T>(
+pub fn find_line_backwards<T>(
     source: &dyn ReadAt,
     find: impl Fn(&[u8]) -> Option<T>,
 ) -> io::Result<Option<T>> {
@@ -44,7 +44,7 @@ pub fn lines_back<T>(
 
 /// Returns the last line before an offset, and where it begins; empty after a newline.
 pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
-    let mut reach = BACK;
+    let mut reach = FIRST_READ_LEN;
     loop {
         let from = end.saturating_sub(reach);
         let mut bytes = source.read_range(from..end)?;
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn a_line_that_is_being_written_is_left_out() {
-        let len = |text: &str| WholeLines::of(&text.as_bytes().to_vec()).unwrap().len();
-        let long = "x".repeat(3 * BACK as usize);
+        let len = |text: &str| WholeLines::new(&text.as_bytes().to_vec()).unwrap().len();
+        let long = "x".repeat(3 * FIRST_READ_LEN as usize);
         for (whole, rest) in [
             ("", ""),
             ("", "{\"a"),

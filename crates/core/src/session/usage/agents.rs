@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct SubAgents {
     /// The ends of the paths of their sessions.
-    ends: HashSet<String>,
+    session_ends: HashSet<String>,
     /// The sessions that have some of them in their directory. A nested sub-agent belongs to every
     /// session above it.
     owners: HashSet<PathBuf>,
@@ -27,14 +27,16 @@ pub struct SubAgents {
 impl SubAgents {
     /// Returns the sub-agents among these files. Advisors are none: no tool result reports their
     /// usage.
-    pub fn among(files: &[FoundFile]) -> SubAgents {
+    pub fn from_files(files: &[FoundFile]) -> SubAgents {
         let mut agents = SubAgents::default();
         for file in files {
             let name = file.path.file_name().unwrap_or_default();
             if name.as_encoded_bytes().starts_with(b"__advisor") {
                 continue;
             }
-            agents.ends.insert(end_of(&file.path.to_string_lossy()));
+            agents
+                .session_ends
+                .insert(session_end(&file.path.to_string_lossy()));
             let Some(owner) = file.owner.as_deref() else {
                 continue;
             };
@@ -53,33 +55,33 @@ impl SubAgents {
     }
 
     /// Whether sub-agents of this session are read.
-    pub fn has(&self, session: &Path) -> bool {
+    pub fn has_agents_of(&self, session: &Path) -> bool {
         self.owners.contains(session)
     }
 
     /// Whether any of the sub-agents that a tool result of this session reports is read; for
     /// a result that names no sessions, whether any sub-agent of this session is.
-    pub fn are_read(&self, session: &Path, reported: &[String]) -> bool {
+    pub fn has_any_reported(&self, session: &Path, reported: &[String]) -> bool {
         if reported.is_empty() {
-            return self.has(session);
+            return self.has_agents_of(session);
         }
-        places(session, reported)
+        possible_session_ends(session, reported)
             .iter()
-            .any(|end| self.ends.contains(end))
+            .any(|end| self.session_ends.contains(end))
     }
 }
 
 /// Returns the ends of the paths of the sessions that a tool result's details name.
-pub fn sessions(details: Raw) -> Vec<String> {
+pub fn reported_session_ends(details: Raw) -> Vec<String> {
     let mut ends = Vec::new();
-    for result in results(details) {
+    for result in agent_results(details) {
         if let Some(path) = session_of_result(result) {
-            ends.push(end_of(&path));
+            ends.push(session_end(&path));
         }
     }
     // As `import` names the session of a sub-agent.
     if let Some(id) = details.get_text("agentId") {
-        ends.push(end_of(&format!("/{}.jsonl", id.to_string_lossy())));
+        ends.push(session_end(&format!("/{}.jsonl", id.to_string_lossy())));
     }
     ends
 }
@@ -96,7 +98,7 @@ fn session_of_result(result: Raw) -> Option<String> {
 
 /// Returns the ends of the paths that the reported sessions may have: a fork may have copied the
 /// directory under its own name.
-pub fn places(session: &Path, reported: &[String]) -> Vec<String> {
+pub fn possible_session_ends(session: &Path, reported: &[String]) -> Vec<String> {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
     let mut ends = reported.to_vec();
     for end in reported {
@@ -111,22 +113,22 @@ pub fn places(session: &Path, reported: &[String]) -> Vec<String> {
 
 /// Returns the results of the sub-agents in a tool result's details: its own, and those of runs it
 /// waited for.
-fn results<'a>(details: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
-    let own = items_of(details, "results");
-    let completions = items_of(details, "completions");
-    let awaited = completions.flat_map(|completion| items_of(completion, "results"));
+fn agent_results<'a>(details: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
+    let own = member_items(details, "results");
+    let completions = member_items(details, "completions");
+    let awaited = completions.flat_map(|completion| member_items(completion, "results"));
     own.chain(awaited)
 }
 
 /// Returns the items of an array member; none if the member is missing.
-fn items_of<'a>(object: Raw<'a>, key: &str) -> impl Iterator<Item = Raw<'a>> + use<'a> {
+fn member_items<'a>(object: Raw<'a>, key: &str) -> impl Iterator<Item = Raw<'a>> + use<'a> {
     object.get(key).into_iter().flat_map(Raw::items)
 }
 
 /// Returns the end of a session's path, which identifies it: its directory and its name. The
 /// sessions of pi-subagents all have the same name, in directories with the same names, so theirs
 /// begin with the run.
-pub fn end_of(path: &str) -> String {
+pub fn session_end(path: &str) -> String {
     // From the right: the name, its directory, and the one above.
     let mut parts: Vec<&str> = path.rsplit(['/', '\\']).take(3).collect();
     if parts[0] != "session.jsonl" {

@@ -7,11 +7,11 @@
 
 mod agents;
 
-pub use agents::{SubAgents, end_of, places, sessions};
+pub use agents::{SubAgents, possible_session_ends, reported_session_ends, session_end};
 
-use crate::session::content::{finite, members};
+use crate::session::content::{find_members, finite_or_zero};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::record::{Member, MessageFacts, Typed};
+use crate::session::read::record::{Member, MessageFacts, TypedRecord};
 use foldhash::HashSet;
 use foldhash::fast::FixedState;
 use pisess_json::Raw;
@@ -40,33 +40,33 @@ pub struct Usage {
 impl Usage {
     /// Parses a `usage` object; `None` if the value is not one. Values that are not numbers count
     /// as zero.
-    pub fn of(value: Raw) -> Option<Usage> {
+    pub fn parse(value: Raw) -> Option<Usage> {
         if !value.is_object() {
             return None;
         }
-        let [input, output, cache_read, cache_write, cost] = members(
+        let [input, output, cache_read, cache_write, cost] = find_members(
             value,
             ["input", "output", "cacheRead", "cacheWrite", "cost"],
         );
         Some(Usage {
-            input: finite(input),
-            output: finite(output),
-            cache_read: finite(cache_read),
-            cache_write: finite(cache_write),
+            input: finite_or_zero(input),
+            output: finite_or_zero(output),
+            cache_read: finite_or_zero(cache_read),
+            cache_write: finite_or_zero(cache_write),
             cost: cost.and_then(known_cost),
             is_estimated: false,
         })
     }
 
     /// Returns the sum of all tokens.
-    pub fn tokens(&self) -> f64 {
+    pub fn total_tokens(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 }
 
 /// Returns the total of a `cost` object; `None` if it is no finite number, or `unknown` is true.
 fn known_cost(cost: Raw) -> Option<f64> {
-    let [total, unknown] = members(cost, ["total", "unknown"]);
+    let [total, unknown] = find_members(cost, ["total", "unknown"]);
     if unknown.and_then(Raw::bool) == Some(true) {
         return None;
     }
@@ -88,11 +88,11 @@ pub struct UsageSums {
     /// The cost.
     pub cost: f64,
     /// The part of it that is estimated.
-    pub estimated: f64,
+    pub estimated_cost: f64,
     /// The number of requests, those without a cost included.
-    pub billed: u64,
+    pub request_count: u64,
     /// The number of requests without a cost, for which `cost` has nothing.
-    pub unpriced: u64,
+    pub unpriced_count: u64,
 }
 
 impl UsageSums {
@@ -105,14 +105,14 @@ impl UsageSums {
         let cost = usage.cost.unwrap_or(0.0);
         self.cost += cost;
         if usage.is_estimated {
-            self.estimated += cost;
+            self.estimated_cost += cost;
         }
-        self.billed += 1;
-        self.unpriced += u64::from(usage.cost.is_none());
+        self.request_count += 1;
+        self.unpriced_count += u64::from(usage.cost.is_none());
     }
 
     /// Returns the sum of all tokens.
-    pub fn tokens(&self) -> f64 {
+    pub fn total_tokens(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
@@ -123,7 +123,7 @@ impl UsageSums {
             .number("output", self.output)
             .number("cacheRead", self.cache_read)
             .number("cacheWrite", self.cache_write)
-            .number("total", self.tokens())
+            .number("total", self.total_tokens())
             .finish()
     }
 }
@@ -140,39 +140,39 @@ impl<'u> FromIterator<&'u Usage> for UsageSums {
 
 /// A request that an entry records.
 #[derive(Clone, Debug)]
-pub struct Billed {
+pub struct BilledRequest {
     /// The entry.
     pub entry: EntryIx,
     /// What it used.
     pub usage: Usage,
     /// For the sum that a tool result reports for sub-agents: the ends of the paths of their
     /// sessions.
-    pub agents: Option<Box<[String]>>,
+    pub reported_ends: Option<Box<[String]>>,
     /// The fingerprint of the message, if it has a time.
-    pub(super) print: Option<u64>,
+    pub(super) fingerprint: Option<u64>,
 }
 
-impl Billed {
+impl BilledRequest {
     /// Returns the request that an entry records, if any. Each reply counts, even without `usage`;
     /// a tool result or another entry counts only with it.
-    pub fn of(entry: EntryIx, typed: &Typed) -> Option<Billed> {
+    pub fn from_entry(entry: EntryIx, typed: &TypedRecord) -> Option<BilledRequest> {
         let message = match typed.kind {
             Kind::Message => typed.record.message.as_ref(),
             _ => None,
         };
-        let mut agents = None;
+        let mut reported_ends = None;
         let usage = match message {
             Some(message) if typed.role == Role::Assistant => {
-                let usage = message.get(Member::Usage).and_then(Usage::of);
+                let usage = message.get(Member::Usage).and_then(Usage::parse);
                 usage.unwrap_or_default()
             }
             Some(message) if typed.role == Role::ToolResult => {
                 let result = usage_of_result(message)?;
-                agents = result.agents;
+                reported_ends = result.reported_ends;
                 result.usage
             }
             None if typed.kind.schema().is_billed => {
-                typed.record.get(Member::Usage).and_then(Usage::of)?
+                typed.record.get(Member::Usage).and_then(Usage::parse)?
             }
             _ => return None,
         };
@@ -182,20 +182,20 @@ impl Billed {
             }
             _ => None,
         };
-        Some(Billed {
+        Some(BilledRequest {
             entry,
             usage,
-            agents,
-            print,
+            reported_ends,
+            fingerprint: print,
         })
     }
 
     /// Whether it is the sum that a tool result of this session reports for sub-agents whose own
     /// sessions are read.
-    pub fn is_elsewhere(&self, session: &Path, agents: &SubAgents) -> bool {
-        self.agents
+    pub fn is_counted_elsewhere(&self, session: &Path, agents: &SubAgents) -> bool {
+        self.reported_ends
             .as_deref()
-            .is_some_and(|reported| agents.are_read(session, reported))
+            .is_some_and(|reported| agents.has_any_reported(session, reported))
     }
 }
 
@@ -203,31 +203,36 @@ impl Billed {
 struct ResultUsage {
     usage: Usage,
     /// If it is the sum of sub-agents: the ends of the paths of their sessions.
-    agents: Option<Box<[String]>>,
+    reported_ends: Option<Box<[String]>>,
 }
 
-/// Returns the usage of a tool result: its own, or else the sum in the details of oh-my-pi's `task`.
+/// Returns the usage of a tool result: its own, or else the sum in the details of oh-my-pi's
+/// `task`.
 ///
-/// It is a sum of sub-agents if it is that of `task`'s details, if the tool is `subagent`, or if the
-/// details name sessions of sub-agents.
+/// It is a sum of sub-agents if it is that of `task`'s details, if the tool is `subagent`, or if
+/// the details name sessions of sub-agents.
 fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     let details = message.get(Member::Details);
-    let own = message.get(Member::Usage).filter(|usage| usage.is_object());
-    let usage = match own {
+    let own_usage = message.get(Member::Usage).filter(|usage| usage.is_object());
+    let usage = match own_usage {
         Some(own) => own,
         None if is_of_tool(message, "task") => details?.get("usage")?,
         None => return None,
     };
-    let usage = Usage::of(usage)?;
+    let usage = Usage::parse(usage)?;
 
-    let session_ends = details.map(sessions).unwrap_or_default();
-    let is_of_agents = own.is_none() || is_of_tool(message, "subagent") || !session_ends.is_empty();
+    let session_ends = details.map(reported_session_ends).unwrap_or_default();
+    let is_of_agents =
+        own_usage.is_none() || is_of_tool(message, "subagent") || !session_ends.is_empty();
     let agents = if is_of_agents {
         Some(session_ends.into_boxed_slice())
     } else {
         None
     };
-    Some(ResultUsage { usage, agents })
+    Some(ResultUsage {
+        usage,
+        reported_ends: agents,
+    })
 }
 
 fn is_of_tool(result: &MessageFacts, name: &str) -> bool {
@@ -237,9 +242,9 @@ fn is_of_tool(result: &MessageFacts, name: &str) -> bool {
 
 /// Removes requests whose message is a copy of one that comes before. A request without a
 /// fingerprint is never a copy.
-pub fn remove_copies(billed: &mut Vec<Billed>) {
+pub fn remove_copies(billed: &mut Vec<BilledRequest>) {
     let mut seen = HashSet::default();
-    billed.retain(|request| match request.print {
+    billed.retain(|request| match request.fingerprint {
         // `false` if the fingerprint was seen before.
         Some(print) => seen.insert(print),
         None => true,
@@ -247,14 +252,14 @@ pub fn remove_copies(billed: &mut Vec<Billed>) {
 }
 
 /// The number of bytes at the start, and at the end, of a message that its fingerprint covers.
-const PRINTED: usize = 256;
+const FINGERPRINT_PART: usize = 256;
 
 /// Returns a hash of the length, the start and the end of a message, which is the same for equal
-/// messages. The middle of a long message is not read: messages of one length that differ only there
-/// have the same hash.
+/// messages. The middle of a long message is not read: messages of one length that differ only
+/// there have the same hash.
 fn fingerprint(message: &[u8]) -> u64 {
-    let head = &message[..message.len().min(PRINTED)];
-    let tail = &message[message.len().saturating_sub(PRINTED)..];
+    let head = &message[..message.len().min(FINGERPRINT_PART)];
+    let tail = &message[message.len().saturating_sub(FINGERPRINT_PART)..];
     FixedState::with_seed(message.len() as u64).hash_one((head, tail))
 }
 

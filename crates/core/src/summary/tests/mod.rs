@@ -8,14 +8,14 @@ mod sections;
 mod shell;
 mod work;
 
-use super::quote::units;
+use super::quote::count_utf16;
 use super::*;
 use insta::assert_snapshot;
 use pisess_json::text::Text;
 use pisess_json::{Raw, string};
 
 fn json(text: &str) -> String {
-    String::from_utf8(string::encoded(&Text::from(text))).unwrap()
+    String::from_utf8(string::encode_to_vec(&Text::from(text))).unwrap()
 }
 
 /// Returns the messages of a part of a session: of what the user says, here.
@@ -79,19 +79,22 @@ fn bash(command: &str, error: Option<&str>) -> Vec<String> {
     )
 }
 
-fn extract(previous: Option<&str>) -> Extract {
-    let mut extract = Extract::default();
+fn extract(previous: Option<&str>) -> SummaryBuilder {
+    let mut extract = SummaryBuilder::default();
     previous
         .into_iter()
         .for_each(|summary| extract.continue_from(summary));
     extract
 }
 
-fn feed(extract: &mut Extract, parts: impl IntoIterator<Item = impl AsRef<[String]>>) {
+fn feed(extract: &mut SummaryBuilder, parts: impl IntoIterator<Item = impl AsRef<[String]>>) {
     for part in parts {
         for message in part.as_ref() {
             let message = Raw::parse(message.as_bytes()).unwrap();
-            extract.add("e1", super::message::read(message, Folders::default()));
+            extract.add(
+                "e1",
+                super::message::read_message(message, Folders::default()),
+            );
         }
     }
 }
@@ -122,7 +125,7 @@ fn section(parts: impl IntoIterator<Item = impl AsRef<[String]>>, heading: &str)
 /// Returns the quotation below a line, without its marks.
 fn quotation(summary: &str, lead: &str) -> String {
     let lines = summary.lines().skip_while(|line| *line != lead).skip(1);
-    super::quote::unquote(lines.take_while(|line| line.starts_with('>')))
+    super::quote::strip_quote_marks(lines.take_while(|line| line.starts_with('>')))
 }
 
 const REQUEST: &str = "The last request, word for word (entry e1):";
@@ -395,9 +398,9 @@ fn it_is_bounded_however_much_there_is() {
         );
         previous = extract.finish();
         let request = quotation(&previous, REQUEST);
-        assert!(units(&request) <= super::budget::WHOLE_REQUEST);
+        assert!(count_utf16(&request) <= super::budget::WHOLE_REQUEST);
         // Without the request and the marks of its lines, at most about 1,400 tokens.
-        let rest = units(&previous) - units(&request) - 2 * request.lines().count();
+        let rest = count_utf16(&previous) - count_utf16(&request) - 2 * request.lines().count();
         assert!(rest <= super::budget::OTHER_SECTIONS + 1_000, "{rest}");
     }
 }

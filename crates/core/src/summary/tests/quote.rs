@@ -27,7 +27,7 @@ fn a_block_keeps_every_line_behind_a_mark() {
     // The marks are not counted: a request of many short lines stays whole.
     let short = "x\n".repeat(1_999);
     assert_eq!(
-        unquote(quotation("", &short, 4_000).lines().skip(1)),
+        strip_quote_marks(format_quotation("", &short, 4_000).lines().skip(1)),
         short.trim_end()
     );
 }
@@ -40,13 +40,13 @@ fn a_long_text_keeps_its_ends() {
         short.starts_with("Begin middle") && short.ends_with("middle end."),
         "{short}"
     );
-    let left = units(&short.replace(|c: char| !"midle".contains(c), ""));
+    let left = count_utf16(&short.replace(|c: char| !"midle".contains(c), ""));
     assert!(left > 150 && short.contains(" characters left out …]"));
     let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
     assert!((1_790..2_000).contains(&missing), "{missing}");
     assert_eq!(cut_middle(&short, 300), short);
     assert_eq!(cut_middle("short", 300), "short");
-    assert!(units(&cut_middle(&"字".repeat(9_000), 300)) <= 300);
+    assert!(count_utf16(&cut_middle(&"字".repeat(9_000), 300)) <= 300);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_remark_without_what_leads_over() {
         ("Now let me look:", ""),
         ("It needs: a, b", "It needs: a, b"),
     ] {
-        assert_eq!(substance(remark), left);
+        assert_eq!(strip_transitions(remark), left);
     }
 }
 

@@ -107,7 +107,7 @@ fn last_words_are_whole_or_say_who_cut_them() {
             ],
         );
         text.lines()
-            .find(|line| line.starts_with(LAST_WORDS))
+            .find(|line| line.starts_with(LAST_WORDS_LEAD))
             .unwrap()
             .to_owned()
     };

@@ -65,9 +65,9 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines() {
     let text = summary(None, [user(&request)]);
     let quoted = quotation(&text, REQUEST);
     assert!(
-        units(&quoted) <= 4_000 && units(&quoted) > 3_800,
+        count_utf16(&quoted) <= 4_000 && count_utf16(&quoted) > 3_800,
         "{}",
-        units(&quoted)
+        count_utf16(&quoted)
     );
     assert!(
         quoted.starts_with("Do this.\n1. step")
@@ -83,7 +83,7 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines() {
     );
     let missing: usize = mark[0].split(' ').nth(1).unwrap().parse().unwrap();
     assert!(
-        (units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4,
+        (count_utf16(&request) - missing).abs_diff(count_utf16(&lines.join("\n"))) < 4,
         "{mark:?}"
     );
     // A request that was cut is not cut again.
@@ -344,7 +344,7 @@ fn earlier_requests_shorten_with_age() {
         .into_iter()
         .filter(|line| line.starts_with("- ") && !line.contains("Last tool"))
         .collect();
-    let lengths: Vec<usize> = done.iter().skip(1).map(|line| units(line)).collect();
+    let lengths: Vec<usize> = done.iter().skip(1).map(|line| count_utf16(line)).collect();
     assert!(
         done[0].starts_with("- Older requests are left out"),
         "{}",

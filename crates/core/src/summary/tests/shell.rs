@@ -2,14 +2,14 @@ use super::super::shell::*;
 
 /// Returns the steps: their words and directory.
 fn steps(command: &str) -> Vec<String> {
-    let folder = |step: &Step| {
+    let folder = |step: &CommandStep| {
         if step.folder.is_empty() {
             String::new()
         } else {
             format!(" in {}", step.folder)
         }
     };
-    Command::read(command)
+    CommandLine::parse(command)
         .steps
         .iter()
         .map(|step| step.words.join(" ") + &folder(step))
@@ -44,7 +44,7 @@ fn a_command_line_is_its_programs() {
 #[test]
 fn a_step_is_like_another_of_the_same_program() {
     let alike = |one: &str, other: &str| {
-        let [one, other] = [one, other].map(|line| Command::read(line).steps.remove(0));
+        let [one, other] = [one, other].map(|line| CommandLine::parse(line).steps.remove(0));
         one.is_like(&other)
     };
     assert!(
@@ -58,7 +58,7 @@ fn a_step_is_like_another_of_the_same_program() {
 
 #[test]
 fn what_only_looks_is_known() {
-    let looks = |command: &str| Command::read(command).looks;
+    let looks = |command: &str| CommandLine::parse(command).is_read_only;
     for command in [
         "ls -la 2>/dev/null",
         "cd x; grep -rn foo src | head",

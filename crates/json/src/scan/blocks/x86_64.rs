@@ -1,7 +1,7 @@
 //! The walk over a string in blocks of 64 bytes, with vector instructions that only newer
 //! processors have.
 
-use super::super::{NONE, Scanner};
+use super::super::{EMPTY_RANGE, Scanner};
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_set_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
     _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
@@ -24,22 +24,22 @@ impl Scanner<'_> {
     /// backslash follows another, and at the end of the string, a `\u` escape and malformed bytes.
     /// The position and the range of bytes above 0x7f stay in registers.
     #[target_feature(enable = "avx2,bmi1")]
-    pub(super) fn string_end_avx2(&mut self) -> Option<bool> {
+    pub(super) fn skip_string_rest_avx2(&mut self) -> Option<bool> {
         let (bytes, mut pos) = (self.bytes, self.pos);
         let mut any_backslash = 0;
         // Whether the block's first byte follows a backslash that is not itself escaped.
         let mut carry = false;
-        let mut non_ascii = NONE;
+        let mut non_ascii = EMPTY_RANGE;
         let end = loop {
             let Some(block) = bytes
                 .get(pos..)
                 .and_then(|rest| rest.first_chunk::<BLOCK>())
             else {
                 self.pos = pos - usize::from(carry);
-                break self.string_end_in_lanes(any_backslash != 0);
+                break self.skip_string_rest_in_lanes(any_backslash != 0);
             };
-            let masks = masks(block);
-            let (escaped, carries) = escaped(masks.backslash, carry);
+            let masks = block_masks(block);
+            let (escaped, carries) = escaped_mask(masks.backslash, carry);
             let stop = (masks.end & !escaped) | (escaped & !masks.letter);
             // Selected, not branched on.
             let (high_start, high_end) = if masks.high == 0 {
@@ -90,7 +90,7 @@ struct Masks {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn masks(block: &[u8; BLOCK]) -> Masks {
+fn block_masks(block: &[u8; BLOCK]) -> Masks {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
     // SAFETY: 32 bytes are read from where 32 bytes are borrowed, twice; they need no alignment.
     #[allow(unsafe_code)]
@@ -118,7 +118,7 @@ fn half_masks(bytes: __m256i) -> [u32; 3] {
     let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"' as i8));
     let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\' as i8));
     let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-    let letter = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(letters()), bytes);
+    let letter = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(escape_letters()), bytes);
     let letter = _mm256_cmpeq_epi8(letter, bytes);
     let of_two = _mm256_or_si256(
         quote,
@@ -136,7 +136,7 @@ fn half_masks(bytes: __m256i) -> [u32; 3] {
 /// 72; the other two are compared separately.
 #[inline]
 #[target_feature(enable = "sse2")]
-fn letters() -> __m128i {
+fn escape_letters() -> __m128i {
     let (none, slash) = (0x10, b'/' as i8);
     _mm_set_epi8(
         slash, 0x6e, none, 0x5c, none, none, none, none, none, 0x66, none, 0x74, none, 0x72, none,
@@ -148,7 +148,7 @@ fn letters() -> __m128i {
 /// the block does. Adding to a run of backslashes that starts at an odd position carries to its
 /// end, which distinguishes runs of odd length (as in simdjson).
 #[inline]
-fn escaped(backslash: u64, carry: bool) -> (u64, bool) {
+fn escaped_mask(backslash: u64, carry: bool) -> (u64, bool) {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let behind = backslash << 1 | u64::from(carry);
     if backslash & behind == 0 {

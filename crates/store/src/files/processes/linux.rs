@@ -105,8 +105,8 @@ pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
         .map(|pid| Writer { pid: Some(pid) })
 }
 
-/// Returns a process of an agent that runs in one of these directories. Agents are recognized by the
-/// name of their process, or by the script that an interpreter runs.
+/// Returns a process of an agent that runs in one of these directories. Agents are recognized by
+/// the name of their process, or by the script that an interpreter runs.
 pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
     for pid in other_processes() {
         let Ok(cwd) = std::fs::read_link(format!("/proc/{pid}/cwd")) else {
