@@ -2,7 +2,7 @@
 
 use super::output::{Exit, Failure, FailureKind};
 use crate::load::LoadError;
-use pisess_store::{Cause, StoreError, is_closed_pipe, plain};
+use pisess_store::{Action, Cause, StoreError, is_closed_pipe, plain};
 use std::io;
 
 impl Failure {
@@ -72,7 +72,7 @@ impl From<StoreError> for Failure {
         failure.hint = error.hint().map(str::to_owned);
         failure.is_concurrent_change = matches!(error.cause, Cause::Changed(_));
         failure.is_missing_file =
-            error.doing == "read" && error.kind() == Some(io::ErrorKind::NotFound);
+            error.action == Action::Read && error.kind() == Some(io::ErrorKind::NotFound);
         failure
     }
 }

@@ -3,7 +3,7 @@
 //! Space is reserved first, because a short write can only be taken back by cutting the file, and
 //! an agent may append between the last look at its size and the cut.
 
-use super::error::{Cause, FileChange, StoreError};
+use super::error::{Action, Cause, FileChange, StoreError};
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
 use std::io;
@@ -67,7 +67,7 @@ impl Locked {
         // them or appended to them, so they stay.
         match self.files.sync(&self.file) {
             Err(error) => Err(StoreError::new(
-                "sync",
+                Action::Sync,
                 &self.path,
                 Cause::UnsyncedAppend(error),
             )),
@@ -133,7 +133,7 @@ impl Locked {
         // The first newline may only close the last line that was there.
         let has_line = written.get(1..).is_some_and(|rest| rest.contains(&b'\n'));
         StoreError::new(
-            "write",
+            Action::Write,
             &self.path,
             Cause::Torn {
                 error: why,

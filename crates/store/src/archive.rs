@@ -16,7 +16,7 @@
 //! table, and the frames themselves. The table says that this frame is there, so that damage to
 //! the frame itself is noticed, too. Earlier versions wrote neither.
 
-use super::error::StoreError;
+use super::error::{Action, StoreError};
 use super::fn_writer::FnWriter;
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
 use super::send::copy_range;
@@ -229,7 +229,7 @@ pub(super) fn session_in(
     path: &Path,
     is_promising: fn(&[u8]) -> bool,
 ) -> Result<Spooled, StoreError> {
-    let failed = |error| StoreError::io("read", path, error);
+    let failed = |error| StoreError::io(Action::Read, path, error);
     let read =
         Archive::read(file).and_then(|archive| archive.ok_or_else(|| damaged("it is cut off")));
     let archive = read.map_err(failed)?;

@@ -1,7 +1,7 @@
 //! Rule 2: the new file gets the owner, mode, ACL, extended attributes and modification time of the
 //! old file.
 
-use super::error::{Cause, StoreError};
+use super::error::{Action, Cause, StoreError};
 use super::files::{Files, Stat};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(super) fn keep(
 ) -> Result<(), StoreError> {
     let lost = |what: &str, error| {
         StoreError::new(
-            "rewrite",
+            Action::Rewrite,
             path,
             Cause::AttributesLost {
                 what: what.to_owned(),

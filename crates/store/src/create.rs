@@ -3,7 +3,7 @@
 use super::append::Committed;
 use super::archive::Member;
 use super::attributes;
-use super::error::{Cause, StoreError};
+use super::error::{Action, Cause, StoreError};
 use super::files::{
     AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, real, unlink_own,
 };
@@ -71,7 +71,7 @@ pub(super) fn create_on(
     write: &mut Fill<'_>,
     finish: Option<&mut Finish<'_>>,
 ) -> Result<Committed, StoreError> {
-    let failed = |error| StoreError::io("create", path, error);
+    let failed = |error| StoreError::io(Action::Create, path, error);
     let existing = existing_at(files, path).map_err(failed)?;
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
         write_to_stream(files, &stream.map_err(failed)?, path, source, write, finish)?;
@@ -115,7 +115,7 @@ fn stage(
     write: &mut Fill<'_>,
     finish: Option<&mut Finish<'_>>,
 ) -> Result<Temp, StoreError> {
-    let failed = |error| StoreError::io("create", path, error);
+    let failed = |error| StoreError::io(Action::Create, path, error);
     let mut new = Temp::beside(files, target).map_err(failed)?;
     new.fill(path, write)?;
     if let Some(finish) = finish {
@@ -171,7 +171,7 @@ pub fn create_beside(
     replaces: bool,
     write: &mut Fill<'_>,
 ) -> Result<Beside, StoreError> {
-    let failed = |error| StoreError::io("create", path, error);
+    let failed = |error| StoreError::io(Action::Create, path, error);
     let target = resolve(path).map_err(failed)?;
     let existing = existing_at(&DISK, &target).map_err(failed)?;
     if let Some(stat) = &existing {
@@ -205,7 +205,7 @@ pub fn create_beside(
 /// Removes a file whose content is safely on disk elsewhere.
 pub fn remove(path: &Path) -> Result<(), StoreError> {
     DISK.unlink(path)
-        .map_err(|error| StoreError::io("remove", path, error))?;
+        .map_err(|error| StoreError::io(Action::Remove, path, error))?;
     sync_folder(&DISK, folder_of(path))
 }
 
@@ -220,7 +220,7 @@ pub struct NewFolder {
 impl NewFolder {
     /// Makes a directory, and those above it that are missing.
     pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
-        let failed = |error| StoreError::io("create", path, error);
+        let failed = |error| StoreError::io(Action::Create, path, error);
         let mut folder = NewFolder { made: Vec::new() };
         for above in path.ancestors() {
             if above.try_exists().map_err(failed)? {
@@ -262,7 +262,7 @@ impl Drop for NewFolder {
 /// Gives a file or directory another name, which must be free.
 pub fn rename_new(from: &Path, to: &Path) -> Result<Committed, StoreError> {
     DISK.rename_new(from, to)
-        .map_err(|error| StoreError::io("move to", to, error))?;
+        .map_err(|error| StoreError::io(Action::MoveTo, to, error))?;
     let mut committed = Committed::new(to);
     for folder in BTreeSet::from([folder_of(from), folder_of(to)]) {
         committed.troubles.extend(sync_folder(&DISK, folder).err());
@@ -280,7 +280,7 @@ pub fn has_content(path: &Path, write: &mut Fill<'_>) -> Result<bool, StoreError
         is_same: true,
         buffer: Vec::new(),
     };
-    write(&mut comparison).map_err(|error| StoreError::io("read", path, error))?;
+    write(&mut comparison).map_err(|error| StoreError::io(Action::Read, path, error))?;
     Ok(comparison.is_same && comparison.compared == file.len())
 }
 
@@ -322,13 +322,13 @@ fn refuse_existing(
     force: bool,
     stat: &Stat,
 ) -> Result<(), StoreError> {
-    let refused = |kind: io::ErrorKind| Err(StoreError::io("create", path, kind.into()));
+    let refused = |kind: io::ErrorKind| Err(StoreError::io(Action::Create, path, kind.into()));
     refuse_input(files, path, source, stat)?;
     match stat.kind {
         FileType::Folder => refused(io::ErrorKind::IsADirectory),
         _ if !force => refused(io::ErrorKind::AlreadyExists),
         _ if stat.links > 1 => Err(StoreError::new(
-            "rewrite",
+            Action::Rewrite,
             path,
             Cause::HardLinked(stat.links),
         )),
@@ -344,8 +344,8 @@ fn refuse_input(
     stat: &Stat,
 ) -> Result<(), StoreError> {
     let is_input = source.map_or(Ok(false), |source| source.is_at(files, stat));
-    if is_input.map_err(|error| StoreError::io("read", path, error))? {
-        Err(StoreError::new("write", path, Cause::SameAsInput))
+    if is_input.map_err(|error| StoreError::io(Action::Read, path, error))? {
+        Err(StoreError::new(Action::Write, path, Cause::SameAsInput))
     } else {
         Ok(())
     }
@@ -363,7 +363,7 @@ fn write_to_stream(
 ) -> Result<(), StoreError> {
     let stat = files
         .stat(stream)
-        .map_err(|error| StoreError::io("write", path, error))?;
+        .map_err(|error| StoreError::io(Action::Write, path, error))?;
     refuse_input(files, path, source, &stat)?;
     let out = Out {
         files,
@@ -375,7 +375,7 @@ fn write_to_stream(
     };
     // A write to a stream cannot be undone.
     let written = spool_written(write)?;
-    finish(&written).map_err(|error| StoreError::io("read", path, error))?;
+    finish(&written).map_err(|error| StoreError::io(Action::Read, path, error))?;
     write_through(out, path, &mut |out| {
         copy_range(&written, 0..written.len(), out)
     })

@@ -1,7 +1,7 @@
 //! What settings and paths are on the disk, and which files are below a directory of our own,
 //! whatever their names.
 
-use super::error::{Cause, StoreError};
+use super::error::{Action, Cause, StoreError};
 use super::files::{self, OnDisk};
 use std::fs::FileType;
 use std::io::{self, Read};
@@ -71,7 +71,7 @@ pub fn own_file(path: &Path) -> Result<bool, StoreError> {
         None => Ok(false),
         Some(kind) if kind.is_file() => Ok(true),
         Some(kind) if kind.is_symlink() => Err(link(path)),
-        Some(_) => Err(StoreError::new("read", path, Cause::NotRegular)),
+        Some(_) => Err(StoreError::new(Action::Read, path, Cause::NotRegular)),
     }
 }
 
@@ -92,13 +92,13 @@ fn own_type(path: &Path) -> Result<Option<FileType>, StoreError> {
         Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidFilename) => {
             Ok(None)
         }
-        Err(error) => Err(StoreError::io("read", path, error)),
+        Err(error) => Err(StoreError::io(Action::Read, path, error)),
     }
 }
 
 fn link(path: &Path) -> StoreError {
     StoreError::new(
-        "read",
+        Action::Read,
         path,
         Cause::Io(io::Error::other("it is a symbolic link")),
     )
@@ -109,7 +109,7 @@ fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathB
     let (mut folders, mut at) = (vec![folder.to_owned()], 0);
     while let Some(next) = folders.get(at).cloned() {
         at += 1;
-        let failed = |error| StoreError::io("read the directory", &next, error);
+        let failed = |error| StoreError::io(Action::ReadFolder, &next, error);
         let entries = match std::fs::read_dir(&next) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             entries => entries.map_err(failed)?,
@@ -139,7 +139,7 @@ pub fn remove_empty_folders(folder: &Path) -> Result<(), StoreError> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             // It contains a file.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
-            Err(error) => return Err(StoreError::io("remove", folder, error)),
+            Err(error) => return Err(StoreError::io(Action::Remove, folder, error)),
         }
     }
     Ok(())

@@ -11,14 +11,62 @@ use std::time::Duration;
 /// Messages contain paths as they are; control characters must be escaped when printed to a
 /// terminal.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {doing} {}: {cause}", path.display())]
+#[error("cannot {action} {}: {cause}", path.display())]
 pub struct StoreError {
-    /// What was being done.
-    pub doing: &'static str,
+    /// What was to be done with it.
+    pub action: Action,
     /// The file or directory, or the lock file.
     pub path: PathBuf,
     /// What prevented it.
     pub cause: Cause,
+}
+
+/// What was to be done with a file or directory. Displayed as the verb of the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Action {
+    /// A file was to be read.
+    #[error("read")]
+    Read,
+    /// The entries of a directory were to be listed.
+    #[error("read the directory")]
+    ReadFolder,
+    /// A file was to be locked against other processes.
+    #[error("lock")]
+    Lock,
+    /// Lines were to be appended, or the path of an existing file is refused for any change.
+    #[error("write")]
+    Write,
+    /// A file was to be replaced by one with other content (rule 2).
+    #[error("rewrite")]
+    Rewrite,
+    /// A new file or directory was to be made (rule 6).
+    #[error("create")]
+    Create,
+    /// A file was to be removed, or an empty directory.
+    #[error("remove")]
+    Remove,
+    /// A file was to be renamed to this path.
+    #[error("move to")]
+    MoveTo,
+    /// A file to be removed was to be renamed to this path first.
+    #[error("set aside as")]
+    SetAsideAs,
+    /// The old content of a file was to be saved under this path.
+    #[error("back up to")]
+    BackUpTo,
+    /// A file was to be written through to the disk.
+    #[error("sync")]
+    Sync,
+    /// The entries of a directory were to be written through to the disk.
+    #[error("sync the directory")]
+    SyncFolder,
+    /// Input that is not a regular file was to be copied to a temporary file.
+    #[error("write a temporary file for")]
+    Spool,
+    /// Lines that another process appended during a rewrite were to be copied to the new file (rule
+    /// 4).
+    #[error("carry over what was appended meanwhile to")]
+    CarryGrowthTo,
 }
 
 /// What prevented that a file was read or written.
@@ -139,9 +187,9 @@ pub enum FileChange {
 }
 
 impl StoreError {
-    pub(super) fn new(doing: &'static str, path: &Path, cause: Cause) -> StoreError {
+    pub(super) fn new(action: Action, path: &Path, cause: Cause) -> StoreError {
         StoreError {
-            doing,
+            action,
             path: path.to_owned(),
             cause,
         }
@@ -150,24 +198,24 @@ impl StoreError {
     /// Returns the error for an error of the system that occurred while accessing a file. An error
     /// of the store that was passed on in it, for example because the source changed during
     /// writing, is returned unchanged.
-    pub(super) fn io(doing: &'static str, path: &Path, error: io::Error) -> StoreError {
+    pub(super) fn io(action: Action, path: &Path, error: io::Error) -> StoreError {
         match error.downcast() {
             Ok(error) => error,
             Err(error) if is_in_use(&error) => StoreError::new(
-                "lock",
+                Action::Lock,
                 path,
                 Cause::Busy {
                     holder: None,
                     waited: Duration::ZERO,
                 },
             ),
-            Err(error) => StoreError::new(doing, path, Cause::Io(error)),
+            Err(error) => StoreError::new(action, path, Cause::Io(error)),
         }
     }
 
     /// Returns the error for a file that is not as it was read.
     pub(super) fn changed(path: &Path, change: FileChange) -> StoreError {
-        StoreError::new("write", path, Cause::Changed(change))
+        StoreError::new(Action::Write, path, Cause::Changed(change))
     }
 
     /// Returns the kind of the error of [`Cause::Io`]; `None` for any other cause.
@@ -219,8 +267,10 @@ impl StoreError {
     /// Returns what to try, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match &self.cause {
-            Cause::Io(error) => return hint_for(self.doing, error.kind()),
-            Cause::NotRegular if self.doing == "lock" => "move it away: it is not an oh-my-pi lock",
+            Cause::Io(error) => return hint_for(self.action, error.kind()),
+            Cause::NotRegular if self.action == Action::Lock => {
+                "move it away: it is not an oh-my-pi lock"
+            }
             Cause::NotRegular => "give the path of a regular file, or - for a stream",
             Cause::SameAsInput => "give another path with -o",
             Cause::HardLinked(_) => "write the result elsewhere with -o, or remove the other links",
@@ -246,19 +296,19 @@ impl StoreError {
 }
 
 /// Returns what to try after an error of the system.
-fn hint_for(doing: &str, kind: io::ErrorKind) -> Option<&'static str> {
+fn hint_for(action: Action, kind: io::ErrorKind) -> Option<&'static str> {
     use io::ErrorKind::*;
-    Some(match (kind, doing) {
-        (NotFound, "read") => {
+    Some(match (kind, action) {
+        (NotFound, Action::Read) => {
             "check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions"
         }
-        (NotFound, "create") => "create the directory first",
-        (IsADirectory, "read") => {
+        (NotFound, Action::Create) => "create the directory first",
+        (IsADirectory, Action::Read) => {
             "give the path of a session in it; check, export, grep, list, migrate, redact --check and stats take directories"
         }
         (IsADirectory, _) => "give the path of a file",
-        (AlreadyExists, "back up to") => "choose another suffix with --backup=SUFFIX",
-        (AlreadyExists, "set aside as") => {
+        (AlreadyExists, Action::BackUpTo) => "choose another suffix with --backup=SUFFIX",
+        (AlreadyExists, Action::SetAsideAs) => {
             "a run that was killed left it: `pisess archive --restore` puts it back"
         }
         (AlreadyExists, _) => "choose another name, or overwrite it with --force",

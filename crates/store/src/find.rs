@@ -8,7 +8,7 @@
 //! oh-my-pi keeps the sessions of sub-agents and advisors in a directory beside the session, with
 //! the same name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
 
-use super::error::StoreError;
+use super::error::{Action, StoreError};
 use super::files::{self, DISK, FileType, Files};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -154,7 +154,7 @@ impl Search {
         let stat = match DISK.stat_at(path) {
             Ok(stat) => stat,
             Err(error) => {
-                let error = StoreError::io("read", path, error);
+                let error = StoreError::io(Action::Read, path, error);
                 return self.finding.troubles.push(Trouble::unreadable(error, true));
             }
         };
@@ -182,7 +182,7 @@ impl Search {
     fn folder(&mut self, folder: Folder, left: &mut Vec<Folder>) {
         let unreadable = |error| {
             Trouble::unreadable(
-                StoreError::io("read the directory", &folder.path, error),
+                StoreError::io(Action::ReadFolder, &folder.path, error),
                 folder.named,
             )
         };
@@ -299,7 +299,7 @@ fn owner_of(path: &Path) -> Option<Arc<Path>> {
 
 /// Returns the paths in a directory, sorted.
 pub fn paths_in(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let failed = |error| StoreError::io("read the directory", folder, error);
+    let failed = |error| StoreError::io(Action::ReadFolder, folder, error);
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         paths.push(entry.map_err(failed)?.path());

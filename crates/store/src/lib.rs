@@ -104,7 +104,7 @@ pub use create::{
     rename_new, restore, same_file,
 };
 pub use disk::{Disk, files_below, is_free, own_file, own_files_below, remove_empty_folders};
-pub use error::{Cause, FileChange, StoreError, plain};
+pub use error::{Action, Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, agent_in, is_closed_pipe};
 pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in,

@@ -25,7 +25,7 @@
 //! appended still has the file open. Before a file is moved or removed, it does apply to an append:
 //! pi opens the file for each entry, and would create it again at its old path.
 
-use super::error::{Cause, StoreError};
+use super::error::{Action, Cause, StoreError};
 use super::files::{Files, Stat, Writer};
 use super::snapshot::read_range;
 use serde::Deserialize;
@@ -57,8 +57,8 @@ pub(super) fn refuse(
     search: &Search,
 ) -> Result<(), StoreError> {
     let mut wait = search.wait;
-    let failed = |error| StoreError::io("read", path, error);
-    let live = |cause| Err(StoreError::new("write", path, cause));
+    let failed = |error| StoreError::io(Action::Read, path, error);
+    let live = |cause| Err(StoreError::new(Action::Write, path, cause));
     loop {
         let stat = files.stat(file).map_err(failed)?;
         if files.writer_of(resolved, &stat).is_some() {

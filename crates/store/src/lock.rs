@@ -1,6 +1,6 @@
 //! Rules 3 and 4: the lock, and the comparison with what was read, under the lock.
 
-use super::error::{Cause, FileChange, StoreError};
+use super::error::{Action, Cause, FileChange, StoreError};
 use super::files::{DISK, FileType, Files, Pause, Stat, unlock};
 use super::live;
 use super::session_file::SessionFile;
@@ -83,7 +83,7 @@ pub(super) fn lock_on(
     options: &WriteOptions,
 ) -> Result<Locked, StoreError> {
     let (path, resolved) = (file.path(), file.resolved());
-    let failed = |error| StoreError::io("write", path, error);
+    let failed = |error| StoreError::io(Action::Write, path, error);
     let started = files.instant();
     let held = take(files, path, resolved, options)?;
     if options.is_omp && !options.force {
@@ -102,7 +102,7 @@ pub(super) fn lock_on(
     // mistakes another or itself for a live agent (rule 5).
     let handle = files
         .open_append(resolved)
-        .map_err(|error| gone(path, "write", error))?;
+        .map_err(|error| gone(path, Action::Write, error))?;
     // The path may be another file by now: a rewrite that we waited for replaces it. The file that
     // was read is identified by its handle, because a copy-up changes its numbers (rule 4).
     let here = files.stat(&handle).map_err(failed)?;
@@ -138,7 +138,7 @@ fn take(
     resolved: &Path,
     options: &WriteOptions,
 ) -> Result<Held, StoreError> {
-    let failed = |error| gone(path, "lock", error);
+    let failed = |error| gone(path, Action::Lock, error);
     let handle = files.open_read(resolved).map_err(failed)?;
     if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
         return Err(StoreError::changed(path, FileChange::Replaced));
@@ -150,15 +150,19 @@ fn take(
     match wait_for(files, path, &writable, options)? {
         Ok(()) => Ok(Held(writable)),
         Err(_) if options.force => Ok(Held(handle)),
-        Err(_) => Err(StoreError::new("lock", path, Cause::NoLockSupport(error))),
+        Err(_) => Err(StoreError::new(
+            Action::Lock,
+            path,
+            Cause::NoLockSupport(error),
+        )),
     }
 }
 
 /// Returns [`Cause::Changed`] for a file that was removed after it was read, else the error itself.
-fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
+fn gone(path: &Path, action: Action, error: io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::NotFound => StoreError::changed(path, FileChange::Removed),
-        _ => StoreError::io(doing, path, error),
+        _ => StoreError::io(action, path, error),
     }
 }
 
@@ -181,7 +185,7 @@ fn wait_for(
                     holder: None,
                     waited: options.wait,
                 };
-                return Err(StoreError::new("lock", path, cause));
+                return Err(StoreError::new(Action::Lock, path, cause));
             }
             Err(TryLockError::WouldBlock) => pause.sleep(files),
         }
@@ -221,7 +225,7 @@ impl Locked {
     /// over, that is an error.
     pub(super) fn has_grown(&mut self) -> Result<bool, StoreError> {
         let found = self.files.stat_at(&self.resolved);
-        let here = found.map_err(|error| gone(&self.path, "write", error))?;
+        let here = found.map_err(|error| gone(&self.path, Action::Write, error))?;
         self.check_inode(&here)?;
         let compared = self
             .base
@@ -262,6 +266,6 @@ impl Locked {
     }
 
     pub(super) fn failed(&self, error: io::Error) -> StoreError {
-        StoreError::io("write", &self.path, error)
+        StoreError::io(Action::Write, &self.path, error)
     }
 }

@@ -4,7 +4,7 @@
 //! oh-my-pi waits half a second for it and then continues in ways that change the file, so it is
 //! held only during a write or a rename, never during an fsync or while a summary is made.
 
-use super::error::{Cause, StoreError};
+use super::error::{Action, Cause, StoreError};
 use super::files::{FileType, Files, Pause, is_alive, started, unlink_own};
 use super::live::distance;
 use super::lock::Locked;
@@ -59,7 +59,7 @@ fn wait_for(
     path: &Path,
     wait: Duration,
 ) -> Result<PublishLock, StoreError> {
-    let failed = |error| StoreError::io("lock", path, error);
+    let failed = |error| StoreError::io(Action::Lock, path, error);
     let mut pause = Pause::new(wait);
     loop {
         match files.create_new(path) {
@@ -75,7 +75,7 @@ fn wait_for(
                     .and_then(|(content, _)| owner(&content))
                     .map(|(pid, _)| pid);
                 return Err(StoreError::new(
-                    "lock",
+                    Action::Lock,
                     path,
                     Cause::Busy {
                         holder,
@@ -145,7 +145,7 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
     let stat = files.stat(&file)?;
     if stat.kind != FileType::Regular {
         return Err(io::Error::other(StoreError::new(
-            "lock",
+            Action::Lock,
             path,
             Cause::NotRegular,
         )));

@@ -1,6 +1,6 @@
 //! Reading by position, and spooling of streams.
 
-use super::error::StoreError;
+use super::error::{Action, StoreError};
 use super::files::{DISK, Files};
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, Write};
@@ -228,7 +228,7 @@ pub(super) fn spool_named(
     reader
         .take(more)
         .read_to_end(&mut start)
-        .map_err(|error| StoreError::io("read", name, error))?;
+        .map_err(|error| StoreError::io(Action::Read, name, error))?;
     if start.len() <= limit || !is_promising(&start) {
         return Ok(Spooled {
             len: start.len() as u64,
@@ -239,7 +239,7 @@ pub(super) fn spool_named(
         out.write_all(&start)?;
         io::copy(reader, out).map(drop)
     });
-    spooled.map_err(|error| StoreError::io("write a temporary file for", name, error))
+    spooled.map_err(|error| StoreError::io(Action::Spool, name, error))
 }
 
 /// Keeps what `write` writes.
@@ -247,6 +247,5 @@ pub fn spool_written(
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Spooled, StoreError> {
     let spooled = Spooled::written(MEMORY, |out| write(out));
-    spooled
-        .map_err(|error| StoreError::io("write a temporary file for", Path::new("the copy"), error))
+    spooled.map_err(|error| StoreError::io(Action::Spool, Path::new("the copy"), error))
 }

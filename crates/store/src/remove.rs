@@ -17,7 +17,7 @@
 //! Anything else that is removed, such as an archive, is a single file.
 
 use super::append::{Attempt, Committed};
-use super::error::{FileChange, StoreError};
+use super::error::{Action, FileChange, StoreError};
 use super::files::{Files, unlink_own};
 use super::lock::{Locked, WriteOptions, lock_on};
 use super::publish_lock::PublishLock;
@@ -165,7 +165,7 @@ impl Removal {
         let aside = aside_of(&place);
         let renamed = self.files.rename_new(&place, &aside);
         renamed.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::io("set aside as", &aside, error),
+            io::ErrorKind::AlreadyExists => StoreError::io(Action::SetAsideAs, &aside, error),
             _ => locked.failed(error),
         })?;
         self.hidden.push(Hidden { place, aside });
@@ -192,7 +192,7 @@ impl Removal {
             if let Err(error) = unlink_own(self.files, aside) {
                 committed
                     .troubles
-                    .push(StoreError::io("remove", aside, error));
+                    .push(StoreError::io(Action::Remove, aside, error));
             }
         }
         for folder in self.folders() {

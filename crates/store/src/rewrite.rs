@@ -3,7 +3,7 @@
 
 use super::append::{Attempt, Committed};
 use super::attributes;
-use super::error::{Cause, FileChange, StoreError};
+use super::error::{Action, Cause, FileChange, StoreError};
 use super::files::{DISK, FileType, Files, Pause};
 use super::live;
 use super::lock::Locked;
@@ -105,10 +105,11 @@ impl Locked {
         drop(publish);
         let mut committed = Committed::new(&self.path);
         if let Err(error) = carried {
-            let doing = "carry over what was appended meanwhile to";
-            committed
-                .troubles
-                .push(StoreError::new(doing, &self.path, Cause::GrowthLost(error)));
+            committed.troubles.push(StoreError::new(
+                Action::CarryGrowthTo,
+                &self.path,
+                Cause::GrowthLost(error),
+            ));
         }
         Ok(Some((committed, temp)))
     }
@@ -123,7 +124,7 @@ impl Locked {
         {
             0 | 1 => Ok(()),
             links => Err(StoreError::new(
-                "rewrite",
+                Action::Rewrite,
                 &self.path,
                 Cause::HardLinked(links),
             )),
@@ -132,7 +133,7 @@ impl Locked {
 
     /// The new file, complete and synced, but not in place.
     fn stage(&self, write: &mut Fill<'_>) -> Result<Temp, StoreError> {
-        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         // It is locked: a process that opens it as soon as it is in place waits until we are done
         // (rule 3).
         let mut new = Temp::beside(self.files, &self.resolved).map_err(failed)?;
@@ -151,12 +152,12 @@ impl Locked {
     /// Appends to the new file what the old one has grown by since it was read, and syncs it.
     /// Returns whether it has grown: a copy-up on overlayfs also makes it stale.
     fn carry(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
-        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
         // Fails if what precedes the growth is no longer what was read; this is decided after the
         // growth was looked at.
         let _ = self.has_grown()?;
-        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         let grown = self.base.stat.size..now.stat.size;
         if grown.is_empty() {
             return Ok(false);
@@ -173,7 +174,7 @@ impl Locked {
     /// replaced or edited after the last look gets its name back. What another process appended to
     /// the new file meanwhile goes to that file.
     fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
-        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         if !new.exchange(&self.resolved).map_err(failed)? {
             return Ok(());
         }
@@ -209,7 +210,7 @@ impl Locked {
     /// which must not exist (rule 6). It is a separate file from the beginning: a second hard link
     /// to the old file would remain if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
-        let failed = |error| StoreError::io("back up to", backup, error);
+        let failed = |error| StoreError::io(Action::BackUpTo, backup, error);
         if has_copy(self.files, backup, &self.file, self.len()).map_err(failed)? {
             return Ok(None);
         }
@@ -397,6 +398,6 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Result<(), StoreError> {
-    let unsynced = |error| StoreError::new("sync the directory", folder, Cause::Unsynced(error));
+    let unsynced = |error| StoreError::new(Action::SyncFolder, folder, Cause::Unsynced(error));
     files.sync_folder(folder).map_err(unsynced)
 }

@@ -1,7 +1,7 @@
 //! Session files opened for reading.
 
 use super::archive::{self, Archive};
-use super::error::{Cause, FileChange, StoreError};
+use super::error::{Action, Cause, FileChange, StoreError};
 use super::files::{self, DISK, FileType, Files, Stat};
 use super::find::ms_since_1970;
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
@@ -29,7 +29,7 @@ impl SessionFile {
 
     /// Like [`SessionFile::open`], on these files.
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
-        let failed = |error| StoreError::io("read", path, error);
+        let failed = |error| StoreError::io(Action::Read, path, error);
         // Checked before opening, because opening a device may have effects.
         refuse_irregular(path, files.stat_at(path).map_err(failed)?.kind)?;
         let resolved = files::real(path).map_err(failed)?;
@@ -83,11 +83,11 @@ fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
     match kind {
         FileType::Regular => Ok(()),
         FileType::Folder => Err(StoreError::io(
-            "read",
+            Action::Read,
             path,
             io::ErrorKind::IsADirectory.into(),
         )),
-        FileType::Other => Err(StoreError::new("read", path, Cause::NotRegular)),
+        FileType::Other => Err(StoreError::new(Action::Read, path, Cause::NotRegular)),
     }
 }
 
@@ -110,7 +110,7 @@ impl Snapshot {
     pub fn look(&self, path: &Path) -> Result<Option<SessionFile>, StoreError> {
         let new = DISK
             .stat_at(path)
-            .map_err(|error| StoreError::io("read", path, error))?;
+            .map_err(|error| StoreError::io(Action::Read, path, error))?;
         let old = &self.stat;
         let is_unchanged =
             (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed);
@@ -128,7 +128,7 @@ impl Snapshot {
         }
         // A change of the mode, say, keeps the content.
         let compared = self.compare_for_reading(&DISK, &file.file);
-        let change = compared.map_err(|error| StoreError::io("read", &file.path, error))?;
+        let change = compared.map_err(|error| StoreError::io(Action::Read, &file.path, error))?;
         Ok(matches!(change, None | Some(FileChange::Grown)))
     }
 }
@@ -144,7 +144,7 @@ pub struct Glance {
 impl Glance {
     /// Opens it, following symbolic links.
     pub fn open(path: &Path) -> Result<Glance, StoreError> {
-        let failed = |error| StoreError::io("read", path, error);
+        let failed = |error| StoreError::io(Action::Read, path, error);
         refuse_irregular(path, DISK.stat_at(path).map_err(failed)?.kind)?;
         let file = DISK.open_read(path).map_err(failed)?;
         let stat = DISK.stat(&file).map_err(failed)?;
@@ -198,7 +198,7 @@ pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, Stor
             ..
         }) => {
             let mut stream =
-                File::open(path).map_err(|error| StoreError::io("read", path, error))?;
+                File::open(path).map_err(|error| StoreError::io(Action::Read, path, error))?;
             spool_named(&mut stream, MEMORY, is_promising, path).map(Opened::Stream)
         }
         Ok(file) if Archive::begins(&file.snapshot.head) => {

@@ -1,6 +1,6 @@
 //! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
-use super::error::StoreError;
+use super::error::{Action, StoreError};
 use super::files::{Files, unlink_own, unlock};
 use super::read::ReadAt;
 use std::fs::{File, TryLockError};
@@ -181,7 +181,7 @@ pub(super) fn write_through(
     drop(buffered.into_parts());
     filled
         .map(|()| bytes)
-        .map_err(|error| StoreError::io("write", path, error))
+        .map_err(|error| StoreError::io(Action::Write, path, error))
 }
 
 /// Writes through the seam.

@@ -1,6 +1,6 @@
 //! The removal of a session with the files that belong to it, and of locks (rules 4, 5 and 7).
 
-use super::super::error::FileChange;
+use super::super::error::{Action, FileChange};
 use super::super::remove::{Unremoved, aside_of};
 use super::super::source::Source;
 use super::seam::Fault;
@@ -120,7 +120,7 @@ fn a_removal_that_fails_at_any_call_has_changed_nothing() {
                 let left = committed
                     .troubles
                     .iter()
-                    .filter(|trouble| trouble.doing == "remove");
+                    .filter(|trouble| trouble.action == Action::Remove);
                 assert_eq!(hidden(&bench), left.count(), "{at}");
                 assert_eq!(bench.names().len(), hidden(&bench), "{at}");
             }

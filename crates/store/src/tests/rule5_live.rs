@@ -1,5 +1,6 @@
 //! Rule 5: oh-my-pi's lock is respected, a stale one is stolen, a live oh-my-pi is refused.
 
+use super::super::error::Action;
 use super::seam::Fault;
 use super::*;
 use std::process::{Child, Command, Stdio};
@@ -176,7 +177,7 @@ fn a_lock_that_is_no_file_is_refused() {
             matches!(
                 error,
                 StoreError {
-                    doing: "lock",
+                    action: Action::Lock,
                     cause: Cause::NotRegular,
                     ..
                 }
