@@ -49,22 +49,21 @@ impl SessionStores {
 
     /// Looks up the stores of both agents, as seen from a project.
     pub fn locate_from(project: &Path, ui: &Ui) -> SessionStores {
-        let (home, folder) = (ui.home().map(PathBuf::from), project.to_owned());
+        let home = ui.home().map(PathBuf::from);
         let env = |name: &str| ui.env_var(name);
-        let here = BaseDirs {
-            home: home.as_deref(),
-            cwd: &folder,
-        };
-        let surroundings = StoreEnv {
+        let store_env = StoreEnv {
             env: &env,
-            base_dirs: here,
+            base_dirs: BaseDirs {
+                home: home.as_deref(),
+                cwd: project,
+            },
             reads_project: true,
         };
-        let stores = locate_stores(surroundings, &OnDisk);
-        let blobs = locate_blob_store(surroundings, &OnDisk);
+        let stores = locate_stores(store_env, &OnDisk);
+        let blobs = locate_blob_store(store_env, &OnDisk);
         SessionStores {
             home,
-            folder,
+            folder: project.to_owned(),
             stores,
             blobs,
             workers: ui.processor_count(),
@@ -134,31 +133,23 @@ impl SessionStores {
     pub fn find_archives(&self, all: bool) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
         for (root, archives) in self.archive_roots() {
-            // The stores of which only the folders for this project are searched.
-            let mut own_stores = Vec::new();
-            if !all {
-                own_stores.extend(self.stores.iter());
-                own_stores.retain(|store| OnDisk.real(&store.root) == root);
+            if all {
+                found.extend(archives_below(&archives)?);
+                continue;
             }
-            // The sessions of all projects are in one directory.
-            let is_flat = own_stores.iter().any(|store| store.is_flat());
+            let mut stores: Vec<&Store> = self.stores.iter().collect();
+            stores.retain(|store| OnDisk.real(&store.root) == root);
 
-            let mut folders = Vec::new();
-            if all || is_flat {
-                folders.push(archives);
-            } else {
-                let own_folders = own_stores.iter().flat_map(|store| &store.folders);
-                let names = own_folders.filter_map(|folder| folder.file_name());
-                folders.extend(names.map(|name| archives.join(name)));
+            // A flat store has the sessions of all projects in one directory.
+            if stores.iter().any(|store| store.is_flat()) {
+                let mut own_archives = archives_below(&archives)?;
+                own_archives.retain(|path| self.belongs_to_project(path));
+                found.extend(own_archives);
+                continue;
             }
-            for folder in folders {
-                for (path, is_regular) in store::files_below(&folder)? {
-                    if is_regular
-                        && is_archive(&path)
-                        && (!is_flat || self.belongs_to_project(&path))
-                    {
-                        found.insert(path);
-                    }
+            for folder in stores.iter().flat_map(|store| &store.folders) {
+                if let Some(name) = folder.file_name() {
+                    found.extend(archives_below(&archives.join(name))?);
                 }
             }
         }
@@ -218,32 +209,42 @@ impl SessionStores {
         }
     }
 
+    /// Returns the sessions of the current project. In a flat store, which has the sessions of all
+    /// projects in one directory, the header of each session says which project it belongs to.
     fn find_project_sessions(&self) -> FoundFiles {
-        let mut finding = search_existing(self.search_folders(&Scope::CurrentProject));
-        let flat_roots: HashSet<_> = self
+        let mut found = search_existing(self.search_folders(&Scope::CurrentProject));
+        let flat_roots: HashSet<&Path> = self
             .stores
             .iter()
             .filter(|store| store.is_flat())
-            .map(|store| &store.root)
+            .map(|store| &*store.root)
             .collect();
-        if !flat_roots.is_empty() {
-            let mut known_files: HashMap<PathBuf, bool> = HashMap::default();
-            finding.files.retain(|file| {
-                // A sub-agent may work in another directory; that of the session that started it
-                // decides.
-                let project_file = file.owner.as_deref().unwrap_or(&file.path);
-                let is_flat = project_file
-                    .parent()
-                    .is_some_and(|folder| flat_roots.contains(&folder.to_owned()));
-                !is_flat
-                    || *known_files
-                        .entry(project_file.to_owned())
-                        .or_insert_with(|| self.belongs_to_project(project_file))
-            });
+        if flat_roots.is_empty() {
+            return found;
         }
-        finding
+
+        // Many sub-agents have the same owner, whose header is read once.
+        let mut is_of_project: HashMap<PathBuf, bool> = HashMap::default();
+        let mut kept = Vec::new();
+        for file in found.files {
+            // A sub-agent may work in another directory: the session that started it decides.
+            let owner = file.owner.as_deref().unwrap_or(&file.path);
+            let is_in_flat_store = owner
+                .parent()
+                .is_some_and(|folder| flat_roots.contains(folder));
+            if is_in_flat_store && !is_of_project.contains_key(owner) {
+                is_of_project.insert(owner.to_owned(), self.belongs_to_project(owner));
+            }
+            if !is_in_flat_store || is_of_project[owner] {
+                kept.push(file);
+            }
+        }
+        found.files = kept;
+        found
     }
 
+    /// Whether the header of a session or an archive names the current project. A file whose header
+    /// cannot be read does not belong to it.
     fn belongs_to_project(&self, path: &Path) -> bool {
         read_any_header(path).is_some_and(|header| is_in_project(&header, self.here()))
     }
@@ -300,6 +301,17 @@ pub fn find_archive_beside(session: &Path) -> Option<PathBuf> {
     None
 }
 
+/// Returns the archives below a directory, by their names; none if there is no such directory.
+fn archives_below(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut archives = Vec::new();
+    for (path, is_regular) in store::files_below(folder)? {
+        if is_regular && is_archive(&path) {
+            archives.push(path);
+        }
+    }
+    Ok(archives)
+}
+
 /// The end of the name of an archive, after that of the session.
 const ARCHIVE_SUFFIX: &str = ".zst";
 
@@ -334,31 +346,32 @@ pub fn agent_folder(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
         .cloned()
 }
 
+/// Returns the stores of both agents as seen from a project. The settings in its directory count
+/// only with `reads_project`. The root of each store, and the directories below it, are real paths:
+/// without symbolic links.
 fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
     let env = |name: &str| ui.env_var(name);
-    let here = BaseDirs {
-        home: home.as_deref(),
-        cwd: project,
-    };
-    let mut found = locate_stores(
-        StoreEnv {
-            env: &env,
-            base_dirs: here,
-            reads_project,
+    let store_env = StoreEnv {
+        env: &env,
+        base_dirs: BaseDirs {
+            home: home.as_deref(),
+            cwd: project,
         },
-        &OnDisk,
-    );
-    for store in &mut found {
-        let root = OnDisk.real(&store.root);
+        reads_project,
+    };
+    let mut stores = locate_stores(store_env, &OnDisk);
+    for store in &mut stores {
+        let real_root = OnDisk.real(&store.root);
         for folder in &mut store.folders {
-            if let Ok(name) = folder.strip_prefix(&store.root) {
-                *folder = root.iter().chain(name).collect();
+            if let Ok(below_root) = folder.strip_prefix(&store.root) {
+                // Not `join`, which would end the root itself with a slash.
+                *folder = real_root.iter().chain(below_root).collect();
             }
         }
-        store.root = root;
+        store.root = real_root;
     }
-    found
+    stores
 }
 
 /// Returns the absolute path of a directory that the user named; `~` is the home directory.

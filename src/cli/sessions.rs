@@ -86,38 +86,31 @@ impl SessionsArgs {
     /// Finds the sessions, without files last modified before the period. Reports paths that cannot
     /// be searched, and continues.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
-        let is_stdin = self.paths.iter().any(|path| path == Path::new("-"));
-        if is_stdin && self.paths.len() > 1 {
-            return Err(
-                Failure::usage_error("standard input cannot be combined with paths")
-                    .with_hint("give - alone"),
-            );
-        }
-        if self.all && !self.paths.is_empty() {
-            return Err(
-                Failure::usage_error("--all cannot be combined with SESSION")
-                    .with_hint("omit one of them"),
-            );
-        }
-        let places = SessionStores::locate(ui);
+        self.refuse_conflicts()?;
+        let stores = SessionStores::locate(ui);
         let FoundSessions {
             files: mut found,
             failures,
             scope,
             ..
-        } = named::find_sessions(&places, &self.paths, self.all, ui);
-        let exit = failures
-            .iter()
-            .map(|failure| ui.report_failure(failure))
-            .max()
-            .unwrap_or(Exit::Done);
-        if self.archived && !is_stdin {
-            found.extend(places.find_archive_files(self.all)?);
-        } else if self.paths.is_empty() {
-            places.warn_archives_skipped(self.all, period, ui);
+        } = named::find_sessions(&stores, &self.paths, self.all, ui);
+        let mut worst_exit = Exit::Done;
+        for failure in &failures {
+            worst_exit = worst_exit.max(ui.report_failure(failure));
         }
-        let agents = SubAgents::from_files(&found);
-        let is_none = found.is_empty() && !self.all;
+
+        if self.archived && !self.reads_stdin() {
+            found.extend(stores.find_archive_files(self.all)?);
+        } else if self.paths.is_empty() {
+            stores.warn_archives_skipped(self.all, period, ui);
+        }
+        let found_none = found.is_empty() && !self.all;
+        if found_none && self.paths.is_empty() {
+            ui.warn(NO_SESSIONS_HERE);
+        }
+
+        // Of all that were found: also the sub-agents of sessions that are too old to be read.
+        let sub_agents = SubAgents::from_files(&found);
         let mut files = Vec::new();
         for file in found {
             // A file that was named is read in any case.
@@ -125,18 +118,36 @@ impl SessionsArgs {
                 files.push(file);
             }
         }
-        if is_none && self.paths.is_empty() {
-            ui.warn(NO_SESSIONS_HERE);
-        }
-        let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
+        let is_single = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
         Ok(SessionsToRead {
             files,
-            sub_agents: agents,
-            worst_exit: exit,
-            found_none: is_none,
-            is_single: is_one,
-            scope: if is_stdin { None } else { Some(scope) },
+            sub_agents,
+            worst_exit,
+            found_none,
+            is_single,
+            scope: if self.reads_stdin() {
+                None
+            } else {
+                Some(scope)
+            },
         })
+    }
+
+    fn reads_stdin(&self) -> bool {
+        self.paths.iter().any(|path| path == Path::new("-"))
+    }
+
+    /// Refuses standard input together with paths, and `--all` together with either.
+    fn refuse_conflicts(&self) -> Result<(), Failure> {
+        if self.reads_stdin() && self.paths.len() > 1 {
+            let failure = Failure::usage_error("standard input cannot be combined with paths");
+            return Err(failure.with_hint("give - alone"));
+        }
+        if self.all && !self.paths.is_empty() {
+            let failure = Failure::usage_error("--all cannot be combined with SESSION");
+            return Err(failure.with_hint("omit one of them"));
+        }
+        Ok(())
     }
 }
 
@@ -155,16 +166,20 @@ impl SessionsToRead {
             .sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
     }
 
-    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order.
-    /// Reports sessions that cannot be read, and continues; the failure of a single session is
-    /// returned. Returns the exit code.
+    /// Reads the sessions on all processors with `work`, and passes the results to `take` in the
+    /// order of the files. Sessions whose last line is incomplete are reported at the end.
+    ///
+    /// A failure of the only session is returned. Of several sessions, one that the user named is
+    /// reported as a failure, and raises the exit code that is returned; one that a search found is
+    /// only warned of, or passed over if it is the transcript of a run and no session.
     pub fn read_all<T: Send>(
         self,
         ui: &mut Ui,
         work: impl Fn(&Path, &Input) -> Result<T, Failure> + Sync,
         mut take: impl FnMut(&mut Ui, &Path, T) -> Result<(), Failure>,
     ) -> Result<Exit, Failure> {
-        let mut exit = self.worst_exit;
+        let mut worst_exit = self.worst_exit;
+        // Standard input can be read only once, and by this thread.
         let stdin = match &self.files[..] {
             [file] if file.path == Path::new("-") => Some(Input::open(&file.path, ui)?),
             _ => None,
@@ -189,15 +204,15 @@ impl SessionsToRead {
             workers,
             work_on,
             |(target, result)| match result {
-                Ok((found, is_torn)) => {
+                Ok((value, is_torn)) => {
                     if is_torn {
                         torn_paths.push(target.path.clone());
                     }
-                    take(ui, &target.path, found)
+                    take(ui, &target.path, value)
                 }
                 Err(failure) if is_single => Err(failure),
                 Err(failure) if target.named => {
-                    exit = exit.max(ui.report_failure(&failure));
+                    worst_exit = worst_exit.max(ui.report_failure(&failure));
                     Ok(())
                 }
                 Err(failure) if failure.is_transcript() => Ok(()),
@@ -208,7 +223,7 @@ impl SessionsToRead {
             },
         )?;
         warn_torn(&torn_paths, ui);
-        Ok(exit)
+        Ok(worst_exit)
     }
 }
 
@@ -230,8 +245,8 @@ fn work_and_check_tail<T>(
     input: &Input,
     work: impl Fn(&Path, &Input) -> Result<T, Failure>,
 ) -> Result<(T, bool), Failure> {
-    let found = work(path, input)?;
-    Ok((found, is_torn(input.source()).unwrap_or(false)))
+    let value = work(path, input)?;
+    Ok((value, is_torn(input.source()).unwrap_or(false)))
 }
 
 /// Reports the sessions whose last line is incomplete.

@@ -75,44 +75,83 @@ fn refuse_json_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
 }
 
 impl OpenSession {
-    /// Makes the change that `decide` returns, and reports it. In place, `decide` is called under
-    /// the lock, with the contents of the file at the time of the commit, and again if the file has
-    /// grown meanwhile; a change without entries leaves the session unchanged. To another file,
-    /// standard output, or nowhere (`-n`), it is called once.
+    /// Makes the change that `decide` returns, and reports it: in place, in another file (`-o`), on
+    /// standard output, or nowhere (`-n`).
+    ///
+    /// In place, `decide` is called under the lock, with the contents of the file at the time of the
+    /// commit, and again if the file has grown meanwhile. Otherwise it is called once.
     pub fn apply_change(
         &self,
         args: &WriteArgs,
         ui: &mut Ui,
+        decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+    ) -> Result<Exit, Failure> {
+        match (&args.output, self.input.file()) {
+            (Some(path), _) => self.apply_elsewhere(path, args, ui, decide),
+            (None, Some(file)) if args.change.dry_run => {
+                self.plan_in_place(file.path(), args, ui, decide)
+            }
+            (None, Some(file)) => self.apply_in_place(file.path(), args, ui, decide),
+            (None, None) => self.apply_elsewhere(Path::new("-"), args, ui, decide),
+        }
+    }
+
+    /// Commits the decision to the session's own file. A change without entries leaves the file as
+    /// it is.
+    fn apply_in_place(
+        &self,
+        path: &Path,
+        args: &WriteArgs,
+        ui: &mut Ui,
         mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
     ) -> Result<Exit, Failure> {
-        let (path, in_place) = match (&args.output, self.input.file()) {
-            (Some(path), _) => (&**path, false),
-            (None, Some(file)) => (file.path(), true),
-            (None, None) => (Path::new("-"), false),
+        let mut ids = Ids::new(ui)?;
+        let mut attempt = |current: &OpenSession, locked: Locked| {
+            let decision = ids.with_id_source(ui, |id_source| decide(current, id_source))?;
+            let report = ChangeReport::in_place(&decision, path, &current.session);
+            Ok((commit_change(&decision.change, current, locked)?, report))
         };
+        let options = args.change.write_options(self.session.dialect);
+        let (committed, report) = self.attempt_under_lock(&options, &mut attempt)?;
+
+        if let Some(committed) = &committed {
+            ui.report_commit_warnings(committed);
+            self.input.report_path(ui);
+        }
+        self.report_no_change(&report, args, ui);
+        report.report_and_notify(args, ui)
+    }
+
+    /// Prints what would be committed to the session's own file (`-n`).
+    fn plan_in_place(
+        &self,
+        path: &Path,
+        args: &WriteArgs,
+        ui: &mut Ui,
+        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+    ) -> Result<Exit, Failure> {
+        let mut ids = Ids::new(ui)?;
+        let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
+        ChangeReport::in_place(&decision, path, &self.session).print_plan(args, ui)
+    }
+
+    /// Writes the whole changed session to another file, or to standard output (`-`); with `-n`,
+    /// only prints what would be written.
+    fn apply_elsewhere(
+        &self,
+        path: &Path,
+        args: &WriteArgs,
+        ui: &mut Ui,
+        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+    ) -> Result<Exit, Failure> {
         refuse_json_report(path, args)?;
         let mut ids = Ids::new(ui)?;
-        if in_place && !args.change.dry_run {
-            let mut attempt = |current: &OpenSession, locked: Locked| {
-                let decision = ids.with_id_source(ui, |id_source| decide(current, id_source))?;
-                let outcome =
-                    ChangeReport::from_decision(&decision, path, in_place, &current.session);
-                Ok((commit_change(&decision.change, current, locked)?, outcome))
-            };
-            let options = args.change.write_options(self.session.dialect);
-            let (committed, outcome) = self.attempt_under_lock(&options, &mut attempt)?;
-            if let Some(committed) = &committed {
-                ui.report_commit_warnings(committed);
-                self.input.report_path(ui);
-            }
-            self.report_no_change(&outcome, args, ui);
-            return outcome.report_and_notify(args, ui);
-        }
         let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
-        let outcome = ChangeReport::from_decision(&decision, path, in_place, &self.session);
+        let report = ChangeReport::elsewhere(&decision, path, &self.session);
         if args.change.dry_run {
-            return outcome.print_plan(args, ui);
+            return report.print_plan(args, ui);
         }
+
         // If there is nothing to do, the session is copied unchanged, so that pipelines still work.
         let mut fill = |out: &mut dyn io::Write| {
             if decision.change.is_empty() {
@@ -124,11 +163,12 @@ impl OpenSession {
             }
         };
         self.write_output(path, args.change.force, &mut fill, ui)?;
-        self.report_no_change(&outcome, args, ui);
-        outcome.report_and_notify(args, ui)
+        self.report_no_change(&report, args, ui);
+        report.report_and_notify(args, ui)
     }
 
-    /// Does the same as [`attempt_under_lock`]; `attempt` is called with the session as it is now.
+    /// Does the same as [`attempt_under_lock`], but `attempt` is called with the loaded session: with
+    /// this one, or with the one loaded again after the file has grown.
     pub fn attempt_under_lock<T>(
         &self,
         options: &store::WriteOptions,
@@ -141,9 +181,9 @@ impl OpenSession {
     }
 
     /// Reports on standard error that there was nothing to do, unless the output shows it.
-    fn report_no_change(&self, outcome: &ChangeReport, args: &WriteArgs, ui: &mut Ui) {
-        let is_silent = args.change.json || outcome.editor_text.is_some();
-        if outcome.action == Action::Nothing && !is_silent {
+    fn report_no_change(&self, report: &ChangeReport, args: &WriteArgs, ui: &mut Ui) {
+        let is_shown_by_output = args.change.json || report.editor_text.is_some();
+        if report.action == Action::Nothing && !is_shown_by_output {
             ui.print_status(&format!("nothing to do in {}", self.input.name));
         }
     }
@@ -181,38 +221,36 @@ impl OpenSession {
                     .own_lines(&self.session, self.input.source()),
             )?;
         }
-        let outcome = ChangeReport {
+        // Standard output carries the session, not its name.
+        let reported_names = if creation.path == Path::new("-") {
+            Vec::new()
+        } else {
+            vec![creation.path.to_string_lossy().into_owned()]
+        };
+        let report = ChangeReport {
             copied_count: line_count.saturating_sub(lines.len()),
             action: Action::Create,
             has_title_line: false,
-            reported_names: vec![creation.path.to_string_lossy().into_owned()],
+            reported_names,
             path: creation.path,
             lines,
             editor_text: creation.editor_text,
             notification: creation.notification,
         };
         if args.change.dry_run {
-            return outcome.print_plan(args, ui);
+            return report.print_plan(args, ui);
         }
+
         // A new directory is removed again if the file cannot be written.
         let folder = match creation.folder.as_deref() {
             Some(folder) => Some(NewFolder::make(folder)?),
             None => None,
         };
-        self.write_output(&outcome.path, args.change.force, &mut fill, ui)?;
+        self.write_output(&report.path, args.change.force, &mut fill, ui)?;
         if let Some(folder) = folder {
             folder.keep();
         }
-        let names = if outcome.path == Path::new("-") {
-            Vec::new()
-        } else {
-            outcome.reported_names
-        };
-        ChangeReport {
-            reported_names: names,
-            ..outcome
-        }
-        .report_and_notify(args, ui)
+        report.report_and_notify(args, ui)
     }
 
     /// Writes a whole session to a new file, or to standard output for `-`. With `force`, an
@@ -308,20 +346,22 @@ struct ChangeReport {
 }
 
 impl ChangeReport {
-    /// Returns the result of a decision that is written to `path`, which may be the session's own
-    /// (`in_place`).
-    fn from_decision(
-        decision: &Decision,
-        path: &Path,
-        in_place: bool,
-        session: &Session,
-    ) -> ChangeReport {
-        let change = &decision.change;
-        let action = match change.action(session) {
+    /// Returns the report of a decision that is committed to the session's own file, `path`.
+    fn in_place(decision: &Decision, path: &Path, session: &Session) -> ChangeReport {
+        ChangeReport::new(decision, path, decision.change.action(session))
+    }
+
+    /// Returns the report of a decision that is written, with the whole session, to another file.
+    fn elsewhere(decision: &Decision, path: &Path, session: &Session) -> ChangeReport {
+        let action = match decision.change.action(session) {
             Action::Nothing => Action::Nothing,
-            action if in_place => action,
-            _ => Action::Create,
+            Action::Append | Action::Rewrite | Action::Create => Action::Create,
         };
+        ChangeReport::new(decision, path, action)
+    }
+
+    fn new(decision: &Decision, path: &Path, action: Action) -> ChangeReport {
+        let change = &decision.change;
         let title_line = change.title_line.clone().into_iter();
         let lines = change.entries.iter().map(|entry| entry.line.clone());
         let names = change
