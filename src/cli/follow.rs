@@ -1,18 +1,18 @@
 //! Follows files that other programs write: waits until they may have changed, and reads what was
 //! appended.
 
-use crate::cli::open::OpenSession;
+use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::process::pipes::has_no_reader;
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use notify::event::{CreateKind, ModifyKind};
-use notify::{Event, EventKind, RecursiveMode, Watcher};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use pisess_store::{SessionFile, Snapshot};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Changes within this time are read together.
@@ -54,35 +54,20 @@ impl ChangedFiles {
 }
 
 /// Watches files, and directories with all below them. Returns a function that waits until files
-/// may have changed, and returns which. The system reports changes where it can, also of what a
-/// link leads to in the same directory; otherwise all files are looked at now and then. The
-/// function fails if standard output was closed meanwhile, which ends the command successfully.
+/// may have changed, and returns which.
+///
+/// Where the system reports changes, only the files that it names may have changed; a file's
+/// directory is watched, so that the target of a link in the same directory is included. Now and
+/// then, and all the time where the system reports nothing, any file may have changed.
+///
+/// The function fails if standard output was closed meanwhile, which ends the command successfully.
 pub fn watch_files(
     paths: &[PathBuf],
 ) -> impl FnMut(&mut Ui) -> Result<ChangedFiles, Failure> + use<> {
     let (sender, names) = channel();
     let event_sender = sender.clone();
-    let report = move |event: notify::Result<Event>| {
-        for name in event
-            .iter()
-            .filter(|event| is_change(event))
-            .flat_map(changed_names)
-        {
-            // The receiver exists as long as the watcher.
-            let _ = event_sender.send(name);
-        }
-    };
-    let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
-        for path in paths {
-            if path.is_dir() {
-                watcher.watch(path, RecursiveMode::Recursive)?;
-            } else {
-                watcher.watch(parent_folder(path), RecursiveMode::NonRecursive)?;
-            }
-        }
-        Ok(watcher)
-    });
-    // When the changes reported last were handed out.
+    let watcher = start_watcher(paths, event_sender);
+    // When the function last returned changes.
     let mut last_report = Instant::now();
     move |ui| {
         // Keeps the channel open without a watcher.
@@ -93,18 +78,20 @@ pub fn watch_files(
         } else {
             POLL_INTERVAL
         };
-        let changed = match names.recv_timeout(interval.max(last_report.elapsed() * PAUSE_RATIO)) {
+        // In proportion to the time that the caller took to look at the files.
+        let pause = last_report.elapsed() * PAUSE_RATIO;
+        let changed = match names.recv_timeout(interval.max(pause)) {
             Ok(first) => {
                 std::thread::sleep(BATCH_DELAY);
-                ChangedFiles::Named(std::iter::once(first).chain(names.try_iter()).collect())
+                let mut changed = HashSet::from_iter(names.try_iter());
+                changed.insert(first);
+                ChangedFiles::Named(changed)
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => ChangedFiles::Any,
         };
-        if ui
-            .stdout_file()
-            .map_err(Failure::from_stdout_error)?
-            .is_some_and(has_no_reader)
-        {
+
+        let stdout = ui.stdout_file().map_err(Failure::from_stdout_error)?;
+        if stdout.is_some_and(has_no_reader) {
             return Err(Failure::from_stdout_error(io::ErrorKind::BrokenPipe.into()));
         }
         last_report = Instant::now();
@@ -112,6 +99,32 @@ pub fn watch_files(
     }
 }
 
+/// Starts to send the names of files that change in these places.
+fn start_watcher(paths: &[PathBuf], names: Sender<OsString>) -> notify::Result<RecommendedWatcher> {
+    let send_names = move |event: notify::Result<Event>| {
+        let Ok(event) = event else {
+            return;
+        };
+        if !is_change(&event) {
+            return;
+        }
+        for name in changed_names(&event) {
+            // The receiver exists as long as the watcher.
+            let _ = names.send(name);
+        }
+    };
+    let mut watcher = notify::recommended_watcher(send_names)?;
+    for path in paths {
+        if path.is_dir() {
+            watcher.watch(path, RecursiveMode::Recursive)?;
+        } else {
+            watcher.watch(parent_folder(path), RecursiveMode::NonRecursive)?;
+        }
+    }
+    Ok(watcher)
+}
+
+/// Returns the directory that contains a path: the current one for a name alone.
 pub fn parent_folder(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| *folder != Path::new(""))
@@ -158,11 +171,11 @@ impl FollowedSession {
             .file()
             .ok_or_else(|| open.input.failure("a stream cannot be followed"))?;
         let path = file.path().to_owned();
-        let seen = Some(file.snapshot().clone());
+        let snapshot = Some(file.snapshot().clone());
         Ok(FollowedSession {
             open,
             path,
-            snapshot: seen,
+            snapshot,
             known_ids: None,
             last_trouble: None,
         })
@@ -185,47 +198,58 @@ impl FollowedSession {
         entries
     }
 
+    /// Reads what was written since, as [`FollowedSession::new_entries`] describes. If the file
+    /// cannot be read, all of it is read again the next time.
     fn read_new_entries(&mut self, ui: &mut Ui) -> Result<Vec<EntryIx>, Failure> {
-        let changed = match &self.snapshot {
-            Some(seen) => seen.look(&self.path)?,
+        let changed_file = match &self.snapshot {
+            Some(snapshot) => snapshot.look(&self.path)?,
             None => Some(SessionFile::open(&self.path)?),
         };
-        let Some(file) = changed else {
+        let Some(file) = changed_file else {
             return Ok(Vec::new());
         };
-        let has_grown = self
-            .snapshot
-            .as_ref()
-            .map_or(Ok(false), |seen| seen.is_start_of(&file))?;
-        let seen = file.snapshot().clone();
+        let has_grown = match &self.snapshot {
+            Some(snapshot) => snapshot.is_start_of(&file)?,
+            None => false,
+        };
+        let snapshot = file.snapshot().clone();
         let input = self.open.input.with_file(file);
+
         let old_count = self.open.session.entries.len();
-        let mut entries: Vec<_>;
-        if has_grown && self.open.append_new_entries(&input)? {
+        let first_new = if has_grown && self.open.append_new_entries(&input)? {
             self.open.input = input;
-            entries = self.open.session.entry_indexes().skip(old_count).collect();
+            old_count
         } else {
-            let session = &self.open.session;
-            let ids = session
-                .entry_indexes()
-                .take(old_count)
-                .map(|ix| session.id(ix).as_bytes().to_vec());
-            self.known_ids.get_or_insert_default().extend(ids);
-            // Until it is loaded again, nothing can be appended.
-            self.snapshot = None;
-            let open = self.open.reload_from(input)?;
-            if open.session.header.id != self.open.session.header.id {
-                ui.warn(&format!("{}: this is another session now", open.input.name));
-                self.known_ids = None;
-            }
-            self.open = open;
-            entries = self.open.session.entry_indexes().collect();
-        }
-        self.snapshot = Some(seen);
+            self.load_again(input, old_count, ui)?;
+            0
+        };
+        self.snapshot = Some(snapshot);
+
         let session = &self.open.session;
-        if let Some(known) = &mut self.known_ids {
-            entries.retain(|&ix| known.insert(session.id(ix).as_bytes().to_vec()));
+        let mut entries: Vec<EntryIx> = session.entry_indexes().skip(first_new).collect();
+        if let Some(known_ids) = &mut self.known_ids {
+            entries.retain(|&ix| known_ids.insert(session.id(ix).as_bytes().to_vec()));
         }
         Ok(entries)
+    }
+
+    /// Loads a file that was replaced or truncated, and remembers the ids of the first `old_count`
+    /// entries, which were reported. The entries of another session are all new.
+    fn load_again(&mut self, input: Input, old_count: usize, ui: &mut Ui) -> Result<(), Failure> {
+        let session = &self.open.session;
+        let known_ids = self.known_ids.get_or_insert_default();
+        for ix in session.entry_indexes().take(old_count) {
+            known_ids.insert(session.id(ix).as_bytes().to_vec());
+        }
+        // If loading fails, nothing can be appended to what is there.
+        self.snapshot = None;
+
+        let open = self.open.reload_from(input)?;
+        if open.session.header.id != self.open.session.header.id {
+            ui.warn(&format!("{}: this is another session now", open.input.name));
+            self.known_ids = None;
+        }
+        self.open = open;
+        Ok(())
     }
 }

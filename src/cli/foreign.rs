@@ -83,7 +83,7 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
 const MISSING_PATH_HINT: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
 /// Returns the files that arguments name: paths, directories, and ids or names of sessions; then
-/// why arguments name none, and the directories below them that cannot be read.
+/// the failures: arguments that name nothing, and directories below them that cannot be read.
 pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let mut paths = Vec::new();
     let mut failures = Vec::new();
@@ -92,30 +92,32 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
             None => paths.push(argument.clone()),
             Some(name) => match find_by_name(name, ui) {
                 Ok(path) => paths.push(path),
-                Err(error) => failures.push(
-                    Failure::invalid(&error)
-                        .with_hint(name_hint(&error))
-                        .with_path(name),
-                ),
+                Err(error) => {
+                    let failure = Failure::invalid(&error).with_hint(name_hint(&error));
+                    failures.push(failure.with_path(name));
+                }
             },
         }
     }
+
     // The sub-agents of a session have files of their own in the directory named like it.
-    let agents: Vec<_> = paths
-        .iter()
-        .filter(|path| path.is_file())
-        .map(|path| path.with_extension(""))
-        .collect();
-    paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
-    let found = store::find(&paths, Reach::Whole);
-    let unread = named::search_failures(found.troubles, true, ui).into_iter();
-    failures.extend(unread.map(|failure| {
-        if failure.is_missing_file {
-            failure.with_hint(MISSING_PATH_HINT)
-        } else {
-            failure
+    let mut agent_folders = Vec::new();
+    for path in &paths {
+        let folder = path.with_extension("");
+        if path.is_file() && folder.is_dir() {
+            agent_folders.push(folder);
         }
-    }));
+    }
+    paths.extend(agent_folders);
+
+    let found = store::find(&paths, Reach::Whole);
+    for failure in named::search_failures(found.troubles, true, ui) {
+        if failure.is_missing_file {
+            failures.push(failure.with_hint(MISSING_PATH_HINT));
+        } else {
+            failures.push(failure);
+        }
+    }
     (found.files, failures)
 }
 

@@ -57,8 +57,12 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
     find_named(arguments, reach, true, ui)
 }
 
-/// Returns the sessions that arguments name, and why other arguments name none. `is_strict` sets
-/// whether a subdirectory that cannot be searched is a failure or only reported.
+/// Returns the sessions that arguments name, standard input first, and the failures of arguments
+/// that name none. With `is_strict`, a subdirectory that cannot be searched is a failure, too;
+/// otherwise it is only warned of.
+///
+/// A search of whole directories (`Reach::Whole`) takes a directory without sessions for a project,
+/// whose sessions are in the stores.
 fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -> FoundSessions {
     let mut resolved_paths = Vec::new();
     let mut streams = Vec::new();
@@ -70,6 +74,7 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
             Err(failure) => failed.push(failure.with_path(argument.to_string_lossy())),
         }
     }
+
     let mut found = store::find(&resolved_paths, reach);
     if reach == Reach::Whole
         && let Some(files) = find_project_sessions(&resolved_paths, &found.files, ui)
@@ -77,11 +82,10 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
         resolved_paths = files.iter().map(|file| file.path.clone()).collect();
         found.files = files;
     }
+
     failed.extend(search_failures(found.troubles, is_strict, ui));
-    if found.files.is_empty()
-        && failed.is_empty()
-        && (streams.is_empty() || !resolved_paths.is_empty())
-    {
+    let is_only_stream = !streams.is_empty() && resolved_paths.is_empty();
+    if found.files.is_empty() && failed.is_empty() && !is_only_stream {
         warn_none_found(&resolved_paths, reach, ui);
     }
     for folder in found.shallow {
@@ -90,17 +94,18 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
             folder.display()
         ));
     }
-    let mut stream_files: Vec<_> = streams
-        .into_iter()
-        .map(|path| FoundFile {
+
+    let mut files = Vec::new();
+    for path in streams {
+        files.push(FoundFile {
             path,
             owner: None,
             named: true,
-        })
-        .collect();
-    stream_files.extend(found.files);
+        });
+    }
+    files.extend(found.files);
     FoundSessions {
-        files: stream_files,
+        files,
         failures: failed,
         scope: Scope::Paths(resolved_paths),
     }
@@ -119,9 +124,9 @@ pub fn search_failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> 
     failures
 }
 
-/// Returns the sessions in the stores that belong to directories, if these are projects, and none
-/// of the files `found` in them is a session. Reports them: a directory in an argument otherwise
-/// means the files in it.
+/// Returns the sessions in the stores whose projects are these directories; `None` if there are
+/// none, or if one of the files that were found in the directories is a session. Each directory is
+/// reported, since as an argument it otherwise means the files in it.
 fn find_project_sessions(
     folders: &[PathBuf],
     found: &[FoundFile],
@@ -158,7 +163,8 @@ fn may_be_session(path: &Path) -> bool {
 /// Reports that directories contain no sessions and, for what searches the stores as well, are no
 /// projects with sessions.
 fn warn_none_found(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
-    let (mut where_searched, mut projects) = (String::new(), Vec::new());
+    let mut where_searched = String::new();
+    let mut projects = Vec::new();
     if let ([folder], Reach::Whole) = (folders, reach) {
         where_searched = format!(
             " in {}, and no sessions of that directory in the stores",
@@ -181,11 +187,11 @@ fn list_projects_below(folder: &Path, ui: &Ui) -> Vec<String> {
     const MOST_PROJECTS: usize = 3;
 
     let folder = ui.resolve_path(folder);
-    let places = SessionStores::locate(ui);
+    let stores = SessionStores::locate(ui);
     let mut projects = BTreeSet::new();
-    for file in places.find_sessions(&Scope::All).files {
+    for file in stores.find_sessions(&Scope::All).files {
         if file.owner.is_none()
-            && let Some(cwd) = places.recorded_cwd(&file.path)
+            && let Some(cwd) = stores.recorded_cwd(&file.path)
             && cwd.starts_with(&folder)
         {
             projects.insert(cwd);
@@ -242,15 +248,16 @@ fn is_spelled_as_path(name: &str) -> bool {
     matches!(name, "" | "-" | "." | "..") || has_path_prefix || name.ends_with(".jsonl")
 }
 
+/// Returns the failure for a name that identifies no session, or several: with a row for each of
+/// these, or with a hint if the session is archived.
 fn name_failure(error: NameError, ui: &Ui) -> Failure {
     let mut failure = Failure::invalid(&error).with_hint(error.hint());
     match error {
-        NameError::Unknown {
-            name,
-            similar: near,
-        } if near.is_empty() && is_archived(&name, ui) => failure.with_hint(format!(
-            "it is archived: `pisess archive --restore {name}` moves it back to its store"
-        )),
+        NameError::Unknown { name, similar } if similar.is_empty() && is_archived(&name, ui) => {
+            failure.with_hint(format!(
+                "it is archived: `pisess archive --restore {name}` moves it back to its store"
+            ))
+        }
         NameError::Unknown { .. } => {
             failure.is_missing_file = true;
             failure
@@ -259,21 +266,29 @@ fn name_failure(error: NameError, ui: &Ui) -> Failure {
             candidates,
             sessions,
             ..
-        } => {
-            let more = sessions.saturating_sub(candidates.len());
-            let more = (more > 0).then(|| format!("and {more} more"));
-            let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();
-            // Copies of a session are told apart by their paths.
-            let has_copies = ids.len() < candidates.len();
-            let mut rows: Vec<_> = candidates
-                .iter()
-                .map(|(id, path)| candidate_row(id, path, has_copies, ui))
-                .collect();
-            rows.sort_by_key(|&(modified, _)| Reverse(modified));
-            failure.with_details(rows.into_iter().map(|(_, row)| row).chain(more).collect())
-        }
+        } => failure.with_details(candidate_rows(&candidates, sessions, ui)),
         NameError::NoLast { .. } => failure,
     }
+}
+
+/// Returns a row for each session that a name may refer to, most recently changed first, and a last
+/// one if there are more than these candidates: `count` in all.
+fn candidate_rows(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Vec<String> {
+    // Copies of a session are told apart by their paths.
+    let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();
+    let has_copies = ids.len() < candidates.len();
+
+    let mut timed_rows = Vec::new();
+    for (id, path) in candidates {
+        timed_rows.push(candidate_row(id, path, has_copies, ui));
+    }
+    timed_rows.sort_by_key(|&(modified_ms, _)| Reverse(modified_ms));
+
+    let mut rows: Vec<String> = timed_rows.into_iter().map(|(_, row)| row).collect();
+    if count > candidates.len() {
+        rows.push(format!("and {} more", count - candidates.len()));
+    }
+    rows
 }
 
 /// Whether the name or id is that of one archived session.

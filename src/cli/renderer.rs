@@ -69,22 +69,7 @@ impl RendererArgs {
             if requested.is_empty() {
                 continue;
             }
-            let shell = ShellCommand {
-                session: open.input.name.clone(),
-                option: "--renderer",
-                command: renderer.command.clone(),
-                timeout: RENDERER_TIMEOUT,
-                failure_outcome: "its entries are shown without it",
-                hint: "--renderer TYPE='cat >&2' prints what it receives",
-            };
-            let answer = {
-                let _waiting = ui.start_spinner("waiting for the renderer");
-                shell.run(lines).and_then(|output| {
-                    parse_answers(&output, &open.session, &requested)
-                        .map_err(|what| shell.failure(&what))
-                })
-            };
-            match answer {
+            match renderer.run(open, lines, &requested, ui) {
                 Ok(answers) => rendered.extend(answers),
                 Err(failure) => ui.warn(&failure.to_line()),
             }
@@ -107,6 +92,28 @@ impl RendererArgs {
 }
 
 impl Renderer {
+    /// Runs the command with the lines of the entries on its standard input, and returns the
+    /// Markdown that it replied for each.
+    fn run(
+        &self,
+        open: &OpenSession,
+        lines: Vec<u8>,
+        requested: &HashSet<EntryIx>,
+        ui: &mut Ui,
+    ) -> Result<Vec<(EntryIx, String)>, Failure> {
+        let shell = ShellCommand {
+            session: open.input.name.clone(),
+            option: "--renderer",
+            command: self.command.clone(),
+            timeout: RENDERER_TIMEOUT,
+            failure_outcome: "its entries are shown without it",
+            hint: "--renderer TYPE='cat >&2' prints what it receives",
+        };
+        let _spinner = ui.start_spinner("waiting for the renderer");
+        let output = shell.run(lines)?;
+        parse_answers(&output, &open.session, requested).map_err(|what| shell.failure(&what))
+    }
+
     /// Returns the input of the command: the lines of those entries whose type it renders, and
     /// these entries.
     fn build_input(

@@ -91,8 +91,10 @@ pub fn edit_mark(edited: ContextEdit) -> &'static str {
     }
 }
 
-/// Prints entries as stored in version 3, one per line. Long runs of lines that are in the file as
-/// they are printed are copied by the kernel, where it can.
+/// Prints entries as they are stored in version 3, one per line.
+///
+/// Most lines are in the file as they are printed. A long run of such lines that follow each other
+/// in the file is copied by the kernel, where it can; the others are written one by one.
 pub fn print_entry_lines(
     open: &OpenSession,
     entries: &[EntryIx],
@@ -107,7 +109,7 @@ pub fn print_entry_lines(
     };
     let span = |ix: EntryIx| session.entry(ix).span;
 
-    // Entries whose lines follow each other in the file are printed together.
+    // Between the lines of a run is one byte, the newline.
     let runs = entries.chunk_by(|&one, &next| {
         is_stored_as_printed(one)
             && is_stored_as_printed(next)
@@ -116,6 +118,7 @@ pub fn print_entry_lines(
     for run in runs {
         let bytes = span(run[0]).start..span(run[run.len() - 1]).end();
         let is_long = bytes.end - bytes.start >= LONG_RUN_BYTES;
+        // On a terminal, and where bytes are invalid, each line is escaped or replaced.
         if is_long && is_stored_as_printed(run[0]) && is_utf8 && !is_terminal {
             let sent = ui
                 .print_range(open.input.source(), bytes)
@@ -146,7 +149,8 @@ fn write_line(line: &[u8], is_utf8: bool, ui: &mut Ui) -> io::Result<()> {
 /// The number of bytes from which a run of lines is sent at once, rather than line by line.
 const LONG_RUN_BYTES: u64 = 128 * 1024;
 
-/// Prints a row for each entry: its line, its id, its time, its label, and its text.
+/// Prints a row for each entry: its line, its id, its time, its label, and its text. The columns of
+/// lines and ids are as wide as the longest of them, so that all rows are aligned.
 pub fn print_rows(
     drawing: &TreeView,
     edits: &HashMap<EntryIx, ContextEdit>,
@@ -160,23 +164,21 @@ pub fn print_rows(
         styles: ui.styles,
         glyphs: Glyphs::UNICODE,
     };
-    let line_width = session
-        .entries
-        .last()
-        .map_or(1, |last| last.line.0.to_string().len());
-    let id_width = entries
-        .iter()
-        .map(|&ix| session.entry(ix).id.len as usize)
-        .max()
-        .unwrap_or(0)
-        .min(ID_COLUMNS);
+    let line_width = match session.entries.last() {
+        Some(last) => last.line.0.to_string().len(),
+        None => 1,
+    };
+    let id_lens = entries.iter().map(|&ix| session.entry(ix).id.len as usize);
+    let id_width = id_lens.max().unwrap_or(0).min(ID_COLUMNS);
+
     let draw = |rows: &mut RowBuffer, batch: Range<usize>| {
-        rows.set_previous_time(
-            batch
-                .start
-                .checked_sub(1)
-                .map(|before| session.entry(entries[before]).time_ms),
-        );
+        // A row whose date is that of the row above has only a time. The row above the first one of
+        // a batch belongs to the batch before.
+        let time_above = match batch.start {
+            0 => None,
+            start => Some(session.entry(entries[start - 1]).time_ms),
+        };
+        rows.set_previous_time(time_above);
         for &ix in &entries[batch] {
             let entry = session.entry(ix);
             rows.begin_row();
@@ -222,8 +224,9 @@ impl EntryPainter<'_> {
         let row = self.drawing.row(ix);
         let edited = self.edits.get(&ix);
         rows.push_text(&row.role);
-        let has_more = !row.body.is_empty() || row.ending.is_some() || edited.is_some();
-        rows.push_str(if has_more { ": " } else { "" });
+        if !row.body.is_empty() || row.ending.is_some() || edited.is_some() {
+            rows.push_str(": ");
+        }
         rows.finish_part(if is_dim {
             self.styles.dim
         } else {
