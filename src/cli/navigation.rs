@@ -62,15 +62,17 @@ impl<'a> PlannedMove<'a> {
         }
     }
 
-    /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
+    /// Prints the output of `--prepare` or `--prompt`, and returns the exit code of the command,
+    /// which is then at its end; returns `None` if neither is given.
     pub fn print_preview(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.options.summary.prepare {
             ui.print_json(&self.preparation_json()?)?;
-            return Ok(Some(if self.abandons_content() {
+            let exit = if self.abandons_content() {
                 Exit::Done
             } else {
                 Exit::Found
-            }));
+            };
+            return Ok(Some(exit));
         }
         if self.options.summary.prompt {
             self.require_abandoned_content()?;
@@ -89,14 +91,16 @@ impl<'a> PlannedMove<'a> {
         if let Some(exit) = self.print_preview(ui)? {
             return Ok(exit);
         }
-        if self.wants_summary
-            && !self.options.summary.has_given_text()
-            && let Some(left) = self.existing_summary()?
-        {
-            return self.label_existing_summary(left, ui);
+        if !self.wants_summary {
+            return self.move_without_summary(ui);
         }
-        if self.wants_summary && (self.abandons_content() || self.options.summary.has_given_text())
-        {
+        if self.options.summary.has_given_text() {
+            return self.move_with_summary(true, ui);
+        }
+        if let Some(summary) = self.existing_summary()? {
+            return self.label_existing_summary(summary, ui);
+        }
+        if self.abandons_content() {
             self.move_with_summary(true, ui)
         } else {
             self.move_without_summary(ui)
@@ -124,12 +128,12 @@ impl<'a> PlannedMove<'a> {
                 }
                 current.check_label_is_free(None, label.as_ref())?;
 
-                let find = |id: &Option<Text<'static>>| session.find_entry(id.as_ref()?);
-                let parent = find(&new_leaf);
+                // The session may have been read again, so its entries are found by their ids.
+                let parent = find_by_id(session, &new_leaf);
                 let from = if session.agent().constants().from_id_is_branch_start {
                     parent
                 } else {
-                    find(&old_leaf)
+                    find_by_id(session, &old_leaf)
                 };
                 let change = append_branch_summary(
                     session,
@@ -169,9 +173,12 @@ impl<'a> PlannedMove<'a> {
     /// Appends no summary, because there is one already; labels it if a label is given.
     pub fn label_existing_summary(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
-        let summary = session.id(summary).into_owned();
-        let leaf = position_id(session, session.leaf);
-        self.append_leaf_mark(leaf.as_ref(), Some(&summary), None, true, ui)
+        let mark = LeafMark {
+            new_leaf: position_id(session, session.leaf),
+            labelled: Some(session.id(summary).into_owned()),
+            is_already_leaf: true,
+        };
+        self.append_leaf_mark(&mark, None, ui)
     }
 
     /// Makes the move without a summary, and labels the target if a label is given. Root cannot be
@@ -202,18 +209,19 @@ impl<'a> PlannedMove<'a> {
         {
             return Err(hook.failure("its `label` is for root, which is not an entry"));
         }
-        self.append_leaf_mark(new_leaf.as_ref(), target.as_ref(), hook, false, ui)
+        let mark = LeafMark {
+            new_leaf,
+            labelled: target,
+            is_already_leaf: false,
+        };
+        self.append_leaf_mark(&mark, hook, ui)
     }
 
-    /// Moves the leaf to the entry `new_leaf` (`None` for root), and labels the entry `labelled` if
-    /// a label is given. If `stays`, `new_leaf` is the leaf already; then fails if another process
-    /// has appended entries in the meantime.
+    /// Moves the leaf, and labels an entry if a label is given.
     fn append_leaf_mark(
         &self,
-        new_leaf: Option<&Text>,
-        label_target: Option<&Text>,
+        mark: &LeafMark,
         hook: Option<ShellCommand>,
-        is_at_new_leaf: bool,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let draft = self.editor_text()?;
@@ -222,13 +230,13 @@ impl<'a> PlannedMove<'a> {
             .apply_change(&self.options.write, ui, |current, id_source| {
                 let session = &current.session;
                 let old_leaf = position_id(session, session.leaf);
-                if is_at_new_leaf && old_leaf.as_ref() != new_leaf {
+                if mark.is_already_leaf && old_leaf != mark.new_leaf {
                     return Err(concurrent_append_failure(current));
                 }
 
                 // The session may have been read again, so its entries are found by their ids.
-                let new_leaf = new_leaf.and_then(|id| session.find_entry(id));
-                let labelled = label_target.and_then(|id| session.find_entry(id));
+                let new_leaf = find_by_id(session, &mark.new_leaf);
+                let labelled = find_by_id(session, &mark.labelled);
                 current.check_label_is_free(labelled, label.as_ref())?;
                 let label_of_entry = labelled.zip(label.as_ref());
                 let change = current.input.map_read_error(switch(
@@ -504,8 +512,24 @@ pub fn session_tree_event(
     }
 }
 
-fn position_id(session: &Session, place: Position) -> Option<Text<'static>> {
-    place.map(|ix| session.id(ix).into_owned())
+/// A mark to be appended, with ids of entries of the session: others may have appended entries
+/// since it was read.
+struct LeafMark {
+    /// The entry that the leaf moves to; `None` for the root.
+    new_leaf: Option<Text<'static>>,
+    /// The entry that a given label is for.
+    labelled: Option<Text<'static>>,
+    /// Whether `new_leaf` is the leaf already. If it is not any more, another process has appended
+    /// entries, and the move fails.
+    is_already_leaf: bool,
+}
+
+fn position_id(session: &Session, position: Position) -> Option<Text<'static>> {
+    position.map(|ix| session.id(ix).into_owned())
+}
+
+fn find_by_id(session: &Session, id: &Option<Text<'static>>) -> Position {
+    session.find_entry(id.as_ref()?)
 }
 
 fn concurrent_append_failure(open: &OpenSession) -> Failure {

@@ -288,14 +288,13 @@ impl OpenSession {
             workers: self.options.workers,
             ..options
         };
-        if let Some(rows) = &options.rows
-            && !self.input.map_read_error(add_rows(
-                &mut self.session,
-                self.input.source(),
-                entries,
-                rows,
-            ))?
-        {
+        let Some(row_options) = &options.rows else {
+            return Ok(());
+        };
+        let added = add_rows(&mut self.session, self.input.source(), entries, row_options);
+        let is_added = self.input.map_read_error(added)?;
+        // The row of a tool result depends on calls in other entries: then all are read again.
+        if !is_added {
             self.session = self.input.load(&options)?;
         }
         Ok(())
@@ -336,19 +335,17 @@ impl OpenSession {
         label::last_conversation_entry(&self.session, self.session.leaf)
     }
 
+    /// Returns the position that a reference names, where `@` is `leaf`.
     fn resolve_from(&self, leaf: Position, reference: &str) -> Result<Position, Failure> {
         if reference == PREVIOUS_REFERENCE {
-            return self
-                .input
-                .map_read_error(previous_leaf(&self.entry_reader()))?
-                .ok_or_else(|| {
-                    let failure = self
-                        .input
-                        .reference_failure("there is no previous leaf: the leaf has never moved");
-                    failure.with_hint(
-                        "`pisess branches` lists the branches; an entry with the id - is `id:-`",
-                    )
-                });
+            let previous = previous_leaf(&self.entry_reader());
+            let Some(position) = self.input.map_read_error(previous)? else {
+                let what = "there is no previous leaf: the leaf has never moved";
+                return Err(self.input.reference_failure(what).with_hint(
+                    "`pisess branches` lists the branches; an entry with the id - is `id:-`",
+                ));
+            };
+            return Ok(position);
         }
         resolve_reference(&self.session, leaf, reference)
             .map_err(|error| self.input.reference_failure(&error).with_hint(error.hint()))
@@ -367,10 +364,11 @@ impl OpenSession {
         target: Position,
         name: Option<&Text>,
     ) -> Result<(), Failure> {
-        name.map_or(Ok(()), |name| {
-            label::check_label(&self.session, target, name)
-        })
-        .map_err(|refusal| self.refusal_failure(refusal))
+        let Some(name) = name else {
+            return Ok(());
+        };
+        label::check_label(&self.session, target, name)
+            .map_err(|refusal| self.refusal_failure(refusal))
     }
 
     pub fn refusal_failure(&self, refusal: Refusal) -> Failure {
@@ -450,31 +448,46 @@ impl OpenSession {
     /// Returns one line that lists the problems of the file, one for each kind: how many there are,
     /// and the line of the first. `None` if there are none.
     fn summarize_problems(&self) -> Option<String> {
-        let mut kinds: Vec<(FindingKind, u32, u32)> = Vec::new();
+        struct ProblemCount {
+            kind: FindingKind,
+            count: u32,
+            first_line: u32,
+        }
+
+        // In the order in which the kinds first occur.
+        let mut counts: Vec<ProblemCount> = Vec::new();
         for problem in &self.session.problems {
-            match kinds.iter_mut().find(|(kind, ..)| *kind == problem.kind) {
-                Some((_, count, _)) => *count += 1,
-                None => kinds.push((problem.kind, 1, problem.line.0)),
+            match counts
+                .iter_mut()
+                .find(|counted| counted.kind == problem.kind)
+            {
+                Some(counted) => counted.count += 1,
+                None => counts.push(ProblemCount {
+                    kind: problem.kind,
+                    count: 1,
+                    first_line: problem.line.0,
+                }),
             }
         }
-        let descriptions: Vec<_> = kinds
-            .iter()
-            .map(|&(kind, count, line)| match count {
-                1 => format!("{} on line {line}", finding_noun(kind)),
-                _ => format!("{count} × {} from line {line}", finding_noun(kind)),
-            })
-            .collect();
-        let file = if self.input.name == STDIN {
-            "-"
-        } else {
-            &self.input.name
-        };
-        let summary = format!(
-            "{}: {}; skipped or read as far as possible (hint: pisess check {file})",
-            self.input.name,
+        if counts.is_empty() {
+            return None;
+        }
+
+        let mut descriptions = Vec::new();
+        for counted in counts {
+            let noun = finding_noun(counted.kind);
+            let line = counted.first_line;
+            descriptions.push(match counted.count {
+                1 => format!("{noun} on line {line}"),
+                count => format!("{count} × {noun} from line {line}"),
+            });
+        }
+        let name = &self.input.name;
+        let argument = if name == STDIN { "-" } else { name };
+        Some(format!(
+            "{name}: {}; skipped or read as far as possible (hint: pisess check {argument})",
             descriptions.join(", ")
-        );
-        (!descriptions.is_empty()).then_some(summary)
+        ))
     }
 }
 
