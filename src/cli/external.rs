@@ -6,7 +6,7 @@
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
 use std::collections::BTreeMap;
 use std::env::{consts::EXE_SUFFIX, split_paths};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -52,16 +52,20 @@ const AGENT_VERBS: [&str; 3] = ["continue", "open", "resume"];
 
 const PREFIX: &str = "pisess-";
 
+/// Runs the program `pisess-NAME` on the PATH in place of a built-in command, and returns its exit
+/// code. A name that no program could have is not looked for.
 pub fn run_external(
     name: &str,
     arguments: &[OsString],
     command: clap::Command,
     ui: &mut Ui,
 ) -> Result<u8, Failure> {
-    let found = Some(name)
-        .filter(|name| is_command_name(name))
-        .and_then(|name| find_program(name, ui));
-    let Some(program) = found else {
+    let program = if is_command_name(name) {
+        find_program(name, ui)
+    } else {
+        None
+    };
+    let Some(program) = program else {
         return Err(unknown_command(name, &with_help_command(command), ui));
     };
     ui.flush()?;
@@ -130,20 +134,23 @@ fn find_programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> 
         // A directory that is missing or unreadable has no commands.
         for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let file_name = file.file_name();
-            let name = file_name
-                .to_str()
-                .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXE_SUFFIX));
-            let Some(name) = name
-                .filter(|name| is_command_name(name) && command.find_subcommand(name).is_none())
-            else {
+            let Some(name) = external_name(&file_name) else {
                 continue;
             };
-            if !programs.contains_key(name) && is_executable(&file.path()) {
+            let is_built_in = command.find_subcommand(name).is_some();
+            if !is_built_in && !programs.contains_key(name) && is_executable(&file.path()) {
                 programs.insert(name.to_owned(), file.path());
             }
         }
     }
     programs
+}
+
+/// Returns the name of the command that a file of this name would be, if any.
+fn external_name(file_name: &OsStr) -> Option<&str> {
+    let name = file_name.to_str()?.strip_prefix(PREFIX)?;
+    let name = name.strip_suffix(EXE_SUFFIX)?;
+    is_command_name(name).then_some(name)
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -179,22 +186,20 @@ fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
 
 /// Returns the error for an unknown command, suggesting similar ones.
 fn unknown_command(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
-    let suggestions = match FOREIGN_VERBS
-        .iter()
-        .find(|(_, words)| words.contains(&name))
-    {
+    let mut foreign_verbs = FOREIGN_VERBS.iter();
+    let suggestions = match foreign_verbs.find(|(_, words)| words.contains(&name)) {
         Some((command, _)) => vec![(*command).to_owned()],
         None => similar_names(name, command, ui),
     };
-    let near: Vec<_> = suggestions
-        .into_iter()
-        .map(|known| format!("`pisess {known}`"))
-        .collect();
+    let mut quoted = Vec::new();
+    for suggestion in suggestions {
+        quoted.push(format!("`pisess {suggestion}`"));
+    }
     let hint = if AGENT_VERBS.contains(&name) {
         "the agents open sessions: `pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME` prints the FILE"
             .to_owned()
-    } else if !near.is_empty() {
-        format!("did you mean {}?", near.join(" or "))
+    } else if !quoted.is_empty() {
+        format!("did you mean {}?", quoted.join(" or "))
     } else if name.ends_with(".jsonl") {
         "name a command before the session, as in `pisess tree`".to_owned()
     } else {

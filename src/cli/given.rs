@@ -28,19 +28,20 @@ pub fn read_argument(
         return Err(Failure::invalid("standard input is already the session")
             .with_hint("give the path of the session instead of -"));
     }
+    // One byte more than the limit shows that there are more bytes.
     let mut bytes = Vec::new();
-    let (name, result) = if path == Path::new("-") {
-        (
-            "standard input".to_owned(),
-            ui.world.stdin.take(max_bytes + 1).read_to_end(&mut bytes),
-        )
+    let name;
+    let result;
+    if path == Path::new("-") {
+        name = "standard input".to_owned();
+        result = ui.world.stdin.take(max_bytes + 1).read_to_end(&mut bytes);
     } else {
-        let file = std::fs::File::open(path);
-        (
-            to_visible(&path.to_string_lossy()),
-            file.and_then(|file| file.take(max_bytes + 1).read_to_end(&mut bytes)),
-        )
-    };
+        name = to_visible(&path.to_string_lossy());
+        result = match std::fs::File::open(path) {
+            Ok(file) => file.take(max_bytes + 1).read_to_end(&mut bytes),
+            Err(error) => Err(error),
+        };
+    }
     match result {
         Ok(_) if bytes.len() as u64 > max_bytes => {
             let what = format!(

@@ -77,31 +77,36 @@ impl PeriodArgs {
 
 /// Returns the period that the value of an option names, in milliseconds since 1970.
 pub fn parse_time_option(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
-    let (now, clock) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui));
-    parse_range(text.trim(), now, &clock).ok_or_else(|| {
-        Failure::usage_error(format_args!("{option}: {text:?} is not a time")).with_hint(TIME_FORMS)
-    })
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let clock = Clock::new(ui);
+    match parse_period(text.trim(), now_ms, &clock) {
+        Some(period) => Ok(period),
+        None => {
+            let what = format_args!("{option}: {text:?} is not a time");
+            Err(Failure::usage_error(what).with_hint(TIME_FORMS))
+        }
+    }
 }
 
-fn parse_range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
-    if let Some(age) = parse_age_ms(text) {
-        let moment = now.saturating_sub(age);
-        return Some(moment..moment + 1);
+/// Returns the period that a text names, in milliseconds since 1970: a day, month or year as a
+/// whole, in local time; for a time of day or an age, one millisecond.
+fn parse_period(text: &str, now_ms: i64, clock: &Clock) -> Option<Range<i64>> {
+    if let Some(age_ms) = parse_age_ms(text) {
+        let time_ms = now_ms.saturating_sub(age_ms);
+        return Some(time_ms..time_ms + 1);
     }
-    if let Some(today) = clock.local_day(now)
-        && let Some(day) = parse_day(text, today)
-    {
-        return Some(
-            clock.local_to_utc_ms(day * DAY_MS)..clock.local_to_utc_ms((day + 1) * DAY_MS),
-        );
+
+    let mut days = None;
+    if let Some(today) = clock.local_day(now_ms) {
+        days = parse_day(text, today).map(|day| day..day + 1);
     }
-    if let Some(days) = parse_dates(text) {
-        return Some(
-            clock.local_to_utc_ms(days.start * DAY_MS)..clock.local_to_utc_ms(days.end * DAY_MS),
-        );
+    if let Some(days) = days.or_else(|| parse_dates(text)) {
+        let start_ms = clock.local_to_utc_ms(days.start * DAY_MS);
+        return Some(start_ms..clock.local_to_utc_ms(days.end * DAY_MS));
     }
-    let moment = parse_time_ms(text, clock)?;
-    Some(moment..moment + 1)
+
+    let time_ms = parse_time_ms(text, clock)?;
+    Some(time_ms..time_ms + 1)
 }
 
 /// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads
@@ -138,7 +143,8 @@ fn parse_day(text: &str, today: i64) -> Option<i64> {
 
 /// Returns the days of a date (`2026-01-31`), a month or a year, in days since 1970.
 fn parse_dates(text: &str) -> Option<Range<i64>> {
-    // So many days after its start, the next one has begun.
+    // A day, month or year has at most this many days: so many after its start, the next one has
+    // begun.
     let most_days = match text.len() {
         4 => 366,
         7 => 31,
@@ -184,7 +190,7 @@ mod tests {
     fn shown(text: &str) -> Option<String> {
         let now = parse_js_date(NOW.as_bytes()).unwrap();
         let clock = Clock::in_zone("CET-1CEST,M3.5.0,M10.5.0/3");
-        let found = parse_range(text, now, &clock)?;
+        let found = parse_period(text, now, &clock)?;
         Some(format!(
             "{} {}",
             &iso_string(found.start)[..16],

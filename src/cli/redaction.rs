@@ -169,20 +169,21 @@ impl RemovedSecrets {
         let (copy, report) = redact_to_copy(&input, &mut redactor, ui.processor_count())?;
         let mut secrets = redactor.found_values();
         secrets.retain(|value| !value.is_ordinary());
-        let mut place_by_placeholder: HashMap<_, _> = report
-            .group_by_secret()
-            .iter()
-            .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
-            .collect();
-        let mut places = Vec::new();
+
+        let mut place_by_placeholder = HashMap::default();
+        for places in report.group_by_secret() {
+            let first = places[0];
+            place_by_placeholder.insert(first.secret.placeholder.clone(), first.clone());
+        }
+        let mut first_places = Vec::new();
         for secret in &secrets {
             let first = place_by_placeholder.remove(&redactor.placeholder_for(secret));
-            places.push((input.name.clone(), first));
+            first_places.push((input.name.clone(), first));
         }
         let removed = RemovedSecrets {
             report,
             secrets,
-            first_places: places,
+            first_places,
         };
         Ok((input.with_redacted_copy(copy), removed))
     }
@@ -255,29 +256,26 @@ pub fn join_first_few(mut places: Vec<String>) -> String {
 /// Prints a line on standard error with the secrets that were found, by kind.
 pub fn report_redaction(report: &RedactionReport, session: &Input, is_removed: bool, ui: &mut Ui) {
     warn_kept(report, session, ui);
-    let kinds: Vec<_> = report
-        .count_by_kind()
-        .iter()
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
+    let mut counts = Vec::new();
+    for (kind, count) in report.count_by_kind() {
+        counts.push(format!("{count} {kind}"));
+    }
     let removed = if is_removed { "removed " } else { "" };
-    let secrets = if kinds.is_empty() {
+    let mut line = if counts.is_empty() {
         "no secrets found".to_owned()
     } else {
-        format!("{removed}{}", kinds.join(", "))
+        format!("{removed}{}", counts.join(", "))
     };
-    let opaque = amount(
-        report.opaque_count,
-        "signature or image",
-        "signatures and images",
-    );
-    let opaque = format!("; {removed}{opaque}, which cannot be searched");
-    let opaque = if report.opaque_count == 0 {
-        ""
-    } else {
-        &opaque
-    };
-    ui.print_status(&format!("{}: {secrets}{opaque}", session.name));
+    if report.opaque_count > 0 {
+        let opaque = amount(
+            report.opaque_count,
+            "signature or image",
+            "signatures and images",
+        );
+        line += &format!("; {removed}{opaque}, which cannot be searched");
+    }
+    ui.print_status(&format!("{}: {line}", session.name));
+
     if report.address_count > 0 {
         let addresses = amount(
             report.address_count,

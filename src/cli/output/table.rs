@@ -80,7 +80,7 @@ impl Table {
         let columns = columns.into();
         let widths = columns
             .iter()
-            .map(|column| self::display_width(column.title).max(1))
+            .map(|column| display_width(column.title).max(1))
             .collect();
         Table {
             columns,
@@ -90,11 +90,12 @@ impl Table {
         }
     }
 
+    /// Adds a row with a cell for each column. Columns become as wide as their widest cell, unless
+    /// rows were printed already: then longer cells are truncated, or shift the rest of their row.
     pub fn add_row(&mut self, cells: Vec<Cell>) {
         if !self.is_arranged {
             for ((width, column), cell) in self.widths.iter_mut().zip(&self.columns).zip(&cells) {
-                let text = cell.iter().map(|(text, _)| display_width(text)).sum();
-                *width = (*width).max(text).min(column.max_width);
+                *width = (*width).max(cell_width(cell)).min(column.max_width);
             }
         }
         self.rows.push(cells);
@@ -109,7 +110,8 @@ impl Table {
         self.widths.iter().sum::<usize>() + COLUMN_GAP * self.columns.len().saturating_sub(1)
     }
 
-    /// Prints the rows so far if they are enough to arrange the columns.
+    /// Prints the rows so far once there are [`SAMPLE_ROWS`], whose cells decide how wide the
+    /// columns are. Later rows are printed in columns of the same widths.
     pub fn flush_when_full(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         if self.rows.len() < SAMPLE_ROWS {
             Ok(())
@@ -129,9 +131,10 @@ impl Table {
             return Ok(());
         }
 
-        // A column that is cut takes what the others leave.
-        let has_cut_column = self.columns.iter().any(|column| column.can_shrink);
-        let width = if has_cut_column { ui.row_width() } else { None };
+        // A column that can shrink takes what the others leave of the terminal. Without such a
+        // column, rows are as wide as their cells.
+        let can_shrink = self.columns.iter().any(|column| column.can_shrink);
+        let width = if can_shrink { ui.row_width() } else { None };
         let mut pen = RowBuffer::new(width, ELLIPSIS, None);
         if !self.is_arranged {
             self.arrange_columns(width);
@@ -177,7 +180,8 @@ impl Table {
     }
 
     /// Returns rows in columns that fit into this width; a cell is broken at `delimiter`. Only
-    /// columns that may be cut ([`Column::cut`]) become narrower than their widest cell.
+    /// columns that may be truncated ([`Column::allow_shrink`]) become narrower than their widest
+    /// cell.
     fn lay_out(
         &self,
         rows: impl IntoIterator<Item = comfy_table::Row>,
@@ -219,13 +223,13 @@ impl Table {
         pen.begin_row();
         let mut pending_spaces = 0;
         for ((cell, column), &width) in cells.iter().zip(&self.columns).zip(&self.widths) {
-            let cell_width: usize = cell.iter().map(|(text, _)| display_width(text)).sum();
+            let full_width = cell_width(cell);
             if column.is_number {
-                pending_spaces += width.saturating_sub(cell_width);
+                pending_spaces += width.saturating_sub(full_width);
             }
 
             let is_limited = column.can_shrink || column.max_width < usize::MAX;
-            let mut room = if is_limited { width } else { cell_width };
+            let mut room = if is_limited { width } else { full_width };
             let mut drawn_width = 0;
             for (text, style) in cell {
                 if text.is_empty() {
@@ -253,6 +257,11 @@ impl Table {
         }
         pen.end_row();
     }
+}
+
+/// Returns the width of a cell, in columns of the terminal.
+fn cell_width(cell: &Cell) -> usize {
+    cell.iter().map(|(text, _)| display_width(text)).sum()
 }
 
 /// Returns the text of a cell without its styles.

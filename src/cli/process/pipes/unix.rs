@@ -20,8 +20,8 @@ pub fn exchange_input_output(
     deadline: Instant,
     waiting: &SignalGuard,
 ) -> io::Result<Vec<u8>> {
-    let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let Some(mut stdout) = stdout else {
+    let mut stdin = child.stdin.take();
+    let Some(mut stdout) = child.stdout.take() else {
         return Err(io::Error::other("its standard output is not a pipe"));
     };
     // Writing to a command that does not read must not block reading, nor the reverse.
@@ -29,10 +29,13 @@ pub fn exchange_input_output(
         rustix::io::ioctl_fionbio(stdin, true)?;
     }
     rustix::io::ioctl_fionbio(&stdout, true)?;
-    let (mut unwritten, mut output) = (input, Vec::new());
+
+    let mut unwritten = input;
+    let mut output = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {
         if unwritten.is_empty() {
+            // Closed, so that the command sees the end of its input.
             stdin = None;
         }
         let Some(time_left) = deadline.checked_duration_since(Instant::now()) else {
@@ -46,6 +49,7 @@ pub fn exchange_input_output(
             match pipe.write(unwritten) {
                 Ok(written) => unwritten = &unwritten[written..],
                 Err(error) if is_retryable(&error) => {}
+                // The command does not read any more, which is no error.
                 Err(_) => stdin = None,
             }
         }
@@ -76,16 +80,16 @@ fn poll_pipes(
     timeout: Duration,
 ) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut fds: Vec<_> = stdin
-        .map(|stdin| PollFd::new(stdin, PollFlags::OUT))
-        .into_iter()
-        .collect();
-    fds.extend(stdout.map(|stdout| PollFd::new(stdout, PollFlags::IN)));
-    fds.extend(
-        waiting
-            .wake_fd()
-            .map(|woken| PollFd::from_borrowed_fd(woken, PollFlags::IN)),
-    );
+    let mut fds = Vec::new();
+    if let Some(stdin) = stdin {
+        fds.push(PollFd::new(stdin, PollFlags::OUT));
+    }
+    if let Some(stdout) = stdout {
+        fds.push(PollFd::new(stdout, PollFlags::IN));
+    }
+    if let Some(wake_fd) = waiting.wake_fd() {
+        fds.push(PollFd::from_borrowed_fd(wake_fd, PollFlags::IN));
+    }
     match poll(&mut fds, Timespec::try_from(timeout).ok().as_ref()) {
         Err(rustix::io::Errno::INTR) | Ok(_) => Ok(()),
         Err(error) => Err(error.into()),

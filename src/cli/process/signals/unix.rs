@@ -56,8 +56,8 @@ impl SignalGuard {
         self.0.map(|signals| signals.wake_reader.as_fd())
     }
 
-    /// Calls `last` before a signal ends the process. If no thread can be started, the default
-    /// actions apply.
+    /// Calls `action` before a signal ends the process. If no thread can be started, the signals
+    /// end it at once.
     pub fn run_before_exit(self, action: impl FnOnce() + Send + 'static) {
         let wait = move || {
             let Some(woken) = self.wake_fd() else { return };
@@ -88,26 +88,27 @@ impl Drop for SignalGuard {
 }
 
 impl Signals {
+    /// Handles the signals that end the process. While there is no guard (`is_idle`), each has its
+    /// default action; else its number is stored, and a byte is written to a pipe, which wakes
+    /// whoever waits.
     fn register() -> io::Result<Signals> {
-        let (woken, wake) = io::pipe()?;
-        let (idle, number) = (
-            Arc::new(AtomicBool::new(true)),
-            Arc::new(AtomicUsize::new(0)),
-        );
+        let (wake_reader, wake_writer) = io::pipe()?;
+        let is_idle = Arc::new(AtomicBool::new(true));
+        let pending = Arc::new(AtomicUsize::new(0));
         let ignored = ignored_mask();
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
             // nohup, and a shell that starts a background job, ignore some signals on purpose.
             if ignored >> (signal - 1) & 1 == 0 {
-                flag::register_conditional_default(signal, Arc::clone(&idle))?;
-                flag::register_usize(signal, Arc::clone(&number), signal as usize)?;
-                low_level::pipe::register(signal, wake.try_clone()?)?;
+                flag::register_conditional_default(signal, Arc::clone(&is_idle))?;
+                flag::register_usize(signal, Arc::clone(&pending), signal as usize)?;
+                low_level::pipe::register(signal, wake_writer.try_clone()?)?;
             }
         }
         Ok(Signals {
-            is_idle: idle,
+            is_idle,
             guard_count: Mutex::default(),
-            pending: number,
-            wake_reader: woken,
+            pending,
+            wake_reader,
         })
     }
 }
