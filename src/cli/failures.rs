@@ -59,11 +59,14 @@ impl Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let (exit, kind) = match () {
-            () if error.is_closed_stdout() => (Exit::Done, FailureKind::Io),
-            () if error.is_written() => (Exit::FailedAfterWrite, FailureKind::Io),
-            () if error.is_busy() => (Exit::Busy, FailureKind::Busy),
-            () => (Exit::Failed, FailureKind::Io),
+        let (exit, kind) = if error.is_closed_stdout() {
+            (Exit::Done, FailureKind::Io)
+        } else if error.is_written() {
+            (Exit::FailedAfterWrite, FailureKind::Io)
+        } else if error.is_busy() {
+            (Exit::Busy, FailureKind::Busy)
+        } else {
+            (Exit::Failed, FailureKind::Io)
         };
         // Only the message is kept: it contains that of its cause, which a chain of errors would
         // repeat.

@@ -159,9 +159,10 @@ impl Failure {
         }
     }
 
-    /// Returns the failure with what it prevented before its message.
+    /// Returns the failure as the cause of another one: `context` says what it prevented, and is
+    /// printed before it.
     pub fn with_context(self, context: impl Display) -> Self {
-        let error = anyhow::anyhow!("{context}: {:#}", self.error);
+        let error = self.error.context(context.to_string());
         Failure { error, ..self }
     }
 
