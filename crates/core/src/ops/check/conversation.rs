@@ -12,19 +12,19 @@ use pisess_json::text::Text;
 use std::cell::LazyCell;
 use std::io;
 
-/// Checks all entries of a file with repaired lines. `active` tells for each entry whether it is on
-/// the path to the leaf.
+/// Checks all entries of a file with repaired lines. `is_active` has an element for each entry:
+/// whether it is on the path to the leaf.
 pub(super) fn check_content(
     reader: &EntryReader,
-    active: &[bool],
+    is_active: &[bool],
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
     for ix in session.entry_indexes() {
-        check_entry(session, ix, active, findings);
+        check_entry(session, ix, is_active[ix.index()], findings);
     }
     check_labels(session, findings);
-    check_summaries(reader, active, findings)?;
+    check_summaries(reader, is_active, findings)?;
     check_tool_calls(session, findings);
     Ok(())
 }
@@ -45,9 +45,8 @@ pub(super) fn is_of_version_1(entry: &Entry) -> bool {
 }
 
 /// Checks what loading knows of an entry: whether it has content, its type and role, and its time.
-fn check_entry(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Finding>) {
+fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
-    let is_active = active[ix.index()];
     if entry.kind == Kind::Message
         && entry.flags.contains(Flags::NO_CONTENT)
         && needs_content(entry.role)
@@ -103,8 +102,8 @@ fn check_entry(session: &Session, ix: EntryIx, active: &[bool], findings: &mut V
     let parent_ms = entry.parent.map(|parent| session.entry(parent).time_ms);
     // A label in a fork has the time of the original.
     let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
-    let runs_back = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
-    if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
+    let is_older = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
+    if is_older && entry.time_ms != Entry::NO_TIME && !may_be_older {
         report(
             K::TimeRunsBackwards,
             is_active,
@@ -121,7 +120,7 @@ fn needs_content(role: Role) -> bool {
     )
 }
 
-/// Reports labels of entries that are not in the file. A cleared label may name any entry.
+/// Reports labels of entries that are not in the file. An empty name clears a label, of any entry.
 fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
     for change in &session.collected.labels {
         let target = session.text(change.target);
@@ -144,39 +143,47 @@ fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
 /// entry that a compaction keeps first is on its path.
 fn check_summaries(
     reader: &EntryReader,
-    active: &[bool],
+    is_active: &[bool],
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
+    // Computed only if there is a compaction.
     let ancestry = LazyCell::new(|| Ancestry::new(session));
     for ix in session.entry_indexes() {
-        let summary_name = match session.entry(ix).kind {
-            Kind::Compaction => "the compaction",
-            Kind::BranchSummary => "the branch summary",
-            _ => continue,
-        };
-        let is_compaction = session.entry(ix).kind == Kind::Compaction;
+        let kind = session.entry(ix).kind;
+        if !matches!(kind, Kind::Compaction | Kind::BranchSummary) {
+            continue;
+        }
         let line = reader.read_line(ix)?;
         let entry = Raw::from_checked(line.trim_ascii());
 
-        let is_blank = entry
-            .get_text("summary")
-            .is_none_or(|summary| summary.is_blank());
-        if is_blank
-            && !(is_compaction && has_provider_context(entry))
-            && !marks_discarded_branch(entry)
-        {
-            let message = format!("{summary_name} has no text");
+        if lacks_summary(kind, entry) {
+            let message = match kind {
+                Kind::Compaction => "the compaction has no text",
+                _ => "the branch summary has no text",
+            };
             findings.push(
                 finding_in_entry(session, ix, K::EmptySummary, message)
-                    .with_grave(active[ix.index()]),
+                    .with_grave(is_active[ix.index()]),
             );
         }
-        if is_compaction {
+        if kind == Kind::Compaction {
             check_kept_entry(session, ix, entry, &ancestry, findings);
         }
     }
     Ok(())
+}
+
+/// Whether a compaction or branch summary has no text, although it should have some.
+fn lacks_summary(kind: Kind, entry: Raw) -> bool {
+    let is_blank = entry
+        .get_text("summary")
+        .is_none_or(|summary| summary.is_blank());
+    if !is_blank {
+        return false;
+    }
+    let is_in_other_form = kind == Kind::Compaction && has_provider_context(entry);
+    !is_in_other_form && !marks_discarded_branch(entry)
 }
 
 /// Whether a compaction has the provider's version of the context, which oh-my-pi stores beside the
@@ -187,14 +194,14 @@ fn has_provider_context(entry: Raw) -> bool {
         .is_some_and(|data| data.members().next().is_some())
 }
 
-/// Whether it is oh-my-pi's mark for a discarded branch, which has no text on purpose.
+/// Whether an entry is oh-my-pi's mark for a discarded branch, which has no text on purpose.
 fn marks_discarded_branch(entry: Raw) -> bool {
     let kind = entry.get("details").and_then(|details| details.get("kind"));
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-/// Reports a compaction whose first kept entry is not above it. For a native snapshot, this is the
-/// last entry that it covers.
+/// Reports a compaction whose first kept entry is not above it. A native snapshot of oh-my-pi
+/// names the last entry that it covers instead.
 fn check_kept_entry(
     session: &Session,
     ix: EntryIx,
@@ -202,16 +209,17 @@ fn check_kept_entry(
     ancestry: &Ancestry,
     findings: &mut Vec<Finding>,
 ) {
+    // A compaction of version 1 names the entry by its number.
     if is_of_version_1(session.entry(ix)) && session.first_kept_entry(ix, entry).is_some() {
         return;
     }
     let (what, id) = if native::is_snapshot(entry) {
-        let covered = native::last_covered_id(entry);
-        if covered.is_none() {
+        let covered_id = native::last_covered_id(entry);
+        if covered_id.is_none() {
             // A native snapshot that names no entry at all covers everything before it.
             return;
         }
-        ("last covered", covered)
+        ("last covered", covered_id)
     } else {
         ("first kept", entry.get_text("firstKeptEntryId"))
     };
@@ -230,7 +238,8 @@ fn check_kept_entry(
     findings.push(finding_in_entry(session, ix, K::KeptEntryUnknown, message));
 }
 
-/// Returns the message with each tool call of the session, by the id of the call.
+/// Returns the message with each tool call of the session, by the id of the call. Of several calls
+/// with the same id, the last counts.
 fn messages_by_call(session: &Session) -> HashMap<Text<'_>, EntryIx> {
     let calls = session.collected.tool_calls.iter();
     calls
@@ -251,24 +260,16 @@ struct OpenCall {
 fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
     let mut open_calls: HashMap<Text, OpenCall> = HashMap::default();
     let mut called_ids: HashSet<Text> = HashSet::default();
-    // Of the whole session, and needed only for a result without a call.
+    // Of the whole session, and computed only for a result without a call.
     let messages_by_call = LazyCell::new(|| messages_by_call(session));
     for ix in session.path(session.leaf) {
         if session.is_message(ix, Role::ToolResult) {
             let id = answered_call_id(session, ix);
-            // A call may have several results.
-            let is_answer = open_calls.remove(&id).is_some() || called_ids.contains(&id);
-            if !is_answer {
-                let mut message = format!(
-                    "no tool call on the path to it has the id {:?}",
-                    id.to_string()
-                );
-                if let Some(&caller) = messages_by_call.get(&id) {
-                    let line = session.entry(caller).line.0;
-                    message += &format!(", only one on line {line}");
-                }
-                message += "; there is no repair for it";
-                findings.push(finding_in_entry(session, ix, K::ResultWithoutCall, message));
+            open_calls.remove(&id);
+            // A call may have several results, so this is not asked of the open calls.
+            if !called_ids.contains(&id) {
+                let caller = messages_by_call.get(&id).copied();
+                findings.push(result_without_call(session, ix, &id, caller));
             }
         }
 
@@ -284,7 +285,35 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
             open_calls.insert(id, open);
         }
     }
+    report_unanswered_calls(session, open_calls, findings);
+}
 
+/// Returns the finding for a tool result without its call on the path. `caller` is a message with
+/// the call elsewhere in the session.
+fn result_without_call(
+    session: &Session,
+    result: EntryIx,
+    call_id: &Text,
+    caller: Option<EntryIx>,
+) -> Finding {
+    let mut message = format!(
+        "no tool call on the path to it has the id {:?}",
+        call_id.to_string()
+    );
+    if let Some(caller) = caller {
+        let line = session.entry(caller).line.0;
+        message += &format!(", only one on line {line}");
+    }
+    message += "; there is no repair for it";
+    finding_in_entry(session, result, K::ResultWithoutCall, message)
+}
+
+/// Reports the calls that have no result, except those of messages that the agents omit.
+fn report_unanswered_calls(
+    session: &Session,
+    open_calls: HashMap<Text, OpenCall>,
+    findings: &mut Vec<Finding>,
+) {
     let mut unanswered = Vec::new();
     for (id, call) in open_calls {
         if !call.is_omitted {
@@ -313,7 +342,7 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
 fn answered_call_id(session: &Session, result: EntryIx) -> Text<'_> {
     let results = &session.collected.tool_results;
     match results.binary_search_by_key(&result, |result| result.entry) {
-        Ok(at) => session.text(results[at].text),
+        Ok(index) => session.text(results[index].text),
         Err(_) => Text::default(),
     }
 }

@@ -58,7 +58,7 @@ impl Finding {
         self.fix.is_some()
     }
 
-    /// Sets the id of the entry that it is about; an empty id is none.
+    /// Sets the id of the entry that the finding is in. An empty id is stored as none.
     pub(super) fn with_entry_id(mut self, id: Text) -> Finding {
         self.entry_id = if id.is_empty() {
             None

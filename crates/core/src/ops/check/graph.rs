@@ -5,7 +5,8 @@
 //! first entry in the file. Children of an unreadable line become children of that line's parent,
 //! or of the entry before it. An entry that is cut from its parent becomes a child of the entry
 //! before it in the file, so that the conversation stays in one piece. So does an entry whose
-//! parent is missing, if all entries before it end there: no other parent fits.
+//! parent is missing, if the entry before it is the only one without a child so far: no other
+//! parent fits.
 
 use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use super::line_repair::{LineRepair, OddIds};
@@ -38,14 +39,15 @@ impl LinkRepair {
         }
     }
 
-    /// Returns a new id for a record, which no entry has after the repair.
+    /// Returns a new id for a record, which no entry has after the repair, and for which `is_taken`
+    /// is false.
     pub fn free_id(
         &self,
         session: &Session,
         record: u32,
-        is_wanted: impl Fn(&str) -> bool,
+        is_taken: impl Fn(&str) -> bool,
     ) -> String {
-        session.deterministic_id(record, |id| self.issued_ids.contains(id) || is_wanted(id))
+        session.deterministic_id(record, |id| self.issued_ids.contains(id) || is_taken(id))
     }
 
     /// Returns the parent of an entry after the repair.
@@ -62,12 +64,14 @@ impl LinkRepair {
     }
 }
 
-/// Checks all ids and parents of a file with repaired lines. `active` has an element for each
-/// entry: whether the entry is on the path to the leaf.
-pub(super) fn check_links(
+/// Reports the defects of all ids and parents of a file with repaired lines. Returns the changes
+/// that repair them. A file of version 1 or of the draft tree has no ids, and needs none.
+///
+/// `is_active` has an element for each entry: whether the entry is on the path to the leaf.
+pub(super) fn plan_link_repair(
     session: &Session,
     repair: &LineRepair,
-    active: &[bool],
+    is_active: &[bool],
     findings: &mut Vec<Finding>,
 ) -> LinkRepair {
     if matches!(session.format, Format::V1 | Format::Draft) {
@@ -78,22 +82,24 @@ pub(super) fn check_links(
         .entry_indexes()
         .map(|ix| session.entry(ix).parent.unwrap_or(ix))
         .collect();
-    let roots = session
-        .entry_indexes()
-        .map(|ix| find_root(&mut union_parents, ix))
-        .collect();
+    let mut original_roots = Vec::with_capacity(union_parents.len());
+    for ix in session.entry_indexes() {
+        original_roots.push(find_root(&mut union_parents, ix));
+    }
+    let odd_ids = repair.odd_ids.iter();
     let dangling = session.dangling.iter();
     let mut graph = Graph {
         session,
-        active,
+        is_active,
         findings,
-        odd_ids_by_line: repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect(),
-        roots,
+        odd_ids_by_line: odd_ids.map(|odd| (odd.line, odd)).collect(),
+        original_roots,
         union_parents,
         links: LinkRepair::default(),
         continuations: find_continuations(session, repair),
         dangling_ids: dangling.map(|parent| session.bytes(parent.text)).collect(),
     };
+    // Ids first: a finding about a parent names the parent by its new id.
     graph.check_ids();
     graph.check_parents(repair);
     graph.links
@@ -101,22 +107,25 @@ pub(super) fn check_links(
 
 struct Graph<'s, 'f> {
     session: &'s Session,
-    active: &'s [bool],
+    is_active: &'s [bool],
     findings: &'f mut Vec<Finding>,
     odd_ids_by_line: HashMap<LineNo, &'s OddIds>,
-    /// The root of each entry before anything was joined.
-    roots: Vec<EntryIx>,
-    /// Of each entry one above it in its tree, while trees are joined: union-find over the parents.
+    /// The root of each entry before trees were joined.
+    original_roots: Vec<EntryIx>,
+    /// A union-find forest over the entries. Each entry has an ancestor of its tree, and a root has
+    /// itself. Trees are joined when a root gets a parent.
     union_parents: Vec<EntryIx>,
     links: LinkRepair,
-    /// By the last of several entries that shared a line: see [`find_continuations`].
+    /// For the last of several entries that shared a line, the entry that becomes its child: see
+    /// [`find_continuations`].
     continuations: BTreeMap<EntryIx, EntryIx>,
     /// The parent ids that no entry in the file has: no new id may equal one of these.
     dangling_ids: HashSet<&'s [u8]>,
 }
 
 impl<'s> Graph<'s, '_> {
-    /// Gives entries without an id, and earlier duplicates, new ids.
+    /// Reports entries without an id, and all but the last of those with the same id. Each gets a
+    /// new id.
     fn check_ids(&mut self) {
         let session = self.session;
         for ix in session.entry_indexes() {
@@ -166,13 +175,14 @@ impl<'s> Graph<'s, '_> {
             .with_grave(is_in_cycle(ix) || is_in_cycle(twin))
     }
 
-    /// Gives an entry an id that no entry has, and no missing parent had.
+    /// Gives an entry an id that no entry has. It is none of the missing parents' ids either: their
+    /// children would become children of this entry.
     fn assign_new_id(&mut self, ix: EntryIx) -> String {
         let record = self.session.entry(ix).record;
-        let wanted = &self.dangling_ids;
-        let id = self
-            .links
-            .free_id(self.session, record, |id| wanted.contains(id.as_bytes()));
+        let dangling_ids = &self.dangling_ids;
+        let id = self.links.free_id(self.session, record, |id| {
+            dangling_ids.contains(id.as_bytes())
+        });
         self.links.issued_ids.insert(id.clone());
         self.links.new_ids.insert(ix, id.clone());
         id
@@ -183,11 +193,11 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let replacements = find_replacement_parents(session, repair);
         // The number of entries in the tree of each root.
-        let mut sizes = vec![0; self.roots.len()];
-        for root in &self.roots {
-            sizes[root.index()] += 1;
+        let mut tree_sizes = vec![0; self.original_roots.len()];
+        for root in &self.original_roots {
+            tree_sizes[root.index()] += 1;
         }
-        let by_odd_id = self.entries_by_odd_id();
+        let entries_by_odd_id = self.entries_by_odd_id();
         let mut orphans = HashMap::default();
 
         for ix in session.entry_indexes() {
@@ -200,7 +210,8 @@ impl<'s> Graph<'s, '_> {
                 }
             } else if let Some(missing_id) = session.dangling_id(ix) {
                 let replacement = replacements.get(missing_id.as_bytes()).copied();
-                let finding = self.missing_parent_finding(ix, &missing_id, replacement, &sizes);
+                let finding =
+                    self.missing_parent_finding(ix, &missing_id, replacement, &tree_sizes);
                 if let Some(parent) = replacement
                     && self.try_attach(ix, parent)
                 {
@@ -214,13 +225,15 @@ impl<'s> Graph<'s, '_> {
                     orphans.insert(ix, orphan);
                 }
             } else if let Some(odd_id) = self.odd_ids_of(ix).and_then(|odd| odd.parent.as_deref()) {
-                let parent = by_odd_id.get(odd_id).copied();
+                let parent = entries_by_odd_id.get(odd_id).copied();
                 self.check_odd_parent(ix, parent);
             } else if entry.id.is_empty() && entry.flags.contains(Flags::NO_PARENT_KEY) {
+                // `check_ids` has reported it. As in version 1, it follows the entry before it.
                 self.try_attach(ix, ix.previous());
             }
         }
 
+        // Orphans last: their parents depend on all others.
         self.attach_continuations();
         if !orphans.is_empty() {
             self.attach_orphans(orphans);
@@ -233,7 +246,7 @@ impl<'s> Graph<'s, '_> {
         let message = format!("its parent is after it, on line {line}");
         let finding = finding_in_entry(self.session, ix, K::ForwardParent, message);
         self.findings
-            .push(finding.with_grave(self.active[ix.index()]));
+            .push(finding.with_grave(self.is_active[ix.index()]));
     }
 
     /// Reports a `parentId` that is neither a string nor null, and makes the entry a child of
@@ -241,15 +254,17 @@ impl<'s> Graph<'s, '_> {
     fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
         let mut finding = finding_in_entry(self.session, ix, K::OddParent, message)
-            .with_grave(self.active[ix.index()]);
+            .with_grave(self.is_active[ix.index()]);
         if parent.is_some() && self.try_attach(ix, parent) {
             finding = finding.with_fix(self.describe_parent(parent));
         }
         self.findings.push(finding);
     }
 
-    /// Makes the entries after several that shared a line continue the conversation there.
+    /// Makes the entry after several that shared a line a child of the last of these: see
+    /// [`find_continuations`].
     fn attach_continuations(&mut self) {
+        // Nothing reads them after this.
         for (last, next) in std::mem::take(&mut self.continuations) {
             if self.session.entry(next).parent.is_none() {
                 self.try_attach(next, Some(last));
@@ -259,44 +274,44 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Gives entries whose parent is missing the only parent that fits: the one that an earlier
-    /// orphan with the same missing parent got, or else the entry before, if that is the only end
-    /// of the conversation so far.
+    /// Reports entries whose parent is missing, and attaches each to the only parent that fits.
+    /// This is the parent of an earlier orphan with the same missing parent. Without one, it is the
+    /// entry before, if that is the only end of the conversation so far.
     ///
     /// All other parents must be settled: the ends are those after the repair, so that a second
     /// repair has nothing to do.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
         let mut ends = Ends::new(session.entries.len());
-        let mut new_parents: HashMap<Text, EntryIx> = HashMap::default();
+        let mut parents_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
 
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
-                let of_sibling = new_parents.get(&orphan.missing_id).copied();
+                let parent_of_sibling = parents_by_missing_id.get(&orphan.missing_id).copied();
                 let only_end = ix.previous().filter(|&before| ends.is_only_end(before));
                 let mut finding = orphan.finding;
-                for parent in of_sibling.into_iter().chain(only_end) {
+                for parent in parent_of_sibling.into_iter().chain(only_end) {
                     if self.try_attach(ix, Some(parent)) {
                         finding = finding.with_fix(self.describe_parent(Some(parent)));
-                        new_parents.insert(orphan.missing_id, parent);
+                        parents_by_missing_id.insert(orphan.missing_id, parent);
                         break;
                     }
                 }
                 self.findings.push(finding);
             }
-            // Only now: an orphan is no end of the conversation before it.
+            // Only after its parent was chosen: until then, an orphan is not an end.
             ends.add_entry(ix, self.links.repaired_parent(session, ix));
         }
     }
 
-    /// Reports an entry of a cycle. The cycle is cut at the entry without a parent, which becomes a
-    /// child of the entry before it, or a root where that is not possible.
+    /// Reports an entry of a cycle. Loading cut the cycle at the entry that now has no parent. That
+    /// entry becomes a child of the entry before it, or a root if this would close a cycle again.
     fn check_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
-        let own_tree = self.roots[ix.index()];
-        let is_grave = session
+        let root = self.original_roots[ix.index()];
+        let has_leaf_in_tree = session
             .leaf
-            .is_some_and(|leaf| self.roots[leaf.index()] == own_tree);
+            .is_some_and(|leaf| self.original_roots[leaf.index()] == root);
 
         let stored_parent = session
             .dangling_id(ix)
@@ -321,20 +336,20 @@ impl<'s> Graph<'s, '_> {
         };
         self.findings.push(
             finding_in_entry(session, ix, kind, message)
-                .with_grave(is_grave)
+                .with_grave(has_leaf_in_tree)
                 .with_fix(fix),
         );
     }
 
     /// Returns the finding for a missing parent, with the number of entries that are cut off. A
-    /// `replacement` exists if the parent is on a line that is not an entry. `sizes` has the number
-    /// of entries of each tree, at its root.
+    /// `replacement` exists if the parent was on a line that is not an entry. `tree_sizes` has, at
+    /// the index of each root, the number of entries in its tree.
     fn missing_parent_finding(
         &self,
         ix: EntryIx,
         missing_id: &Text,
         replacement: Option<Position>,
-        sizes: &[usize],
+        tree_sizes: &[usize],
     ) -> Finding {
         let reason = match replacement {
             Some(_) => "on a line that is not an entry",
@@ -342,14 +357,14 @@ impl<'s> Graph<'s, '_> {
         };
         let mut message = format!("its parent {:?} is {reason}", missing_id.to_string());
 
-        // On the active path, all entries before it that are in other trees are cut off; elsewhere,
-        // its own tree is.
-        let is_active = self.active[ix.index()];
+        // On the path to the leaf, the entry cuts off what is before it: the entries of other
+        // trees. Elsewhere, its own tree is cut off from the rest.
+        let is_active = self.is_active[ix.index()];
         let cut_off = if is_active {
-            let before = &self.roots[..ix.index()];
+            let before = &self.original_roots[..ix.index()];
             before.iter().filter(|&&root| root != ix).count()
         } else {
-            sizes[ix.index()]
+            tree_sizes[ix.index()]
         };
         match cut_off {
             0 => {}
@@ -359,8 +374,8 @@ impl<'s> Graph<'s, '_> {
         finding_in_entry(self.session, ix, K::MissingParent, message).with_grave(is_active)
     }
 
-    /// Returns the entries whose id is not a string, by id; of several with the same id the last,
-    /// as in the agents.
+    /// Returns the entries whose id is not a string, by the JSON of the id. Of several with the
+    /// same id, the last counts, as for the agents.
     fn entries_by_odd_id(&self) -> HashMap<&'s [u8], EntryIx> {
         let mut by_id = HashMap::default();
         for ix in self.session.entry_indexes() {
@@ -377,8 +392,10 @@ impl<'s> Graph<'s, '_> {
             .copied()
     }
 
-    /// Makes `ix`, which is a root, a child of `parent`; without a parent, it stays a root. Returns
-    /// whether this was possible: not if `ix` is `parent` or its ancestor, which would be a cycle.
+    /// Makes `ix`, which is a root, a child of `parent`. If `parent` is `None`, it stays a root.
+    ///
+    /// Returns false, and changes nothing, if `ix` is `parent` or an ancestor of it: this would be
+    /// a cycle.
     fn try_attach(&mut self, ix: EntryIx, parent: Position) -> bool {
         if let Some(parent) = parent {
             let root = find_root(&mut self.union_parents, parent);
@@ -401,6 +418,8 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
+    /// Reports that the conversation has several roots. Entries whose parent is missing or invalid,
+    /// and entries without an id, are not counted: they are reported themselves.
     fn report_several_roots(&mut self) {
         let session = self.session;
         let is_root = |ix: EntryIx| {
@@ -419,8 +438,9 @@ impl<'s> Graph<'s, '_> {
             .push(finding.with_grave(self.has_unlinked_roots(&roots)));
     }
 
-    /// Whether there are many roots because their writer sets no parents. A few are normal: each
-    /// time a user starts over, the agent writes a root with `null`.
+    /// Whether there are many roots because their writer sets no parents: they are most of the
+    /// entries, or several have no `parentId` at all. A few roots are normal: each time a user
+    /// starts over, the agent writes a root whose `parentId` is `null`.
     fn has_unlinked_roots(&self, roots: &[EntryIx]) -> bool {
         let are_most_entries = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
         if are_most_entries {
@@ -477,18 +497,20 @@ impl Ends {
     }
 }
 
-/// Returns, for the last of several entries without ids that shared a line, the entry that
-/// continues the conversation.
+/// Returns, for the last of several entries without ids that shared a line, the entry after them,
+/// if the conversation continues there.
 ///
 /// Such a line is from a file of version 1, in which each entry follows the one before. Migration
-/// could not read the line, and made the entry after it a child of the entry before it.
+/// could not read the line, and made the entry after it a child of the entry before it. The repair
+/// makes the entry after the line a child of the last entry on it.
 fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryIx, EntryIx> {
     let lines = repair.unlinked_lines.iter();
-    let apart: Vec<_> = lines
+    let unlinked: Vec<_> = lines
         .filter_map(|&line| session.entry_on_line(line))
         .collect();
     let mut continuations = BTreeMap::new();
-    for run in apart.chunk_by(|one, next| next.previous() == Some(*one)) {
+    // Each run is the entries of one line, or of several lines next to each other.
+    for run in unlinked.chunk_by(|one, next| next.previous() == Some(*one)) {
         let last = run[run.len() - 1];
         let next = EntryIx::new(last.index() + 1);
         let Some(entry) = session.entries.get(next.index()) else {
@@ -504,46 +526,52 @@ fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryI
     continuations
 }
 
-/// Returns, by the ids of entries that are gone, the parents that their children get instead.
+/// Returns the parents for the children of lost entries, by the id of the lost entry. The parent
+/// is that of the lost entry, or else the entry before it in the file.
 fn find_replacement_parents(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Position> {
-    let mut known_ids: HashSet<&[u8]> = HashSet::default();
-    for gone in &repair.lost_entries {
-        if let Some(id) = &gone.id {
-            known_ids.insert(id.as_bytes());
+    let mut lost_ids: HashSet<&[u8]> = HashSet::default();
+    for lost in &repair.lost_entries {
+        if let Some(id) = &lost.id {
+            lost_ids.insert(id.as_bytes());
         }
     }
 
-    let mut parents: HashMap<Vec<u8>, Position> = HashMap::default();
-    for gone in &repair.lost_entries {
+    let mut replacements: HashMap<Vec<u8>, Position> = HashMap::default();
+    for lost in &repair.lost_entries {
+        // The first entry after the lost one.
         let next_index = session
             .entries
-            .partition_point(|entry| entry.line.0 <= gone.lines_before);
-        let id = match &gone.id {
+            .partition_point(|entry| entry.line.0 <= lost.lines_before);
+        let id = match &lost.id {
             Some(id) => id.as_bytes().to_vec(),
-            // The first entry after an unreadable line is taken for its child, if its parent is not
-            // in the file.
+            // The next entry is taken for a child of the unreadable one, if its parent is not in
+            // the file. The missing id is then that of the unreadable entry.
             None => match session.dangling_id(EntryIx::new(next_index)) {
-                Some(id) if !known_ids.contains(id.as_bytes()) => id.into_bytes(),
+                Some(id) if !lost_ids.contains(id.as_bytes()) => id.into_bytes(),
                 _ => continue,
             },
         };
 
-        let nearest = next_index.checked_sub(1).map(EntryIx::new);
-        let parent = match &gone.parent {
+        let entry_before = next_index.checked_sub(1).map(EntryIx::new);
+        let parent = match &lost.parent {
             LostParent::Root => None,
-            LostParent::Unknown => nearest,
-            LostParent::Id(id) => match session.find_entry(id) {
+            LostParent::Unknown => entry_before,
+            LostParent::Id(parent_id) => match session.find_entry(parent_id) {
                 Some(parent) => Some(parent),
-                // The parent may be gone, too.
-                None => parents.get(id.as_bytes()).copied().flatten().or(nearest),
+                // The parent may be a lost entry before this one.
+                None => {
+                    let grandparent = replacements.get(parent_id.as_bytes()).copied().flatten();
+                    grandparent.or(entry_before)
+                }
             },
         };
-        parents.insert(id, parent);
+        replacements.insert(id, parent);
     }
-    parents
+    replacements
 }
 
-/// Returns the root of an entry's tree while trees are joined, and shortens the way to the root.
+/// Returns the root of an entry's tree in a union-find forest. Halves the path to the root on the
+/// way, so that later calls are fast.
 fn find_root(union_parents: &mut [EntryIx], ix: EntryIx) -> EntryIx {
     let mut current = ix;
     loop {

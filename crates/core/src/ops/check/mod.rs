@@ -99,7 +99,7 @@ pub fn check_session<'a>(
     let mut entry_findings = Vec::new();
     report_old_version(&session, &mut entry_findings);
     report_header_id(&session, place, &mut entry_findings);
-    let mut links = graph::check_links(&session, &repair, &is_active, &mut entry_findings);
+    let mut links = graph::plan_link_repair(&session, &repair, &is_active, &mut entry_findings);
     turns::check_result_order(&reader, &mut links, &mut entry_findings)?;
     conversation::check_content(&reader, &is_active, &mut entry_findings)?;
     // These are about the repaired file so far.
@@ -143,8 +143,8 @@ fn report_old_version(session: &Session, findings: &mut Vec<Finding>) {
     ));
 }
 
-/// Reports a header with another id than the name of the file. A name that an agent would not give
-/// has no id.
+/// Reports a header whose id differs from the id in the file's name. A name that no agent would
+/// give is not compared.
 fn report_header_id(session: &Session, place: &SessionLocation, findings: &mut Vec<Finding>) {
     let name = place.name.as_deref().unwrap_or_default();
     let Some(named) = NamedSession::from_file_name(name) else {
@@ -172,8 +172,8 @@ impl Checkup<'_> {
         &self.repair.rejected_spans
     }
 
-    /// Writes the repaired file: the file with its lines repaired, in which the lines of some
-    /// entries are edited, and a mark at the end if the leaf needs one.
+    /// Writes the repaired file: the file with repaired lines, in which some entries are edited. If
+    /// the leaf is not the last entry, a mark follows that makes it the leaf.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
@@ -183,7 +183,8 @@ impl Checkup<'_> {
         let contentless = session
             .entry_indexes()
             .filter(|&ix| stops_oh_my_pi(session.entry(ix)));
-        // In file order.
+        // A set, because one entry may have several changes, and ordered like the file, because the
+        // parts in between are copied.
         let changed_entries: BTreeSet<_> =
             self.links.changed_entries().chain(contentless).collect();
 
@@ -227,11 +228,15 @@ impl Checkup<'_> {
         line
     }
 
-    /// Returns the line of an entry after the repair: with its new id and parent, in the current
-    /// version if it has neither, and with empty content if it has none and oh-my-pi needs some.
+    /// Returns the line of an entry after the repair. These changes are made where they apply:
+    ///
+    /// - An entry with neither an id nor a parent is rewritten in the current version.
+    /// - A new id or a new parent replaces the one in the line.
+    /// - An assistant message without content gets an empty array: oh-my-pi needs one.
     fn build_repaired_line(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
         let mut line = file.read_range(session.entry(ix).span.range())?;
+        // First, because it rewrites the line: the edits below apply to the result.
         if is_of_version_1(session.entry(ix)) {
             let id_of = |ix| encode_to_vec(&self.links.repaired_id(session, ix));
             line = session.modernize_line(ix, &line, &id_of)?;

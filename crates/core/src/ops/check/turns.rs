@@ -24,7 +24,8 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
 
-/// Checks all branches of a file with repaired lines and links, and adds the moves to `links`.
+/// Reports messages between a tool call and its result, on all branches of a file with repaired
+/// lines and links. Adds the moves that repair this to `links`.
 pub(super) fn check_result_order(
     reader: &EntryReader,
     links: &mut LinkRepair,
@@ -49,12 +50,17 @@ pub(super) fn check_result_order(
     }
 
     let mut moves = Moves::new(session, &parents, &gaps);
-    let is_tree = matches!(session.format, Format::V2 | Format::V3);
-    for gap in gaps.iter().filter(|gap| is_tree && gap.is_certain) {
-        for &result in &gap.results {
-            moves.move_up(result, gap.first_message);
+    // Only entries of these versions have a `parentId` that can be changed.
+    let has_parent_ids = matches!(session.format, Format::V2 | Format::V3);
+    if has_parent_ids {
+        for gap in gaps.iter().filter(|gap| gap.is_certain) {
+            for &result in &gap.results {
+                moves.move_up(result, gap.first_message);
+            }
         }
     }
+
+    // After all moves: a later move may change the parent of an entry around an earlier gap.
     let sent_entries = find_sent_entries(reader)?;
     for gap in &gaps {
         let is_sent = gap
@@ -73,12 +79,13 @@ pub(super) fn check_result_order(
     Ok(())
 }
 
-/// Returns, for each entry, itself if the model sees its message, else the nearest such entry above
-/// it. Results count as entries that the model does not see.
+/// Returns, for each entry, the nearest entry at or above it that the model sees as a message. Tool
+/// results are passed over.
 fn find_speakers(reader: &EntryReader, parents: &[Position]) -> io::Result<Vec<Position>> {
     let entries = &reader.session().entries;
     let mut speakers = vec![None; entries.len()];
     let tree = Tree::from_parents(entries, |ix| parents[ix.index()]);
+    // Each entry after its parent, whose speaker it may have.
     for ix in tree.walk(&[]) {
         speakers[ix.index()] = if is_seen_by_model(reader, ix)? {
             Some(ix)
@@ -89,8 +96,8 @@ fn find_speakers(reader: &EntryReader, parents: &[Position]) -> io::Result<Vec<P
     Ok(speakers)
 }
 
-/// Whether an entry becomes a message of the user or of the model. A system message is no obstacle:
-/// pi sends it elsewhere.
+/// Whether an entry becomes a message of the user or of the model, so that it must not be between a
+/// call and its result. A system message may be: pi sends it elsewhere.
 fn is_seen_by_model(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let entry = reader.session().entry(ix);
     match entry.kind {
@@ -116,21 +123,39 @@ struct Answer<'s> {
     call_id: &'s [u8],
 }
 
-/// Returns the results that do not follow the message with their call.
+/// A tool call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Call<'s> {
+    /// The message of the model that makes it.
+    turn: EntryIx,
+    id: &'s [u8],
+}
+
+/// Returns the results that do not directly follow the message with their call: the nearest entry
+/// above them that the model sees is another one, or none.
 fn find_separated_answers<'s>(
     session: &'s Session,
     parents: &[Position],
     speakers: &[Position],
 ) -> Vec<Answer<'s>> {
-    let calls = &session.collected.tool_calls;
-    let calls: HashSet<_> = calls
-        .iter()
-        .map(|call| (call.entry, session.bytes(call.id)))
-        .collect();
+    let mut calls: HashSet<Call> = HashSet::default();
+    for call in &session.collected.tool_calls {
+        calls.insert(Call {
+            turn: call.entry,
+            id: session.bytes(call.id),
+        });
+    }
+
     let mut separated = Vec::new();
     for answer in all_answers(session) {
-        let above = speaker_above(answer.result, parents, speakers);
-        if above.is_none_or(|turn| !calls.contains(&(turn, answer.call_id))) {
+        let follows_its_call = match speaker_above(answer.result, parents, speakers) {
+            Some(turn) => calls.contains(&Call {
+                turn,
+                id: answer.call_id,
+            }),
+            None => false,
+        };
+        if !follows_its_call {
             separated.push(answer);
         }
     }
@@ -150,7 +175,7 @@ fn speaker_above(result: EntryIx, parents: &[Position], speakers: &[Position]) -
     speakers[parents[result.index()]?.index()]
 }
 
-/// The messages between a call and its results.
+/// The messages between a call, or several of one message, and their late results.
 struct Gap<'s> {
     /// The first message after the one with the calls.
     first_message: EntryIx,
@@ -158,12 +183,12 @@ struct Gap<'s> {
     results: Vec<EntryIx>,
     /// The id of the first result's call.
     call_id: &'s [u8],
-    /// Whether each of the calls has only this result.
+    /// Whether each of the calls has only one late result. Only then, the results are moved.
     is_certain: bool,
 }
 
-/// Returns the gaps in front of separated results, and passes over results whose call is not above
-/// them, or has a result already. Gaps nearer to a root come first.
+/// Returns the gaps in front of separated results. A result is passed over if its call is not
+/// above it, or has a result in its place above it already. Gaps nearer to a root come first.
 fn find_gaps<'s>(
     session: &'s Session,
     parents: &[Position],
@@ -171,86 +196,136 @@ fn find_gaps<'s>(
     separated: &[Answer<'s>],
 ) -> Vec<Gap<'s>> {
     let ancestry = Ancestry::from_parents(&session.entries, |ix| parents[ix.index()]);
-    let caller_by_result = find_callers(session, separated, &ancestry);
-    let mut late: Vec<_> = separated
-        .iter()
-        .filter_map(|&answer| Some((*caller_by_result.get(&answer.result)?, answer)))
-        .collect();
-    late.sort_by_key(|(_, answer)| ancestry.drawing_index(answer.result));
-
-    let mut late_results: HashMap<_, Vec<EntryIx>> = HashMap::default();
-    for &(turn, answer) in &late {
-        let results = late_results.entry((turn, answer.call_id)).or_default();
-        results.push(answer.result);
+    let late_results = find_late_results(session, separated, &ancestry);
+    let mut late_counts: HashMap<Call, usize> = HashMap::default();
+    for late in &late_results {
+        *late_counts.entry(late.call).or_default() += 1;
     }
-    // The calls that have a result in its place on another branch, or on the same.
-    let mut early_results: HashMap<_, Vec<EntryIx>> = HashMap::default();
-    for answer in all_answers(session) {
-        let Some(turn) = speaker_above(answer.result, parents, speakers) else {
-            continue;
-        };
-        if late_results.contains_key(&(turn, answer.call_id)) {
-            let results = early_results.entry((turn, answer.call_id)).or_default();
-            results.push(answer.result);
-        }
-    }
+    let results_in_place = find_results_in_place(session, parents, speakers, &late_counts);
 
     let mut gaps: Vec<Gap> = Vec::new();
+    // By the message with the calls and by `is_certain`, the indexes of its gaps: on each branch
+    // below it, there may be one.
     let mut gaps_by_turn: HashMap<(EntryIx, bool), Vec<usize>> = HashMap::default();
-    for (turn, answer) in late {
-        let early = early_results.get(&(turn, answer.call_id));
-        let has_result = early.is_some_and(|early| {
-            early
-                .iter()
-                .any(|&early| ancestry.is_ancestor_or_self(early, answer.result))
-        });
-        if has_result {
-            continue;
-        }
-        let is_certain = late_results[&(turn, answer.call_id)].len() == 1;
-        let known = gaps_by_turn.entry((turn, is_certain)).or_default();
-        let gap = known
+    for LateResult { call, result } in late_results {
+        let in_place = results_in_place.get(&call).map_or(&[][..], Vec::as_slice);
+        let is_answered_above = in_place
             .iter()
-            .find(|&&gap| ancestry.is_ancestor_or_self(gaps[gap].first_message, answer.result));
-        if let Some(&gap) = gap {
-            gaps[gap].results.push(answer.result);
+            .any(|&earlier| ancestry.is_ancestor_or_self(earlier, result));
+        if is_answered_above {
             continue;
         }
-        known.push(gaps.len());
+
+        let is_certain = late_counts[&call] == 1;
+        let known_gaps = gaps_by_turn.entry((call.turn, is_certain)).or_default();
+        let gap_above = known_gaps
+            .iter()
+            .copied()
+            .find(|&index| ancestry.is_ancestor_or_self(gaps[index].first_message, result));
+        if let Some(index) = gap_above {
+            gaps[index].results.push(result);
+            continue;
+        }
+        known_gaps.push(gaps.len());
         gaps.push(Gap {
-            first_message: find_first_message(turn, answer.result, parents, speakers),
-            results: vec![answer.result],
-            call_id: answer.call_id,
+            first_message: find_first_message(call.turn, result, parents, speakers),
+            results: vec![result],
+            call_id: call.id,
             is_certain,
         });
     }
     gaps
 }
 
-/// Returns, by result, the nearest message above it with its call.
+/// A separated result and its call, which is above it.
+struct LateResult<'s> {
+    call: Call<'s>,
+    result: EntryIx,
+}
+
+/// Returns the separated results whose call is above them, each with the nearest such call, in
+/// drawing order: an ancestor before its descendants.
+fn find_late_results<'s>(
+    session: &Session,
+    separated: &[Answer<'s>],
+    ancestry: &Ancestry,
+) -> Vec<LateResult<'s>> {
+    let turn_by_result = find_callers(session, separated, ancestry);
+    let mut late_results = Vec::new();
+    for answer in separated {
+        if let Some(&turn) = turn_by_result.get(&answer.result) {
+            let call = Call {
+                turn,
+                id: answer.call_id,
+            };
+            late_results.push(LateResult {
+                call,
+                result: answer.result,
+            });
+        }
+    }
+    late_results.sort_by_key(|late| ancestry.drawing_index(late.result));
+    late_results
+}
+
+/// Returns, for each call with a late result, its results that directly follow it. They are on
+/// another branch than the late result, or above it.
+fn find_results_in_place<'s>(
+    session: &'s Session,
+    parents: &[Position],
+    speakers: &[Position],
+    late_counts: &HashMap<Call, usize>,
+) -> HashMap<Call<'s>, Vec<EntryIx>> {
+    let mut results_in_place: HashMap<_, Vec<EntryIx>> = HashMap::default();
+    for answer in all_answers(session) {
+        let Some(turn) = speaker_above(answer.result, parents, speakers) else {
+            continue;
+        };
+        let call = Call {
+            turn,
+            id: answer.call_id,
+        };
+        if late_counts.contains_key(&call) {
+            results_in_place
+                .entry(call)
+                .or_default()
+                .push(answer.result);
+        }
+    }
+    results_in_place
+}
+
+/// Returns, by result, the nearest message above it with its call. Messages that the agents omit
+/// from the context are passed over.
 fn find_callers(
     session: &Session,
     separated: &[Answer],
     ancestry: &Ancestry,
 ) -> HashMap<EntryIx, EntryIx> {
     let call_ids: HashSet<_> = separated.iter().map(|answer| answer.call_id).collect();
-    let mut callers: HashMap<&[u8], Vec<EntryIx>> = HashMap::default();
+    let mut turns_by_call_id: HashMap<&[u8], Vec<EntryIx>> = HashMap::default();
     for call in &session.collected.tool_calls {
         let id = session.bytes(call.id);
         if call_ids.contains(id) && !is_omitted(session, call.entry) {
-            callers.entry(id).or_default().push(call.entry);
+            turns_by_call_id.entry(id).or_default().push(call.entry);
         }
     }
-    let mut turns = HashMap::default();
+
+    let mut turn_by_result = HashMap::default();
     for answer in separated {
-        let callers = callers.get(answer.call_id).into_iter().flatten().copied();
-        let above = callers.filter(|&caller| ancestry.is_ancestor_or_self(caller, answer.result));
+        let Some(turns) = turns_by_call_id.get(answer.call_id) else {
+            continue;
+        };
+        let above = turns
+            .iter()
+            .copied()
+            .filter(|&turn| ancestry.is_ancestor_or_self(turn, answer.result));
         // Of several ancestors, the nearest comes last in drawing order.
-        if let Some(turn) = above.max_by_key(|&caller| ancestry.drawing_index(caller)) {
-            turns.insert(answer.result, turn);
+        if let Some(turn) = above.max_by_key(|&turn| ancestry.drawing_index(turn)) {
+            turn_by_result.insert(answer.result, turn);
         }
     }
-    turns
+    turn_by_result
 }
 
 /// Whether the agents leave a message of the model out of the context.
@@ -259,7 +334,7 @@ fn is_omitted(session: &Session, ix: EntryIx) -> bool {
     flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED)
 }
 
-/// Returns the first message between a turn and a result below it.
+/// Returns the topmost message that the model sees between a turn and a result below it.
 fn find_first_message(
     turn: EntryIx,
     result: EntryIx,
@@ -278,6 +353,7 @@ fn find_first_message(
 }
 
 impl Gap<'_> {
+    /// Returns the finding, which is in the first message, and names the line of the last result.
     fn to_finding(&self, session: &Session) -> Finding {
         let last = self.results[self.results.len() - 1];
         let line = session.entry(last).line.0;
@@ -304,7 +380,7 @@ impl Gap<'_> {
     }
 }
 
-/// Returns the entries that are sent to the model at the leaf.
+/// Returns the entries that are in the context at the leaf.
 fn find_sent_entries(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let session = reader.session();
     let path = session.path(session.leaf);
@@ -327,6 +403,7 @@ struct Moves<'s, 'p> {
 }
 
 impl<'s, 'p> Moves<'s, 'p> {
+    /// Returns the parents before any move, given the gaps whose results may be moved.
     fn new(session: &'s Session, old_parents: &'p [Position], gaps: &[Gap]) -> Self {
         let results = gaps.iter().flat_map(|gap| &gap.results);
         let mut children: HashMap<EntryIx, Vec<EntryIx>> =
@@ -346,11 +423,12 @@ impl<'s, 'p> Moves<'s, 'p> {
         }
     }
 
-    /// Moves a result from where it is to directly above the message `first`. Its children become
-    /// children of its old parent.
+    /// Moves a result up to directly above the message `first`, below that message's parent. The
+    /// children of the result become children of its old parent.
     fn move_up(&mut self, result: EntryIx, first: EntryIx) {
         let old_parent = self.new_parents[result.index()];
         for &child in &self.children[&result] {
+            // A child that was moved itself has another parent by now.
             if self.new_parents[child.index()] == Some(result) {
                 self.new_parents[child.index()] = old_parent;
             }
@@ -373,16 +451,20 @@ impl<'s, 'p> Moves<'s, 'p> {
         around
     }
 
-    /// Describes the new parents.
+    /// Describes the moves of a gap by the new parents of the `changed` entries around it. At most
+    /// [`MOST_NAMED`] of them are listed.
     fn describe_fix(&self, gap: &Gap, changed: &[EntryIx], links: &LinkRepair) -> String {
         let id = |ix| links.repaired_id(self.session, ix).to_string();
-        let mut links_now = Vec::new();
+        let mut new_links = Vec::new();
         for &ix in changed.iter().take(MOST_NAMED) {
-            let parent = self.new_parents[ix.index()].map_or_else(|| "root".to_owned(), id);
-            links_now.push(format!("{} becomes a child of {parent}", id(ix)));
+            let parent = match self.new_parents[ix.index()] {
+                Some(parent) => id(parent),
+                None => "root".to_owned(),
+            };
+            new_links.push(format!("{} becomes a child of {parent}", id(ix)));
         }
         if changed.len() > MOST_NAMED {
-            links_now.push(format!(
+            new_links.push(format!(
                 "{} more change likewise",
                 changed.len() - MOST_NAMED
             ));
@@ -391,27 +473,30 @@ impl<'s, 'p> Moves<'s, 'p> {
             1 => "the result moves before it",
             _ => "the results move before it",
         };
-        format!("{results}: {}", links_now.join(", "))
+        format!("{results}: {}", new_links.join(", "))
     }
 
-    /// Adds the new parents to the links. If the leaf was moved, the conversation ends elsewhere.
+    /// Adds the new parents to the links. If the leaf was a moved result, the conversation ends at
+    /// the nearest entry above its old position that was not moved.
     fn apply_to(self, links: &mut LinkRepair) {
         for ix in self.session.entry_indexes() {
-            if self.new_parents[ix.index()] != self.old_parents[ix.index()] {
-                links.new_parents.insert(ix, self.new_parents[ix.index()]);
+            let new_parent = self.new_parents[ix.index()];
+            if new_parent != self.old_parents[ix.index()] {
+                links.new_parents.insert(ix, new_parent);
             }
         }
-        let mut end = self.session.leaf;
-        while let Some(ix) = end
+
+        let mut leaf = self.session.leaf;
+        while let Some(ix) = leaf
             && self.moved_results.contains(&ix)
         {
-            end = self.old_parents[ix.index()];
+            leaf = self.old_parents[ix.index()];
         }
-        if end != self.session.leaf {
-            links.new_leaf = end;
+        if leaf != self.session.leaf {
+            links.new_leaf = leaf;
         }
     }
 }
 
-/// The maximum number of new parents in a message.
+/// The maximum number of entries that a fix names with their new parents.
 const MOST_NAMED: usize = 6;
