@@ -9,7 +9,7 @@ use crate::load::LoadError;
 use crate::session::entry::LineNo;
 use crate::session::read::header::{WrongFile, is_title_slot};
 use crate::session::read::line_chunks::{Line, for_each_line};
-use crate::session::read::record::{Member, scan_record};
+use crate::session::read::record::{Member, Record, scan_record};
 use pisess_json::write::Object;
 use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
@@ -97,8 +97,8 @@ pub(super) fn may_lack_header(error: &LoadError) -> bool {
     )
 }
 
-/// Returns the header for a file without one; `None` if the file is not a session, or if nothing is
-/// known about its header.
+/// Returns the header for a file without one: a later line, or a new one. `None` if the file is not
+/// a session, if its name is not known, or if no header may be made.
 pub(super) fn find_header(
     source: &dyn ReadAt,
     place: &SessionLocation,
@@ -119,11 +119,11 @@ pub(super) fn find_header(
     if !seen.is_session() {
         return Ok(None);
     }
-    if let Some((line, header)) = seen.header {
+    if let Some(header) = seen.header {
         return Ok(Some(NewHeader {
-            line: header,
-            source_line: Some(line),
-            fix: format!("line {} moves there", line.0),
+            line: header.bytes,
+            source_line: Some(header.number),
+            fix: format!("line {} moves there", header.number.0),
             is_version_1: false,
         }));
     }
@@ -133,7 +133,7 @@ pub(super) fn find_header(
 /// What the lines of a file without a header contain.
 #[derive(Default)]
 struct HeaderlessFile {
-    /// Whether the first value is an entry.
+    /// Whether the first value is an entry; `None` before a value was read.
     first_is_entry: Option<bool>,
     /// Whether the first entry has an id and a parent, as since version 2.
     has_ids: bool,
@@ -141,8 +141,14 @@ struct HeaderlessFile {
     has_old_role: bool,
     /// The first time of an entry.
     time: Option<String>,
-    /// The first header that has an id, and its line.
-    header: Option<(LineNo, Vec<u8>)>,
+    /// The first header that has an id.
+    header: Option<LateHeader>,
+}
+
+/// A header that is not at the beginning of its file.
+struct LateHeader {
+    number: LineNo,
+    bytes: Vec<u8>,
 }
 
 impl HeaderlessFile {
@@ -150,27 +156,22 @@ impl HeaderlessFile {
         self.first_is_entry == Some(true)
     }
 
-    /// Adds what the next line contains. Blank lines and oh-my-pi's title line count as nothing. A
-    /// line that is not one value makes the file no session if it is the first, unless it is a
-    /// header that was not written to its end.
+    /// Adds what the next line contains. Blank lines and oh-my-pi's title line count as nothing.
+    ///
+    /// A first line that is not one value makes the file no session. A header that was not written
+    /// to its end is the exception: the lines after it may be entries.
     fn add_line(&mut self, number: LineNo, line: &Line) {
-        if self.first_is_entry == Some(false) {
+        let is_no_session = self.first_is_entry == Some(false);
+        let is_blank = Scanner::new(line.bytes).at_end();
+        if is_no_session || is_blank {
             return;
         }
-        let mut scanner = Scanner::new(line.bytes);
-        if scanner.at_end() {
-            return;
-        }
-        let scanned = scan_record(&mut scanner, &mut Vec::new());
-        let record = match scanned {
-            Ok(record) if scanner.at_end() => record,
-            _ => {
-                let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
-                if self.first_is_entry.is_none() && !is_torn_header {
-                    self.first_is_entry = Some(false);
-                }
-                return;
+        let Some(record) = scan_single_value(line.bytes) else {
+            let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
+            if self.first_is_entry.is_none() && !is_torn_header {
+                self.first_is_entry = Some(false);
             }
+            return;
         };
 
         let value = Raw::from_checked(record.bytes);
@@ -184,7 +185,10 @@ impl HeaderlessFile {
 
         let is_header = record.kind.is_some_and(|kind| kind.is("session")) && record.id.is_some();
         if is_header && self.header.is_none() {
-            self.header = Some((number, record.bytes.to_vec()));
+            self.header = Some(LateHeader {
+                number,
+                bytes: record.bytes.to_vec(),
+            });
         }
 
         let role = record.message.and_then(|message| message.role);
@@ -194,8 +198,9 @@ impl HeaderlessFile {
         }
     }
 
-    /// Returns a new header. The id and the time are from the file's name, or the time is from the
-    /// first entry; the version follows from the ids and roles of the entries.
+    /// Returns a new header, given the file's name and the working directory. The id is from the
+    /// name. The time is from the name as well, or from the first entry. The version follows from
+    /// the ids and roles of the entries.
     fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
         let named = NamedSession::from_file_name(name);
         let id = named.as_ref().map_or(name, |named| named.id);
@@ -238,6 +243,13 @@ impl HeaderlessFile {
             is_version_1: version.is_none(),
         }
     }
+}
+
+/// Returns the record of a line; `None` if the line is not exactly one value.
+fn scan_single_value(line: &[u8]) -> Option<Record<'_>> {
+    let mut scanner = Scanner::new(line);
+    let record = scan_record(&mut scanner, &mut Vec::new()).ok()?;
+    if scanner.at_end() { Some(record) } else { None }
 }
 
 #[cfg(test)]

@@ -53,7 +53,8 @@ pub(super) struct LineRepair {
     /// The lines of the repaired file with values that shared a line, and have neither an id nor a
     /// parent.
     pub unlinked_lines: Vec<LineNo>,
-    /// The lines at which the difference between the two line numbers changes, in order.
+    /// The lines at which the difference between the number in the source and that in the repaired
+    /// file changes, in order.
     pub line_map: Vec<MappedLine>,
     /// The number of lines of the repaired file so far.
     pub repaired_lines: u32,
@@ -104,27 +105,28 @@ pub(super) struct OddIds {
 }
 
 impl LineRepair {
-    /// Returns the line of the source for a line of the repaired file.
+    /// Returns the line of the source from which a line of the repaired file comes.
     pub fn source_line(&self, line: LineNo) -> LineNo {
         let following = self
             .line_map
             .partition_point(|mapped| mapped.repaired <= line.0);
         let nearest = match following.checked_sub(1) {
-            Some(at) => self.line_map[at],
+            Some(index) => self.line_map[index],
             None => MappedLine::FIRST,
         };
         LineNo(line.0 - nearest.repaired + nearest.source)
     }
 
-    /// Keeps the value as a line; bytes that are not UTF-8 become U+FFFD, as the agents read them.
+    /// Keeps the value as a line. Bytes that are not UTF-8 become U+FFFD, as the agents read them,
+    /// and are reported.
     pub fn keep_as_utf8(&mut self, located: &LocatedValue, record: &Record) {
-        let line = self.convert_to_utf8(located, record);
+        let line = self.report_and_convert_to_utf8(located, record);
         self.keep_or_write(located, line);
     }
 
-    /// Returns the value in UTF-8. If it had to be converted, reports this and keeps the original
-    /// among the rejected pieces.
-    pub fn convert_to_utf8<'l>(
+    /// Returns the value in UTF-8. If it is not valid UTF-8, reports this, adds the original to the
+    /// rejected pieces, and returns a copy in which invalid bytes are U+FFFD.
+    pub fn report_and_convert_to_utf8<'l>(
         &mut self,
         located: &LocatedValue<'l>,
         record: &Record,
@@ -132,17 +134,19 @@ impl LineRepair {
         if !located.has_non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
+
         let message = "the line contains bytes that are not UTF-8";
         let fix = "they become U+FFFD, and the original line is kept in FILE.rejected";
         self.findings
             .push(finding_in_record(located, record, K::InvalidUtf8, message).with_fix(fix));
         self.rejected_spans.push(located.span());
+
         let converted = String::from_utf8_lossy(located.bytes).into_owned();
         Cow::Owned(converted.into_bytes())
     }
 
-    /// Adds a value that [`LineRepair::convert_to_utf8`] returned. If it was not converted, its
-    /// bytes are read from the source when they are needed.
+    /// Adds a value that [`LineRepair::report_and_convert_to_utf8`] returned. If it was not
+    /// converted, its bytes are read from the source when they are needed.
     pub fn keep_or_write(&mut self, located: &LocatedValue, line: Cow<[u8]>) {
         match line {
             Cow::Borrowed(_) => self.keep_value(located),
@@ -152,7 +156,8 @@ impl LineRepair {
 
     /// Adds the value as it is in the source, as a line of its own.
     pub fn keep_value(&mut self, located: &LocatedValue) {
-        self.start_line(located);
+        self.count_repaired_line(located.number);
+        self.report_missing_newline(located);
         let has_own_newline = located.is_alone && located.has_newline;
         let value = located.span();
         self.file.push_source(Span {
@@ -166,25 +171,27 @@ impl LineRepair {
 
     /// Adds a new line, given without its newline, in place of the value.
     pub fn write_line(&mut self, located: &LocatedValue, mut line: Vec<u8>) {
-        self.start_line(located);
+        self.count_repaired_line(located.number);
+        self.report_missing_newline(located);
         line.push(b'\n');
         self.file.push_new_bytes(&line);
     }
 
-    /// Counts the line that the value becomes, and reports a last line without a newline.
-    fn start_line(&mut self, located: &LocatedValue) {
-        self.map_line(located.number);
-        if located.is_alone && !located.has_newline {
-            let finding = Finding::new(
-                located.number,
-                K::NoFinalNewline,
-                "the last line has no newline",
-            );
-            self.findings.push(finding.with_fix("it gets one"));
+    /// Reports a last line without a newline. Every line of the repaired file ends with one.
+    fn report_missing_newline(&mut self, located: &LocatedValue) {
+        if !located.is_alone || located.has_newline {
+            return;
         }
+        let finding = Finding::new(
+            located.number,
+            K::NoFinalNewline,
+            "the last line has no newline",
+        );
+        self.findings.push(finding.with_fix("it gets one"));
     }
 
-    /// Puts the new header before the first entry.
+    /// Reports that the file does not begin with a header, and adds the new one before the first
+    /// entry. `located` is that entry. The format of the header applies to all entries after it.
     pub fn add_header(&mut self, located: &LocatedValue, header: NewHeader) {
         let message = match header.source_line {
             Some(line) => format!(
@@ -200,26 +207,28 @@ impl LineRepair {
         self.is_old_format |= header.is_version_1;
         self.refers_by_number |= header.is_version_1;
 
-        self.map_line(located.number);
+        self.count_repaired_line(located.number);
         self.file.push_new_bytes(&header.line);
         self.file.push_new_bytes(b"\n");
     }
 
-    /// Counts the next line of the repaired file, which comes from the line `number` of the source.
-    pub fn map_line(&mut self, number: LineNo) {
+    /// Counts the next line of the repaired file, and records the line of the source that it comes
+    /// from, unless that follows from the lines before.
+    pub fn count_repaired_line(&mut self, source_line: LineNo) {
         self.repaired_lines += 1;
         let previous = self.line_map.last().copied().unwrap_or(MappedLine::FIRST);
-        // The differences of both are compared as sums, because either may be negative.
-        if self.repaired_lines + previous.source != number.0 + previous.repaired {
+        // The difference of the two numbers may be negative. Comparing sums avoids signed numbers.
+        let is_shifted = self.repaired_lines + previous.source != source_line.0 + previous.repaired;
+        if is_shifted {
             self.line_map.push(MappedLine {
                 repaired: self.repaired_lines,
-                source: number.0,
+                source: source_line.0,
             });
         }
     }
 
-    /// Reports an entry and removes it. If entries refer to each other by number, it stays, and
-    /// `fix` does not apply.
+    /// Reports an entry and removes it, as `fix` describes. If entries refer to each other by
+    /// number, it stays, because every number after it would change.
     pub fn remove_entry(&mut self, located: &LocatedValue, finding: Finding, fix: &str) {
         if self.refers_by_number {
             self.findings.push(finding);
@@ -227,20 +236,24 @@ impl LineRepair {
             return;
         }
         self.findings.push(finding.with_fix(fix));
-        self.reject_part(located, 0..located.bytes.len(), true);
+        self.reject_entry(located, 0..located.bytes.len());
     }
 
-    /// Leaves a part of the bytes out of the repaired file, and keeps it among the rejected pieces.
-    /// If it may have been an entry, its ids are recorded as far as they can be read.
-    pub fn reject_part(&mut self, located: &LocatedValue, part: Range<usize>, may_be_entry: bool) {
+    /// Leaves a range of the value's bytes out of the repaired file, and adds it to the rejected
+    /// pieces.
+    pub fn reject_part(&mut self, located: &LocatedValue, part: Range<usize>) {
         self.rejected_spans.push(Span {
             start: located.start + part.start as u64,
             len: part.len() as u64,
         });
-        if may_be_entry {
-            let gone = resync::salvage_ids(&located.bytes[part], self.repaired_lines);
-            self.lost_entries.push(gone);
-        }
+    }
+
+    /// Rejects a range of bytes that is, or may have been, an entry. Records what can be read of
+    /// its ids, so that its children get another parent.
+    pub fn reject_entry(&mut self, located: &LocatedValue, part: Range<usize>) {
+        let lost_entry = resync::salvage_ids(&located.bytes[part.clone()], self.repaired_lines);
+        self.reject_part(located, part);
+        self.lost_entries.push(lost_entry);
     }
 }
 

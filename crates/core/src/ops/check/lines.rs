@@ -4,7 +4,7 @@
 //! file finds the other lines, which are then checked one by one, in order.
 //!
 //! A line is kept, or its values are split onto separate lines, or it is removed. From a broken
-//! line, a value is recovered only if it is an entry beyond doubt; see [`resync::values`].
+//! line, a value is recovered only if it is an entry beyond doubt; see [`resync::recover_values`].
 
 use super::finding::{Finding, FindingKind as K};
 use super::header::NewHeader;
@@ -59,7 +59,8 @@ pub(super) fn repair_lines(
         _ => repair.check_all_lines(source)?,
     }
 
-    // The last value decides the leaf.
+    // The last value of the file decides the leaf, so one that is not an entry does most harm
+    // there.
     for finding in &mut repair.findings {
         let is_last_value = Some(finding.line) == repair.last_line;
         if is_last_value && matches!(finding.kind, K::NotAnEntry | K::SecondHeader) {
@@ -107,7 +108,7 @@ impl LineRepair {
     }
 
     /// Checks the lines up to the header and the odd lines after it, in file order. The lines in
-    /// between are plain: they are kept without being read.
+    /// between are plain: they are kept, and are not read.
     fn check_odd_lines(
         &mut self,
         source: &dyn ReadAt,
@@ -120,11 +121,11 @@ impl LineRepair {
             bytes: &preamble_bytes,
         };
         // The number of the line that was passed last, and the offset after its newline.
-        let mut number = LineNo(0);
+        let mut passed_line = LineNo(0);
         let mut passed_end = preamble.end;
         for line in preamble_lines.lines() {
-            number.0 += 1;
-            self.check_line(number, &line);
+            passed_line.0 += 1;
+            self.check_line(passed_line, &line);
         }
 
         for odd in &collected.odd_lines {
@@ -132,7 +133,8 @@ impl LineRepair {
                 start: passed_end,
                 len: odd.span.start - passed_end,
             };
-            self.keep_plain_lines(number, odd.line.0 - number.0 - 1, plain);
+            let plain_count = odd.line.0 - passed_line.0 - 1;
+            self.keep_plain_lines(passed_line, plain_count, plain);
 
             let bytes = source.read_range(odd.span.range())?;
             // An odd line ends with a newline or with the file.
@@ -143,7 +145,7 @@ impl LineRepair {
                 has_newline,
             };
             self.check_line(odd.line, &line);
-            number = odd.line;
+            passed_line = odd.line;
             passed_end = odd.span.end() + u64::from(has_newline);
         }
 
@@ -154,21 +156,22 @@ impl LineRepair {
             start: passed_end,
             len: source.len() - passed_end,
         };
-        self.keep_plain_lines(number, line_count - number.0, plain);
+        self.keep_plain_lines(passed_line, line_count - passed_line.0, plain);
         self.has_lf |= plain_lf > 0;
         self.has_crlf |= plain_crlf > 0;
         Ok(())
     }
 
-    /// Keeps `count` plain lines, which follow the line `previous` of the source. `span` is the
-    /// bytes of all of them with their newlines.
+    /// Keeps the next `count` plain lines of the source, which follow the line `previous`. `span`
+    /// is their bytes, with their newlines.
     fn keep_plain_lines(&mut self, previous: LineNo, count: u32, span: Span) {
         if count == 0 {
             return;
         }
         self.last_line = Some(LineNo(previous.0 + count));
-        // This counts the first of them.
-        self.map_line(LineNo(previous.0 + 1));
+        // The first is counted here, and all others below: the difference between their two line
+        // numbers is the same.
+        self.count_repaired_line(LineNo(previous.0 + 1));
         self.repaired_lines += count - 1;
         self.file.push_source(span);
     }
@@ -181,16 +184,9 @@ impl LineRepair {
         if number.0 == 1
             && let Some(without_mark) = bytes.strip_prefix(BYTE_ORDER_MARK)
         {
-            let finding = Finding::new(
-                number,
-                K::ByteOrderMark,
-                "there is a byte order mark before the first line",
-            );
-            self.findings.push(finding.with_fix("it is removed"));
-            let len = BYTE_ORDER_MARK.len() as u64;
-            self.rejected_spans.push(Span { start, len });
+            self.remove_byte_order_mark(start);
             bytes = without_mark;
-            start += len;
+            start += BYTE_ORDER_MARK.len() as u64;
         }
 
         if line.has_newline && bytes.ends_with(b"\r") {
@@ -202,7 +198,7 @@ impl LineRepair {
         let mut scanner = Scanner::new(bytes);
         let is_blank = scanner.at_end();
         if is_blank {
-            // Unlike a value, it gets no newline if it has none.
+            // Unlike a value, a blank last line gets no newline if it has none.
             let newline_len = u64::from(line.has_newline);
             self.repaired_lines += u32::from(line.has_newline);
             self.file.push_source(Span {
@@ -215,14 +211,14 @@ impl LineRepair {
         self.last_line = Some(number);
         let mut blocks = Vec::new();
         let scanned = scan_record(&mut scanner, &mut blocks);
-        let non_ascii = !scanner.take_non_ascii().is_empty();
+        let has_non_ascii = !scanner.take_non_ascii().is_empty();
         let located = LocatedValue {
             number,
             bytes,
             start,
             is_alone: true,
             has_newline: line.has_newline,
-            has_non_ascii: non_ascii,
+            has_non_ascii,
         };
         match scanned {
             Ok(record) if scanner.at_end() => self.check_value(&located, &record, &blocks),
@@ -230,8 +226,22 @@ impl LineRepair {
         }
     }
 
+    /// Reports a byte order mark at this offset before the first line, and removes it.
+    fn remove_byte_order_mark(&mut self, start: u64) {
+        let finding = Finding::new(
+            LineNo(1),
+            K::ByteOrderMark,
+            "there is a byte order mark before the first line",
+        );
+        self.findings.push(finding.with_fix("it is removed"));
+        self.rejected_spans.push(Span {
+            start,
+            len: BYTE_ORDER_MARK.len() as u64,
+        });
+    }
+
     /// Checks a line that is not exactly one value. Its entries and headers are put on separate
-    /// lines, and what is between them is removed.
+    /// lines, and what is between them is removed. If it has neither, the whole line is removed.
     fn check_broken_line(&mut self, located: &LocatedValue) {
         let expected = Expected {
             may_be_title: located.number.0 == 1,
@@ -244,14 +254,37 @@ impl LineRepair {
         }
 
         let gaps = resync::find_gaps(located.bytes, &values);
+        self.report_fused_line(located, &values, &gaps);
+
+        // Gaps and values are passed in the order of the line: a removed gap is recorded with the
+        // number of repaired lines before it.
+        let mut gaps = gaps.into_iter().peekable();
+        for value in values {
+            while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
+                self.reject_entry(located, gap);
+            }
+            self.check_fused_value(located, value);
+        }
+        for gap in gaps {
+            self.reject_entry(located, gap);
+        }
+    }
+
+    /// Reports a line with several values, or with a value and other bytes. `gaps` are those bytes.
+    fn report_fused_line(
+        &mut self,
+        located: &LocatedValue,
+        values: &[Range<usize>],
+        gaps: &[Range<usize>],
+    ) {
         let junk_len: usize = gaps.iter().map(|gap| gap.len()).sum();
         let message = match (values.len(), junk_len) {
             (1, _) => format!("an entry and {junk_len} other bytes are on one line"),
-            (n, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
-                format!("lines end with carriage returns only: {n} values are on one line")
+            (count, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
+                format!("lines end with carriage returns only: {count} values are on one line")
             }
-            (n, 0) => format!("{n} values are on one line"),
-            (n, _) => format!("{n} values and {junk_len} other bytes are on one line"),
+            (count, 0) => format!("{count} values are on one line"),
+            (count, _) => format!("{count} values and {junk_len} other bytes are on one line"),
         };
         let fix = if junk_len == 0 {
             "each is put on a separate line"
@@ -260,31 +293,19 @@ impl LineRepair {
         };
         let finding = Finding::new(located.number, K::FusedLine, message);
         self.findings.push(finding.with_fix(fix));
-
-        // Gaps and values in the order of the line: what is removed is recorded with the number of
-        // repaired lines before it.
-        let mut gaps = gaps.into_iter().peekable();
-        for value in values {
-            while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
-                self.reject_part(located, gap, true);
-            }
-            self.check_fused_value(located, value);
-        }
-        for gap in gaps {
-            self.reject_part(located, gap, true);
-        }
     }
 
-    /// Checks the value at a range of a broken line. If it is kept, and has neither an id nor a
-    /// parent, notes the line that it is on in the repaired file.
+    /// Checks a value that was recovered from this range of a broken line. If it is kept although
+    /// it has neither an id nor a parent, its line in the repaired file is recorded as unlinked.
     fn check_fused_value(&mut self, located: &LocatedValue, range: Range<usize>) {
         let bytes = &located.bytes[range.clone()];
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
         let Ok(record) = scan_record(&mut scanner, &mut blocks) else {
+            // Not expected: the same bytes were scanned when the value was recovered.
             return;
         };
-        let part = LocatedValue {
+        let value = LocatedValue {
             bytes,
             start: located.start + range.start as u64,
             is_alone: false,
@@ -293,17 +314,17 @@ impl LineRepair {
         };
 
         let next_line = LineNo(self.repaired_lines + 1);
-        self.check_value(&part, &record, &blocks);
+        self.check_value(&value, &record, &blocks);
         let is_kept = self.repaired_lines == next_line.0;
         if is_kept && !record.has_id && record.get(Member::ParentId).is_none() {
             self.unlinked_lines.push(next_line);
         }
     }
 
-    /// Removes a line in which no entry is recognizable. What can still be read of its ids is kept
-    /// for its children.
+    /// Reports and removes a line in which no entry is recognizable. What can still be read of its
+    /// ids is kept for the entries that name it as their parent.
     fn reject_line(&mut self, located: &LocatedValue) {
-        let (kind, what) = if located.bytes.contains(&0) {
+        let (kind, message) = if located.bytes.contains(&0) {
             (
                 K::NulBytes,
                 "the line is not JSON: it contains NUL bytes, as after a crash of the machine",
@@ -316,17 +337,18 @@ impl LineRepair {
                 "the last line is incomplete: its write was interrupted",
             )
         };
-        self.reject_part(located, 0..located.bytes.len(), true);
-        let mut finding = Finding::new(located.number, kind, what).with_fix("it is removed");
-        // `reject_part` has just added the line to `gone`.
-        if let Some(id) = self.lost_entries.last().and_then(|gone| gone.id.clone()) {
+        let lost_entry = resync::salvage_ids(located.bytes, self.repaired_lines);
+        let mut finding = Finding::new(located.number, kind, message).with_fix("it is removed");
+        if let Some(id) = lost_entry.id.clone() {
             finding = finding.with_entry_id(id);
         }
         self.findings.push(finding);
+        self.reject_part(located, 0..located.bytes.len());
+        self.lost_entries.push(lost_entry);
     }
 
-    /// Checks one value, a whole line or a part of a broken line, and adds the repaired value to
-    /// the repaired file.
+    /// Checks one value, which is a whole line or was recovered from a broken line. Unless it is
+    /// removed, it is added to the repaired file, with its repairs.
     ///
     /// The order of the cases matters: a title line is not an entry, and a header satisfies the
     /// conditions of an entry.
@@ -355,7 +377,7 @@ impl LineRepair {
 
         let is_message = is_of_kind(record, "message");
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
-            // Every agent fails with it.
+            // Every agent fails on such an entry.
             let finding = finding_in_record(
                 located,
                 record,
@@ -368,20 +390,18 @@ impl LineRepair {
         }
 
         self.report_blobs_and_nesting(located, record);
-        // Which of these count depends on the agent of the session, which is known only after it is
-        // loaded.
-        for (dialect, what) in find_missing_fields(record, blocks) {
-            self.dialect_findings.push((
-                dialect,
-                finding_in_record(located, record, K::MissingField, what),
-            ));
+        // The session's agent decides which of these count. It is known only once the repaired file
+        // is loaded.
+        for missing in find_missing_fields(record, blocks) {
+            let finding = finding_in_record(located, record, K::MissingField, missing.message);
+            self.dialect_findings.push((missing.dialect, finding));
         }
         self.record_odd_ids(record);
         self.keep_as_utf8(located, record);
     }
 
-    /// Reports a value that is not an entry, and removes it. In version 1, where entries have
-    /// numbers, it stays unless JavaScript takes it for false, such as `null`.
+    /// Reports a value that is not an entry, and removes it. In version 1, where an entry's number
+    /// is its position in the file, it stays unless JavaScript takes it for false, such as `null`.
     fn check_other_value(&mut self, located: &LocatedValue, value: Raw) {
         let finding = if value.is_null() {
             Finding::new(located.number, K::NullLine, "the line is null")
@@ -398,14 +418,14 @@ impl LineRepair {
             return;
         }
         self.findings.push(finding.with_fix("it is removed"));
-        self.reject_part(located, 0..located.bytes.len(), false);
+        self.reject_part(located, 0..located.bytes.len());
     }
 
-    /// Checks a header, and removes any after the first. A version that is read as 3 without being
-    /// a number becomes the number 3.
+    /// Checks a header, and removes any after the first. A version that agents read as 3 although
+    /// it is not a number, such as `"3"`, becomes the number 3.
     fn check_header(&mut self, located: &LocatedValue, record: &Record) {
         if self.moved_header == Some(located.number) {
-            // It is already before the first entry.
+            // The repaired file has it already, before the first entry.
             return;
         }
         if self.has_header {
@@ -434,20 +454,21 @@ impl LineRepair {
         }
         self.findings
             .push(finding.with_fix("it becomes the number 3"));
-        let line = self.convert_to_utf8(located, record);
+        let line = self.report_and_convert_to_utf8(located, record);
         match Edit::new(&line) {
             Ok(mut edit) => {
                 edit.set("version", b"3");
                 self.write_line(located, edit.finish());
             }
+            // Not expected: the line was scanned as an object.
             Err(_) => self.write_line(located, line.into_owned()),
         }
     }
 
-    /// Checks oh-my-pi's title line, which has exactly 256 bytes with its newline. One of another
-    /// width is padded, if it is not too long.
+    /// Checks oh-my-pi's title line, which the agent overwrites in place: it has exactly 256 bytes
+    /// with its newline. A line of another width is padded, if it is not too long.
     fn check_title(&mut self, located: &LocatedValue, record: &Record) {
-        let line = self.convert_to_utf8(located, record);
+        let line = self.report_and_convert_to_utf8(located, record);
         let width = line.len() + 1;
         let is_right = width == TITLE_LINE_BYTES && located.has_newline && located.is_alone;
         if is_right {
@@ -473,7 +494,8 @@ impl LineRepair {
         }
     }
 
-    /// Reports references to blobs in an entry and, in an old format, deep nesting.
+    /// Reports references to blobs in an entry. In a file of an old format, reports deep nesting as
+    /// well: pi rewrites such a file, and crashes during the rewrite.
     fn report_blobs_and_nesting(&mut self, located: &LocatedValue, record: &Record) {
         let count = blob_hashes(record.bytes).count();
         if count > 0 {
@@ -495,8 +517,9 @@ impl LineRepair {
         }
     }
 
-    /// Records an `id` or `parentId` that is not a string, for the line that is kept next. `null`
-    /// is valid as a parent, and counts as a missing id.
+    /// Records an `id` or `parentId` that is not a string, as stored. The caller keeps the record
+    /// next, so its line is the next of the repaired file. `null` is valid as a parent, and counts
+    /// as a missing id.
     fn record_odd_ids(&mut self, record: &Record) {
         let parent = record
             .get(Member::ParentId)
@@ -516,8 +539,8 @@ impl LineRepair {
     }
 }
 
-/// Returns a title line, without its newline, with its `pad` as long as the width requires; `None`
-/// if the line is too long without any padding, or has no `pad`.
+/// Returns a title line, without its newline, with a `pad` of the length that its width requires.
+/// `None` if the line is too long even with an empty `pad`, or has no `pad`.
 fn pad_title(line: &[u8]) -> Option<Vec<u8>> {
     let mut edit = Edit::new(line).ok()?;
     let pad = edit.get("pad")?.raw_string()?;

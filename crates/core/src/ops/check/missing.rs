@@ -16,9 +16,16 @@ use pisess_json::Raw;
 /// The fields whose absence is reported as a defect of its own.
 const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptEntryId"];
 
-/// Returns what an entry lacks, for each agent that writes such entries. An entry that is complete
-/// for one of them is complete: it may be in a session that both agents wrote.
-pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String)> {
+/// The first field that an entry lacks for one agent.
+pub(super) struct MissingField {
+    pub dialect: Dialect,
+    /// The field, and the part of the entry in which it is missing.
+    pub message: String,
+}
+
+/// Returns the first field that an entry lacks, for each agent that writes such entries. If the
+/// entry is complete for one of them, returns nothing: both agents may have written the session.
+pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<MissingField> {
     let kind = Kind::of_string(record.kind);
     let message = match kind {
         Kind::Message => record.message.as_ref(),
@@ -38,51 +45,54 @@ pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<(Dia
             continue;
         };
 
-        let first_missing = match message {
-            Some(message) => missing_in_message(dialect, fields, message, blocks),
-            None => missing_in_entry(dialect, fields, Raw::from_checked(record.bytes)),
+        let missing_here = match message {
+            Some(message) => find_missing_in_message(dialect, fields, message, blocks),
+            None => find_missing_in_entry(dialect, fields, Raw::from_checked(record.bytes)),
         };
-        let Some(what) = first_missing else {
+        let Some(what) = missing_here else {
             return Vec::new();
         };
-        let what = match message {
+        let message = match message {
             Some(_) => format!("{} message: {what}", role.name().unwrap_or_default()),
             None => format!("{}: {what}", kind.name().unwrap_or_default()),
         };
-        missing.push((dialect, what));
+        missing.push(MissingField { dialect, message });
     }
     missing
 }
 
-/// Returns what a message lacks first, in the order of its fields.
-fn missing_in_message(
+/// Returns what a message lacks first, in the order of `fields`. `message` and `blocks` are what
+/// the walk over its line collected.
+fn find_missing_in_message(
     dialect: Dialect,
     fields: &[FieldSchema],
     message: &MessageFacts,
     blocks: &[Block],
 ) -> Option<String> {
-    first_missing(
+    find_first_missing(
         fields,
         |name| has_member(message.members, name),
         |want| match want {
-            FieldType::Usage => missing_in_usage(message.get(Member::Usage)?),
-            FieldType::Content | FieldType::Blocks => missing_in_content(dialect, message, blocks),
+            FieldType::Usage => find_missing_in_usage(message.get(Member::Usage)?),
+            FieldType::Content | FieldType::Blocks => {
+                find_missing_in_blocks(dialect, message, blocks)
+            }
             _ => None,
         },
     )
 }
 
-/// Returns what an entry other than a message lacks first, in the order of its fields.
-fn missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
-    first_missing(
+/// Returns what an entry other than a message lacks first, in the order of `fields`.
+fn find_missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
+    find_first_missing(
         fields,
         |name| entry.get(name).is_some(),
         |want| match want {
-            FieldType::Usage => missing_in_usage(entry.get("usage")?),
-            FieldType::Content => missing_in_content_of(dialect, entry),
+            FieldType::Usage => find_missing_in_usage(entry.get("usage")?),
+            FieldType::Content => find_missing_in_blocks_of(dialect, entry),
             FieldType::Replacement => {
                 let replacement = entry.get("replacement")?;
-                let what = missing_in_content_of(dialect, replacement)?;
+                let what = find_missing_in_blocks_of(dialect, replacement)?;
                 Some(format!("`content`: {what}"))
             }
             _ => None,
@@ -92,14 +102,14 @@ fn missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Opt
 
 /// Returns what a block in the `content` of an object lacks. The walk over the line does not
 /// collect the blocks of objects other than the message, so the object is walked again.
-fn missing_in_content_of(dialect: Dialect, object: Raw) -> Option<String> {
+fn find_missing_in_blocks_of(dialect: Dialect, object: Raw) -> Option<String> {
     let mut blocks = Vec::new();
     let facts = scan_message_facts(object, &mut blocks);
-    missing_in_content(dialect, &facts, &blocks)
+    find_missing_in_blocks(dialect, &facts, &blocks)
 }
 
 /// Returns what the first incomplete block of a message lacks.
-fn missing_in_content(
+fn find_missing_in_blocks(
     dialect: Dialect,
     message: &MessageFacts,
     blocks: &[Block],
@@ -110,7 +120,7 @@ fn missing_in_content(
     for block in blocks {
         let missing = if has_member(block.members, "type") {
             let is_type = |name: &str| block.kind.is_some_and(|kind| kind.is(name));
-            first_missing(
+            find_first_missing(
                 block_fields(dialect, is_type),
                 |name| has_member(block.members, name),
                 |_| None,
@@ -125,27 +135,27 @@ fn missing_in_content(
     None
 }
 
-/// Returns what the usage of a turn, or the cost in it, lacks first. A value that is not an object
+/// Returns what the usage of a turn lacks first, or the cost in it. A usage that is not an object
 /// is not examined.
-fn missing_in_usage(usage: Raw) -> Option<String> {
+fn find_missing_in_usage(usage: Raw) -> Option<String> {
     if !usage.is_object() {
         return None;
     }
     let members = MemberSet::from_object(usage);
-    first_missing(
+    find_first_missing(
         USAGE,
         |name| has_member(members, name),
         |want| match want {
             // The only object in the table is the cost.
-            FieldType::Object => missing_in_cost(usage.get("cost")?),
+            FieldType::Object => find_missing_in_cost(usage.get("cost")?),
             _ => None,
         },
     )
 }
 
-fn missing_in_cost(cost: Raw) -> Option<String> {
+fn find_missing_in_cost(cost: Raw) -> Option<String> {
     let members = MemberSet::from_object(cost);
-    first_missing(COST, |name| has_member(members, name), |_| None)
+    find_first_missing(COST, |name| has_member(members, name), |_| None)
 }
 
 fn has_member(members: MemberSet, name: &str) -> bool {
@@ -155,9 +165,9 @@ fn has_member(members: MemberSet, name: &str) -> bool {
 /// Returns the first field of a table that an object lacks, or what is missing inside the field.
 /// Optional fields may be missing, and those in [`REPORTED`] are defects of their own.
 ///
-/// `has` tells whether the object has a field, and `find_inside` looks inside a field of this
-/// shape.
-fn first_missing(
+/// `has_field` is whether the object has a field. `find_inside` returns what a field of this type
+/// lacks.
+fn find_first_missing(
     fields: &[FieldSchema],
     has_field: impl Fn(&str) -> bool,
     find_inside: impl Fn(FieldType) -> Option<String>,

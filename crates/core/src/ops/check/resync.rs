@@ -36,38 +36,29 @@ enum Beginning {
 /// An entry has a type, an id and a parent (a block of a message has no parent); a header has a
 /// type and an id. An entry without an id, as in version 1, is recognized by its type and its
 /// place: see [`is_numbered`]. A value counts only if it is followed by nothing, by white space, or
-/// by something that cannot continue an enclosing value. The number of bytes walked is bounded by a
-/// multiple of the line's length, whatever its content; beyond that, the rest counts as unreadable.
+/// by something that cannot continue an enclosing value.
+///
+/// When the budget of [`BudgetedScan`] is used up, the rest of the line counts as unreadable.
 pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
-    let mut values: Vec<Range<usize>> = Vec::new();
-    let mut budget = line.len().saturating_mul(8).saturating_add(1 << 16);
+    let mut scan = BudgetedScan::new(line);
     let starts = memmem::Finder::new(START);
+    let mut values: Vec<Range<usize>> = Vec::new();
     let mut position = 0;
     loop {
         position = skip_white_space(line, position);
         if position == line.len() {
             return values;
         }
-        let expected = Expected {
+
+        let expected_here = Expected {
             may_be_title: expected.may_be_title && values.is_empty(),
             ..expected
         };
-        let mut found = scan_entry_at(line, position, Beginning::OfRecord, expected, &mut budget);
-        if found.is_none() {
-            let expected = Expected {
-                may_be_title: false,
-                ..expected
-            };
-            let search_start = position + 1;
-            for offset in starts.find_iter(&line[search_start..]) {
-                let start = search_start + offset;
-                found = scan_entry_at(line, start, Beginning::BehindGap, expected, &mut budget);
-                if found.is_some() {
-                    break;
-                }
-            }
+        let mut value = scan.scan_entry(position, Beginning::OfRecord, expected_here);
+        if value.is_none() {
+            value = scan.find_entry_after(position, &starts, expected.without_ids);
         }
-        let Some(value) = found else {
+        let Some(value) = value else {
             return values;
         };
         position = value.end;
@@ -75,47 +66,99 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
     }
 }
 
-/// Returns the first position from `at` on that is not white space, or the length of the line.
-fn skip_white_space(line: &[u8], at: usize) -> usize {
-    let skipped = line[at..]
+/// Returns the offset of the first byte from `start` on that is not white space, or the length of
+/// the line.
+fn skip_white_space(line: &[u8], start: usize) -> usize {
+    let skipped = line[start..]
         .iter()
         .position(|byte| !byte.is_ascii_whitespace());
     match skipped {
-        Some(skipped) => at + skipped,
+        Some(skipped) => start + skipped,
         None => line.len(),
     }
 }
 
-/// Returns the value that begins at `start`, if it is an entry, a header or an expected title line,
-/// and nothing after it shows that it is part of another value. The bytes read are subtracted from
-/// `budget`; without any left, nothing is found.
-fn scan_entry_at(
-    line: &[u8],
-    start: usize,
-    beginning: Beginning,
-    expected: Expected,
-    budget: &mut usize,
-) -> Option<Range<usize>> {
-    if *budget == 0 || line.get(start) != Some(&b'{') {
-        return None;
-    }
-    let mut scanner = Scanner::new(line);
-    scanner.seek(start);
-    let scanned = scan_record(&mut scanner, &mut Vec::new());
-    let end = scanner.pos();
-    *budget = budget.saturating_sub(end - start);
-    let record = scanned.ok()?;
+/// Scans values of one line until a budget of bytes is used up.
+///
+/// The budget keeps the time linear in the length of the line. Without it, a line of nested values
+/// that all look like entries, and of which none ends, would be scanned to its end from each of
+/// them.
+struct BudgetedScan<'l> {
+    line: &'l [u8],
+    /// The number of bytes that may still be scanned.
+    budget: usize,
+}
 
-    let next = line.get(end);
-    if next.is_some_and(|next| matches!(next, b',' | b']' | b'}' | b':' | b'"')) {
-        return None;
+impl<'l> BudgetedScan<'l> {
+    /// How often, on average, each byte of a line may be scanned.
+    const SCANS_PER_BYTE: usize = 8;
+    /// What may be scanned of a short line in addition, in bytes.
+    const MIN_BUDGET: usize = 1 << 16;
+
+    fn new(line: &'l [u8]) -> Self {
+        let budget = line.len().saturating_mul(Self::SCANS_PER_BYTE);
+        BudgetedScan {
+            line,
+            budget: budget.saturating_add(Self::MIN_BUDGET),
+        }
     }
-    let is_title = expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes));
-    let is_entry = is_linked(&record) || is_numbered(&record, beginning, expected);
-    if is_entry || is_title {
-        Some(start..end)
-    } else {
+
+    /// Returns the first entry or header that begins after `position`, where no value begins that
+    /// could be recovered. `starts` finds [`START`].
+    fn find_entry_after(
+        &mut self,
+        position: usize,
+        starts: &memmem::Finder,
+        without_ids: bool,
+    ) -> Option<Range<usize>> {
+        let expected = Expected {
+            may_be_title: false,
+            without_ids,
+        };
+        let line = self.line;
+        let search_start = position + 1;
+        for offset in starts.find_iter(&line[search_start..]) {
+            let start = search_start + offset;
+            let value = self.scan_entry(start, Beginning::BehindGap, expected);
+            if value.is_some() {
+                return value;
+            }
+        }
         None
+    }
+
+    /// Returns the value that begins at `start`, if it is an entry, a header or an expected title
+    /// line, and nothing after it shows that it is part of another value.
+    fn scan_entry(
+        &mut self,
+        start: usize,
+        beginning: Beginning,
+        expected: Expected,
+    ) -> Option<Range<usize>> {
+        if self.budget == 0 || self.line.get(start) != Some(&b'{') {
+            return None;
+        }
+        let mut scanner = Scanner::new(self.line);
+        scanner.seek(start);
+        let scanned = scan_record(&mut scanner, &mut Vec::new());
+        let end = scanner.pos();
+        // Also for a value that is not complete: its bytes were scanned.
+        self.budget = self.budget.saturating_sub(end - start);
+        let record = scanned.ok()?;
+
+        let next_byte = self.line.get(end);
+        let is_part =
+            next_byte.is_some_and(|next| matches!(next, b',' | b']' | b'}' | b':' | b'"'));
+        if is_part {
+            return None;
+        }
+        let is_title = expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes));
+        let is_entry = is_linked(&record) || is_numbered(&record, beginning, expected);
+        if is_entry || is_title {
+            Some(start..end)
+        } else {
+            None
+        }
     }
 }
 
@@ -140,10 +183,12 @@ fn is_linked(record: &Record) -> bool {
 }
 
 /// Whether a record is an entry of version 1 or of the draft tree, which refer to each other by
-/// number: its type is known, and a message has a message. In a file of these formats, a record
-/// that begins a line, or follows another value, can be nothing else. Elsewhere the record must
-/// also have a time, or a parent's number, as a value inside of an entry may have a type like that.
-/// A file of a later format has such a line if it was migrated, which keeps the line as it is.
+/// number: its type is known, and a message has a message.
+///
+/// In a file of these formats, a record that begins a line, or follows another value, can be
+/// nothing else. Elsewhere it must also have a time or a parent's number: a value inside of an
+/// entry may have such a type, too. A file of a later format has such a line if a migration kept
+/// the line as it was.
 fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
     let kind = Kind::of_string(record.kind);
     let is_known = !matches!(kind, Kind::Other | Kind::Missing);
@@ -159,7 +204,7 @@ fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> boo
     }
 }
 
-/// Returns what is between the values, apart from white space.
+/// Returns the ranges between the values, except those of white space only.
 pub(super) fn find_gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = std::iter::once(0).chain(values.iter().map(|value| value.end));
     let ends = values.iter().map(|value| value.start).chain([line.len()]);
@@ -168,7 +213,7 @@ pub(super) fn find_gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize
         .collect()
 }
 
-/// An entry that is removed or cannot be read as a whole.
+/// An entry that is removed, or that cannot be read as a whole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LostEntry {
     /// The number of lines of the repaired file before it.
@@ -178,7 +223,7 @@ pub(super) struct LostEntry {
     pub parent: LostParent,
 }
 
-/// What could still be read of the parent of an entry that is gone.
+/// What could still be read of the parent of a lost entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum LostParent {
     /// Nothing.
@@ -190,12 +235,12 @@ pub(super) enum LostParent {
     Id(Text<'static>),
 }
 
-/// Returns what can be read of an entry that is gone: from the readable members, or from where the
-/// agents write the id and the parent side by side. `after` is the number of lines of the repaired
-/// file before it.
-pub(super) fn salvage_ids(bytes: &[u8], after: u32) -> LostEntry {
-    let mut gone = LostEntry {
-        lines_before: after,
+/// Returns what can be read of a lost entry: from its readable members, or from the place where
+/// the agents write the id and the parent side by side. `lines_before` is the number of lines of
+/// the repaired file before it.
+pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
+    let mut lost = LostEntry {
+        lines_before,
         ..LostEntry::default()
     };
     let mut is_header = false;
@@ -206,25 +251,26 @@ pub(super) fn salvage_ids(bytes: &[u8], after: u32) -> LostEntry {
         if key.is("type") {
             is_header = value.is("session");
         } else if key.is("id") {
-            gone.id = value.text().map(Text::into_owned);
+            lost.id = value.text().map(Text::into_owned);
         } else if key.is("parentId") {
-            gone.parent = read_parent(value);
+            lost.parent = read_parent(value);
         }
         Ok(())
     });
 
-    if gone.id.is_none()
+    // A header has no parent, so ids side by side are not those of a header.
+    if lost.id.is_none()
         && !is_header
-        && let Some((id, parent)) = find_adjacent_ids(bytes)
+        && let Some(ids) = find_adjacent_ids(bytes)
     {
-        gone.id = Some(id);
-        gone.parent = parent;
+        lost.id = Some(ids.id);
+        lost.parent = ids.parent;
     }
-    gone.id = gone.id.filter(|id| !id.is_empty());
-    gone
+    lost.id = lost.id.filter(|id| !id.is_empty());
+    lost
 }
 
-/// Reads the value of `parentId`. The agents take an empty id for none.
+/// Reads the value of `parentId`. Like the agents, takes an empty id for none.
 fn read_parent(value: Raw) -> LostParent {
     match value.text() {
         Some(parent) if parent.is_empty() => LostParent::Root,
@@ -234,33 +280,43 @@ fn read_parent(value: Raw) -> LostParent {
     }
 }
 
-/// Reads the ids from `"id":"…","parentId":…`, wherever it is.
-fn find_adjacent_ids(bytes: &[u8]) -> Option<(Text<'static>, LostParent)> {
-    const BEFORE: &[u8] = b"\"id\":\"";
-    const BETWEEN: &[u8] = b"\",\"parentId\":";
-    /// The longest id that is looked for, with its key, in bytes.
-    const LONGEST: usize = 256;
+/// The id and the parent of an entry, as the agents write them side by side.
+struct AdjacentIds {
+    id: Text<'static>,
+    parent: LostParent,
+}
 
-    let id_end = memmem::find(bytes, BETWEEN)?;
-    let from = id_end.saturating_sub(LONGEST);
-    let key_start = from + memmem::rfind(&bytes[from..id_end], BEFORE)?;
-    let id = &bytes[key_start + BEFORE.len()..id_end];
-    let is_string = !id
+/// Reads the ids from `"id":"…","parentId":…`, wherever this is in the bytes. An id with an escape
+/// or a control character is not read.
+fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
+    const BEFORE_ID: &[u8] = b"\"id\":\"";
+    const BETWEEN_IDS: &[u8] = b"\",\"parentId\":";
+    /// How far before its end the key of the id is looked for, in bytes.
+    const MAX_ID_LEN: usize = 256;
+
+    let id_end = memmem::find(bytes, BETWEEN_IDS)?;
+    let search_start = id_end.saturating_sub(MAX_ID_LEN);
+    let key_start = search_start + memmem::rfind(&bytes[search_start..id_end], BEFORE_ID)?;
+    let id = &bytes[key_start + BEFORE_ID.len()..id_end];
+    let is_plain = !id
         .iter()
         .any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-    if !is_string {
+    if !is_plain {
         return None;
     }
 
-    let mut scanner = Scanner::new(&bytes[id_end + BETWEEN.len()..]);
+    let mut scanner = Scanner::new(&bytes[id_end + BETWEEN_IDS.len()..]);
     let parent = match scanner.read_value() {
         Ok(value) => read_parent(Raw::from_checked(value)),
         Err(_) => LostParent::Unknown,
     };
-    Some((decode(id).into_owned(), parent))
+    Some(AdjacentIds {
+        id: decode(id).into_owned(),
+        parent,
+    })
 }
 
-/// Returns how many arrays and objects are open at most in a value that has been validated.
+/// Returns the maximum number of arrays and objects open at a time in a value that was validated.
 pub(super) fn nesting_depth(bytes: &[u8]) -> usize {
     let mut open = 0_usize;
     let mut deepest = 0;
