@@ -2,11 +2,13 @@
 //! compactions, a branch.
 //!
 //! ```text
-//!   Prune ── pruned ──> the session without them       Restore ── whole ──> the session with them
-//!         └─ write_pruned ──> SESSION.pruned ([`side`])
+//!   PrunePlan ── build_pruned_session ──> the session without them
+//!             └─ write_pruned ──> SESSION.pruned (module `side`)
+//!
+//!   Restoration ── restored_file ──> the session with them
 //! ```
 //!
-//! A payload is replaced by a note. An entry is removed with its line; those that follow it get the
+//! A payload is replaced by a placeholder. An entry is removed with its line; those that follow it get the
 //! nearest ancestor that stays as their parent. Several runs add to the file; to restore, they are
 //! undone from the last to the first, whatever was appended since. Lines are changed by splicing,
 //! as stored, without migrating older formats.
@@ -31,6 +33,8 @@ use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
 use crate::session::read::entry_reader::{Body, EntryReader, Replacement, read_in_order};
+use pisess_json::text::Text;
+use pisess_json::write::Object;
 use pisess_store::{ReadAt, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -51,7 +55,7 @@ pub struct PrunePlan {
     pub branch_count: usize,
     /// The values of other entries to replace, in file order.
     values: Vec<PrunableValue>,
-    /// The mark to append, if the leaf would not be where it should be.
+    /// The mark to append, if an agent would otherwise find another leaf.
     mark: Option<NewEntry>,
 }
 
@@ -66,11 +70,20 @@ pub struct PrunableValue {
     pub kind: ValueKind,
     /// Its location.
     pub span: Span,
-    /// The JSON that replaces it.
+    /// The JSON that replaces it: for a payload, what it was; for a link, the new link.
     placeholder: Vec<u8>,
 }
 
 impl PrunableValue {
+    /// Returns the members of its record, without the payload.
+    fn to_record(&self, session: &Session) -> Object {
+        side::begin_record(&session.id(self.entry), session.entry(self.entry).line)
+            .str("field", &self.field)
+            .str("kind", self.kind.name())
+            .number("bytes", self.span.len as f64)
+            .json("note", &self.placeholder)
+    }
+
     fn replacement(&self) -> Replacement<'_> {
         Replacement {
             span: self.span,
@@ -92,7 +105,7 @@ impl PrunePlan {
             .filter(|value| value.kind != ValueKind::Link)
     }
 
-    /// Returns the number of the entries that are bookkeeping.
+    /// Returns the number of removed entries that are bookkeeping.
     pub fn note_count(&self, session: &Session) -> usize {
         self.entries
             .iter()
@@ -100,8 +113,8 @@ impl PrunePlan {
             .count()
     }
 
-    /// Returns the number of bytes by which the session becomes shorter, links aside. The newlines
-    /// of removed lines and of the mark count.
+    /// Returns the number of bytes by which the session becomes shorter. Replaced links are not
+    /// counted. The newlines of removed lines and of the mark are.
     pub fn saved_bytes(&self, session: &Session) -> usize {
         let payloads: u64 = self
             .payloads()
@@ -126,8 +139,8 @@ impl PrunePlan {
         }
     }
 
-    /// Writes the pruned file: the records of `old` that the session does not contain, then those
-    /// of this prune. Its first line lists the operations of both, so it is written first.
+    /// Writes the pruned file: the records of the `previous` one that the session does not contain,
+    /// then those of this prune. The first line lists the operations of both.
     pub fn write_pruned(
         &self,
         session: &Session,
@@ -136,9 +149,9 @@ impl PrunePlan {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut operations = Vec::new();
-        if let Some(old) = previous {
-            for (operation, _) in &old.missing {
-                operations.push(operation.clone());
+        if let Some(previous) = previous {
+            for missing in &previous.missing {
+                operations.push(missing.operation.clone());
             }
         }
         if !self.is_empty() {
@@ -146,18 +159,18 @@ impl PrunePlan {
         }
         side::write_operations_line(&session.header.id, &operations, out)?;
 
-        if let Some(old) = previous {
-            for (_, records) in &old.missing {
-                for record in records {
-                    record.copy_record(&*old.pruned, out)?;
+        if let Some(previous) = previous {
+            for missing in &previous.missing {
+                for record in &missing.records {
+                    record.copy_record(&*previous.pruned, out)?;
                 }
             }
         }
         self.write_records(session, source, out)
     }
 
-    /// Writes the records of this prune, in the order of the lines: of each entry, the entry itself
-    /// or its values, and of the mark last.
+    /// Writes the records of this prune in file order: for each entry, the entry itself or its
+    /// values. The record of the mark is last.
     fn write_records(
         &self,
         session: &Session,
@@ -165,39 +178,29 @@ impl PrunePlan {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let reader = EntryReader::new(session, source);
-        // The last line before the current one that stays and is the header's or an entry's, and
-        // the id of that entry.
-        let mut anchor_line = session.header.line;
-        let mut anchor_id = None;
-        let mut entries = self.entries.iter().copied().peekable();
+        let mut anchor = RecordAnchor {
+            line: session.header.line,
+            id: None,
+        };
+        // Both are in file order, so each is consumed as its entries are passed.
+        let mut removed_entries = self.entries.iter().copied().peekable();
         let mut values = self.values.iter().peekable();
         for ix in session.entry_indexes() {
             let entry = session.entry(ix);
-            let id = session.id(ix);
-            let is_removed = entries.next_if_eq(&ix).is_some();
+            let is_removed = removed_entries.next_if_eq(&ix).is_some();
             if is_removed {
-                let mut members = side::begin_record(&id, entry.line)
-                    .str("kind", side::ENTRY_KIND)
-                    .number("bytes", entry.span.len as f64);
                 let has_newline = entry.span.end() < source.len();
-                if !has_newline {
-                    members = members.bool("newline", false);
-                }
-                let distance = entry.line.0 - anchor_line.0;
-                let members = members
-                    .text_or_null("after", anchor_id.as_ref())
-                    .number("distance", f64::from(distance));
+                let members = entry_record(session, ix, &anchor, has_newline);
                 side::write_record(members, &reader.read_stored(entry.span)?, out)?;
             } else {
-                anchor_line = entry.line;
-                anchor_id = if id.is_empty() { None } else { Some(id) };
+                let id = session.id(ix);
+                anchor = RecordAnchor {
+                    line: entry.line,
+                    id: if id.is_empty() { None } else { Some(id) },
+                };
             }
             while let Some(value) = values.next_if(|value| value.entry == ix) {
-                let members = side::begin_record(&session.id(ix), entry.line)
-                    .str("field", &value.field)
-                    .str("kind", value.kind.name())
-                    .number("bytes", value.span.len as f64)
-                    .json("note", &value.placeholder);
+                let members = value.to_record(session);
                 side::write_record(members, &reader.read_stored(value.span)?, out)?;
             }
         }
@@ -208,17 +211,18 @@ impl PrunePlan {
         let mut members = side::begin_record(&mark.id, LineNo(session.line_count + 1))
             .str("kind", side::MARK_KIND)
             .number("bytes", mark.line.len() as f64);
+        // Of the line before the mark.
         if !session.ends_with_newline {
             members = members.bool("newline", false);
         }
         side::write_record(members, &mark.line, out)
     }
 
-    /// Returns the number of tokens of the context at the leaf before and after its payloads are
-    /// pruned. The session was loaded with estimates of its messages.
+    /// Returns the number of tokens of the context at the leaf: first as it is, then with the
+    /// values of this plan replaced. The session must have been loaded with estimates of its
+    /// messages. Lines are read on up to `workers` threads.
     ///
-    /// # Errors
-    /// If a line cannot be read.
+    /// # Errors If a line cannot be read.
     pub fn context_tokens(
         &self,
         session: &Session,
@@ -237,7 +241,7 @@ impl PrunePlan {
     }
 
     /// Returns the session without what is pruned: lines are removed with their newlines, values
-    /// are replaced by their notes, and the mark is appended.
+    /// are replaced by their placeholders, and the mark is appended.
     pub fn build_pruned_session(&self, session: &Session, source: &dyn ReadAt) -> PieceTable {
         // Ranges of the session and the bytes that replace them.
         let mut changes: Vec<(Span, &[u8])> = Vec::new();
@@ -280,9 +284,39 @@ impl PrunePlan {
     }
 }
 
-/// Returns the size of a context, as the sum of the agent's estimates for its messages. Estimates
-/// are known from loading, except for those of the `changed` entries, which are in file order, and
-/// of messages that the agent builds; several workers read these.
+/// The last line before a removed entry that stays and is the header's or an entry's.
+struct RecordAnchor<'s> {
+    line: LineNo,
+    /// The id of the entry; `None` for the header, and for an entry without an id.
+    id: Option<Text<'s>>,
+}
+
+/// Returns the members of the record of a removed entry, without the payload. The record names the
+/// anchor, and the number of lines from the anchor to the entry.
+fn entry_record(
+    session: &Session,
+    ix: EntryIx,
+    anchor: &RecordAnchor,
+    has_newline: bool,
+) -> Object {
+    let entry = session.entry(ix);
+    let mut members = side::begin_record(&session.id(ix), entry.line)
+        .str("kind", side::ENTRY_KIND)
+        .number("bytes", entry.span.len as f64);
+    if !has_newline {
+        members = members.bool("newline", false);
+    }
+    let distance = entry.line.0 - anchor.line.0;
+    members
+        .text_or_null("after", anchor.id.as_ref())
+        .number("distance", f64::from(distance))
+}
+
+/// Returns the size of a context, as the sum of the agent's estimates for its messages.
+///
+/// Loading has computed the estimates of stored messages. Only two kinds of messages are read and
+/// estimated here, on up to `workers` threads: those of the `changed` entries, which are in file
+/// order, and those that the agent builds.
 fn context_tokens<'a>(
     session: &Session,
     reader: impl Fn() -> EntryReader<'a> + Sync,
@@ -293,20 +327,19 @@ fn context_tokens<'a>(
         .agent()
         .build_context(&session.path(session.leaf), &reader())?;
     let mut sum = 0;
-    // The messages whose estimates are not known.
-    let mut unknown = Vec::new();
+    let mut not_estimated = Vec::new();
     for message in &context.messages {
-        let is_known =
+        let is_as_loaded =
             matches!(message.body, Body::Stored) && changed.binary_search(&message.entry).is_err();
         match session.message_tokens(message.entry) {
-            Some(tokens) if is_known => sum += tokens,
-            _ => unknown.push(message),
+            Some(tokens) if is_as_loaded => sum += tokens,
+            _ => not_estimated.push(message),
         }
     }
 
     let agent = session.agent();
     read_in_order(
-        &unknown,
+        &not_estimated,
         workers,
         reader,
         |json| agent.estimate_message(json),
@@ -315,8 +348,8 @@ fn context_tokens<'a>(
     Ok(sum)
 }
 
-/// Returns where a part of a line is in the file. `part` must be a slice of `line`, whose location
-/// in the file is `line_span`.
+/// Returns where a part of a line is in the file. `part` must be a slice of `line`, and `line_span`
+/// the location of `line` in the file.
 fn locate_part(part: &[u8], line: &[u8], line_span: Span) -> Span {
     let offset = part.as_ptr() as usize - line.as_ptr() as usize;
     Span {

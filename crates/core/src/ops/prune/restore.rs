@@ -21,14 +21,23 @@ pub struct Restoration {
     pub(super) pruned: Box<dyn ReadAt>,
     /// The session with what was pruned.
     restored: PieceTable,
-    /// The number in the session of each line of it; `None` if it was pruned.
+    /// For each line of the restored session, its number in the session; `None` if the line was
+    /// pruned.
     session_lines: Vec<Option<LineNo>>,
     /// What was put in its place, without links and marks, in the order of the pruned file.
     pub restored_records: Vec<PrunedRecord>,
     /// What has no place in the session: the ids of its entries, and its fields.
     pub unplaced: Vec<(String, String)>,
-    /// What the session does not contain: the operations, with the places of their records.
-    pub(super) missing: Vec<(Operation, Vec<RecordSpans>)>,
+    /// What the session does not contain, by operation.
+    pub(super) missing: Vec<MissingPart>,
+}
+
+/// The part of an operation that the session does not contain.
+pub(super) struct MissingPart {
+    /// The operation, which counts only this part.
+    pub operation: Operation,
+    /// The records of this part in the pruned file.
+    pub records: Vec<RecordSpans>,
 }
 
 /// A line of the session with what was pruned.
@@ -38,26 +47,52 @@ struct RestoredLine<'a> {
     session_number: u32,
     /// Its record, if it was pruned.
     record: Option<&'a PrunedRecord>,
-    /// Its bytes in its file, without the newline.
+    /// The location of its bytes, without the newline: in the pruned file if it was pruned, else in
+    /// the session.
     span: Span,
     /// Whether it ends with a newline.
     has_newline: bool,
 }
 
 impl RestoredLine<'_> {
-    /// Returns its file and its offset there, which no other line has.
-    fn origin_and_offset(&self) -> (Origin, u64) {
-        let origin = match self.record {
+    /// Returns the file that contains the line.
+    fn origin(&self) -> Origin {
+        match self.record {
             Some(_) => Origin::Beside,
             None => Origin::Source,
-        };
-        (origin, self.span.start)
+        }
+    }
+
+    /// Returns a key that no other line has.
+    fn key(&self) -> LineKey {
+        LineKey {
+            origin: self.origin(),
+            offset: self.span.start,
+        }
     }
 }
 
+/// Identifies a line while the lines around it change.
+#[derive(PartialEq, Eq, Hash)]
+struct LineKey {
+    origin: Origin,
+    /// The offset of the line in its file.
+    offset: u64,
+}
+
+/// A value of a line that is to be replaced.
+#[derive(Clone, Copy)]
+struct ValueEdit<'a> {
+    /// The path of the value in the line.
+    field: &'a str,
+    /// The bytes of the pruned file that replace it.
+    payload: Span,
+}
+
 impl Restoration {
-    /// Finds the places of everything that was pruned. What the session contains needs none: pisess
-    /// may have been killed before the pruned file was removed, or right after it was written.
+    /// Finds the places of everything that was pruned, by undoing the operations from the last to
+    /// the first. What the session contains needs no place: pisess may have been killed before the
+    /// pruned file was removed, or right after it was written.
     pub fn new(
         session: &Session,
         source: &dyn ReadAt,
@@ -65,41 +100,38 @@ impl Restoration {
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restoration> {
         let mut lines = RestoredLines::read(session, source, &operations, &*pruned)?;
-        // The last operation is undone first.
-        let mut fates = Vec::with_capacity(operations.len());
+        let mut fates_by_operation = Vec::with_capacity(operations.len());
         for (_, records) in operations.iter().rev() {
-            fates.push(lines.undo_operation(records)?);
+            fates_by_operation.push(lines.undo_operation(records)?);
         }
-        fates.reverse();
-        let (whole, lines) = lines.build_restored()?;
+        fates_by_operation.reverse();
+        let (restored, session_lines) = lines.build_restored()?;
 
-        let mut placed = Vec::new();
-        let mut lost = Vec::new();
+        let mut restored_records = Vec::new();
+        let mut unplaced = Vec::new();
         let mut missing = Vec::new();
-        for ((operation, records), fates) in operations.into_iter().zip(fates) {
+        for ((operation, records), fates) in operations.into_iter().zip(fates_by_operation) {
             missing.extend(missing_part(operation, &records, &fates));
             for (record, fate) in records.into_iter().zip(fates) {
-                if matches!(record.kind, RecordKind::Mark) {
-                    continue;
-                }
-                let is_link = matches!(record.kind, RecordKind::Value { is_link: true, .. });
                 match fate {
-                    Fate::Restored if is_link => {}
-                    Fate::Restored => placed.push(record),
-                    Fate::Lost => lost.push((
+                    Fate::Present => {}
+                    Fate::Restored if record.is_payload_or_entry() => restored_records.push(record),
+                    Fate::Restored => {}
+                    // Nothing is lost with a mark, which only sets the leaf.
+                    Fate::Lost if matches!(record.kind, RecordKind::Mark) => {}
+                    Fate::Lost => unplaced.push((
                         record.id.to_string_lossy().into_owned(),
                         record.field().unwrap_or("the entry").to_owned(),
                     )),
-                    Fate::Present => {}
                 }
             }
         }
         Ok(Restoration {
             pruned,
-            restored: whole,
-            session_lines: lines,
-            restored_records: placed,
-            unplaced: lost,
+            restored,
+            session_lines,
+            restored_records,
+            unplaced,
             missing,
         })
     }
@@ -113,49 +145,57 @@ impl Restoration {
         }
     }
 
-    /// Returns the number in the session of a line of the whole; `None` if it was pruned.
+    /// Returns the number in the session of a line of the restored session; `None` if the line was
+    /// pruned.
     pub fn session_line(&self, line: LineNo) -> Option<LineNo> {
-        let at = line.0.checked_sub(1)?;
-        *self.session_lines.get(at as usize)?
+        let index = line.0.checked_sub(1)?;
+        *self.session_lines.get(index as usize)?
     }
 }
 
-/// Returns the part of an operation that the session does not contain, with the places of its
-/// records in the pruned file. `None` if no record is missing, or only its mark.
+/// Returns the part of an operation that the session does not contain. `None` if no record is
+/// missing, or only its mark. `fates` has the fate of each record.
 ///
-/// The operation counts the branches that it removed only as long as an entry is missing.
+/// The branches that the operation removed are counted as long as one of its entries is missing.
 fn missing_part(
     operation: Operation,
     records: &[PrunedRecord],
     fates: &[Fate],
-) -> Option<(Operation, Vec<RecordSpans>)> {
-    let mut places = Vec::new();
-    let mut entries = 0;
-    let mut is_needed = false;
+) -> Option<MissingPart> {
+    let mut missing_records = Vec::new();
+    let mut entry_count = 0;
+    let mut is_only_mark = true;
     for (record, fate) in records.iter().zip(fates) {
         if *fate == Fate::Present {
             continue;
         }
-        places.push(record.spans);
+        missing_records.push(record.spans);
         match record.kind {
             RecordKind::Entry { .. } => {
-                entries += 1;
-                is_needed = true;
+                entry_count += 1;
+                is_only_mark = false;
             }
-            RecordKind::Value { .. } => is_needed = true,
+            RecordKind::Value { .. } => is_only_mark = false,
             RecordKind::Mark => {}
         }
     }
-    if !is_needed {
+    if is_only_mark {
         return None;
     }
-    let operation = Operation {
-        name: operation.name,
-        records: places.len(),
-        entries,
-        branches: if entries > 0 { operation.branches } else { 0 },
+    let branches = if entry_count > 0 {
+        operation.branches
+    } else {
+        0
     };
-    Some((operation, places))
+    Some(MissingPart {
+        operation: Operation {
+            name: operation.name,
+            records: missing_records.len(),
+            entries: entry_count,
+            branches,
+        },
+        records: missing_records,
+    })
 }
 
 /// What became of a record.
@@ -180,7 +220,7 @@ enum Anchor {
 
 /// An entry to put back behind its anchor.
 struct WaitingEntry {
-    /// The position of its record in the operation.
+    /// The index of its record in the operation.
     record: usize,
     /// The number of lines from the anchor to it.
     distance: u32,
@@ -193,15 +233,14 @@ struct RestoredLines<'a> {
     reader: EntryReader<'a>,
     pruned: &'a dyn ReadAt,
     lines: Vec<RestoredLine<'a>>,
-    /// The fields of each entry that were pruned, by any operation.
-    fields: HashMap<Text<'static>, Vec<String>>,
-    /// By the places of their lines, the paths of values that are to be replaced by bytes of the
-    /// pruned file.
-    edits: HashMap<(Origin, u64), Vec<(&'a str, Span)>>,
+    /// The paths of the values that were pruned, by any operation, by the id of their entry.
+    pruned_fields: HashMap<Text<'static>, Vec<String>>,
+    /// The values that are to be replaced, by line, in the order in which they were put back.
+    edits: HashMap<LineKey, Vec<ValueEdit<'a>>>,
 }
 
 impl<'a> RestoredLines<'a> {
-    /// Reads where the lines of the session are, without anything put in place.
+    /// Returns the lines of the session, before anything is put back.
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,
@@ -219,76 +258,78 @@ impl<'a> RestoredLines<'a> {
             });
             Ok::<(), io::Error>(())
         })?;
-        let reader = EntryReader::new(session, source);
-        let mut fields: HashMap<_, Vec<_>> = HashMap::default();
-        for record in operations.iter().flat_map(|(_, records)| records) {
-            if let RecordKind::Value { field, .. } = &record.kind {
-                fields
-                    .entry(record.id.clone())
-                    .or_default()
-                    .push(field.clone());
+
+        let mut pruned_fields: HashMap<Text<'static>, Vec<String>> = HashMap::default();
+        for (_, records) in operations {
+            for record in records {
+                if let RecordKind::Value { field, .. } = &record.kind {
+                    let fields = pruned_fields.entry(record.id.clone()).or_default();
+                    fields.push(field.clone());
+                }
             }
         }
         Ok(RestoredLines {
             session,
             source,
-            reader,
+            reader: EntryReader::new(session, source),
             pruned,
             lines,
-            fields,
+            pruned_fields,
             edits: HashMap::default(),
         })
     }
 
-    /// Undoes an operation, and returns what became of its records: first its mark is removed, then
-    /// its entries are put back, and last its values.
+    /// Undoes an operation, and returns what became of each of its records. First its mark is
+    /// removed, which is at the end of the file; then its entries are put back, and last its
+    /// values.
     fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
         let mut fates = vec![Fate::Lost; records.len()];
-        let mark = records
+        let mark_index = records
             .iter()
             .position(|record| matches!(record.kind, RecordKind::Mark));
-        if let Some(at) = mark {
-            fates[at] = self.remove_mark(&records[at])?;
+        if let Some(index) = mark_index {
+            fates[index] = self.remove_mark(&records[index])?;
         }
         self.put_entries_back(records, &mut fates)?;
         for (record, fate) in records.iter().zip(&mut fates) {
             if let RecordKind::Value {
-                field,
-                placeholder: note,
-                ..
+                field, placeholder, ..
             } = &record.kind
             {
-                *fate = self.put_value_back(record, field, note)?;
+                *fate = self.put_value_back(record, field, placeholder)?;
             }
         }
         Ok(fates)
     }
 
-    /// Removes a mark, if nothing follows it. Otherwise it stays: what follows refers to it.
+    /// Removes a mark, if nothing follows it. Otherwise it stays, and counts as removed as well:
+    /// what follows refers to it.
     fn remove_mark(&mut self, record: &PrunedRecord) -> io::Result<Fate> {
-        let Some(&last) = self.lines.last() else {
+        let Some(&last_line) = self.lines.last() else {
             return Ok(Fate::Lost);
         };
-        if self.edits.contains_key(&last.origin_and_offset()) {
+        if self.edits.contains_key(&last_line.key()) {
             // A value was put back in this line.
             return Ok(Fate::Lost);
         }
-        let is_mark = last.span.len == record.spans.payload.len
-            && self.read_line(last)? == self.pruned.read_range(record.spans.payload.range())?;
+        let mark_span = record.spans.payload;
+        let is_mark = last_line.span.len == mark_span.len
+            && self.read_line(last_line)? == self.pruned.read_range(mark_span.range())?;
         if is_mark {
             self.lines.pop();
             // The newline before the mark was added with it.
             if !record.has_newline
-                && let Some(before) = self.lines.last_mut()
+                && let Some(line_before) = self.lines.last_mut()
             {
-                before.has_newline = false;
+                line_before.has_newline = false;
             }
         }
         Ok(Fate::Restored)
     }
 
-    /// Inserts the lines that were removed, each at its distance behind its anchor. Entries that
-    /// the session contains are not inserted, and those without an anchor keep their fate.
+    /// Inserts the lines that were removed, each at its distance behind its anchor, and sets their
+    /// fates. Entries that the session contains are not inserted. The fate of an entry without an
+    /// anchor does not change.
     fn put_entries_back(
         &mut self,
         records: &'a [PrunedRecord],
@@ -319,7 +360,7 @@ impl<'a> RestoredLines<'a> {
         let mut lines = Vec::with_capacity(self.lines.len() + records.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old_lines.next() {
-            let anchor_at = lines.len();
+            let anchor_index = lines.len();
             lines.push(line);
             let Some(anchor) = self.find_anchor(line) else {
                 continue;
@@ -328,20 +369,19 @@ impl<'a> RestoredLines<'a> {
                 continue;
             };
 
-            // The number in the session of the last line that is in the session.
-            let mut number = line.session_number;
+            let mut session_number = line.session_number;
             for entry in entries {
-                // Lines between them that are not entries stayed.
-                while lines.len() < anchor_at + entry.distance as usize
+                // Lines between the anchor and the entry that are not entries themselves stayed.
+                while lines.len() < anchor_index + entry.distance as usize
                     && let Some(between) =
                         old_lines.next_if(|&next| self.find_anchor(next).is_none())
                 {
-                    number = between.session_number;
+                    session_number = between.session_number;
                     lines.push(between);
                 }
                 let record = &records[entry.record];
                 lines.push(RestoredLine {
-                    session_number: number,
+                    session_number,
                     record: Some(record),
                     span: record.spans.payload,
                     has_newline: record.has_newline,
@@ -353,8 +393,8 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Returns what a line is as an anchor; `None` if it is neither the header nor an entry with an
-    /// id.
+    /// Returns the anchor that a line is for the entries removed behind it; `None` if it is neither
+    /// the header nor an entry with an id.
     fn find_anchor(&self, line: RestoredLine) -> Option<Anchor> {
         if let Some(record) = line.record {
             return Some(Anchor::Entry(record.id.clone()));
@@ -369,33 +409,39 @@ impl<'a> RestoredLines<'a> {
         Some(Anchor::Entry(self.session.id(ix).into_owned()))
     }
 
-    /// Whether the session contains an entry that was removed, other than by values that were
-    /// pruned as well.
+    /// Whether the session contains an entry that was removed. The two may differ in values that
+    /// were pruned as well.
     fn session_contains(&self, record: &PrunedRecord) -> io::Result<bool> {
         let Some(ix) = self.session.find_entry(&record.id) else {
             return Ok(false);
         };
-        let stored_bytes = self.reader.read_stored(self.session.entry(ix).span)?;
-        let removed_bytes = self.pruned.read_range(record.spans.payload.range())?;
-        let fields = match self.fields.get(&record.id) {
+        let stored_line = self.reader.read_stored(self.session.entry(ix).span)?;
+        let removed_line = self.pruned.read_range(record.spans.payload.range())?;
+        let fields = match self.pruned_fields.get(&record.id) {
             Some(fields) => fields.as_slice(),
             None => &[],
         };
-        Ok(normalize_without(&stored_bytes, fields)? == normalize_without(&removed_bytes, fields)?)
+        let stored = normalize_without(&stored_line, fields)?;
+        let removed = normalize_without(&removed_line, fields)?;
+        Ok(stored == removed)
     }
 
-    /// Puts a value back, where its note is: in a line of the session or in one that was put back,
-    /// or in a value of the same path that a later operation replaced.
+    /// Puts a value back where its placeholder is. This is in a line of the session, in a line that
+    /// was put back, or in a value at the same path that a later operation replaced.
+    ///
+    /// If the value itself is there in place of the placeholder, it is [`Fate::Present`].
     fn put_value_back(
         &mut self,
         record: &'a PrunedRecord,
         field: &'a str,
         placeholder: &[u8],
     ) -> io::Result<Fate> {
-        let note = Raw::from_checked(placeholder);
+        let placeholder = Raw::from_checked(placeholder);
         let mut fate = Fate::Lost;
-        for at in self.candidate_lines(record) {
-            let line = self.lines[at];
+        for index in self.candidate_lines(record) {
+            let line = self.lines[index];
+            // The operations are undone from the last, so a payload put back before is that of a
+            // later one, and may contain the placeholder of this one.
             let later_payload = self.last_payload(line, field);
             let bytes = match later_payload {
                 Some(payload) => self.pruned.read_range(payload.range())?,
@@ -412,9 +458,12 @@ impl<'a> RestoredLines<'a> {
                 continue;
             };
 
-            if is_placeholder(value, note) {
-                let edits = self.edits.entry(line.origin_and_offset()).or_default();
-                edits.push((field, record.spans.payload));
+            if is_placeholder(value, placeholder) {
+                let edits = self.edits.entry(line.key()).or_default();
+                edits.push(ValueEdit {
+                    field,
+                    payload: record.spans.payload,
+                });
                 return Ok(Fate::Restored);
             }
             if self.is_payload(value, record)? {
@@ -424,11 +473,11 @@ impl<'a> RestoredLines<'a> {
         Ok(fate)
     }
 
-    /// Returns the bytes of the pruned file that were put last at a path of a line, if any were.
+    /// Returns the payload that was put back last at a path of a line.
     fn last_payload(&self, line: RestoredLine, field: &str) -> Option<Span> {
-        let edits = self.edits.get(&line.origin_and_offset())?;
-        let (_, payload) = edits.iter().rfind(|(edited, _)| *edited == field)?;
-        Some(*payload)
+        let edits = self.edits.get(&line.key())?;
+        let last_edit = edits.iter().rfind(|edit| edit.field == field)?;
+        Some(last_edit.payload)
     }
 
     /// Whether a value is, byte for byte, what a record contains.
@@ -438,8 +487,8 @@ impl<'a> RestoredLines<'a> {
             && value.bytes() == self.pruned.read_range(payload.range())?)
     }
 
-    /// Returns the positions of the lines on which a value may be: the original line, and the one
-    /// with the id, in case lines have moved.
+    /// Returns the indexes of the lines that a value may be in: the original line, and the line
+    /// with the id of its entry, in case lines have moved.
     fn candidate_lines(&self, record: &PrunedRecord) -> Vec<usize> {
         let mut candidates = Vec::new();
         if let Some(index) = (record.line.0 as usize).checked_sub(1)
@@ -455,15 +504,15 @@ impl<'a> RestoredLines<'a> {
         candidates
     }
 
-    /// Returns the position of the line of an entry of the session.
+    /// Returns the index of the line of an entry of the session.
     fn find_entry_line(&self, id: &Text) -> Option<usize> {
         if id.is_empty() {
             return None;
         }
         let ix = self.session.find_entry(id)?;
         let number = self.session.entry(ix).line.0;
-        // Lines that were put back have the number of the line before them, so this is the first of
-        // its number.
+        // A line that was put back has the number of the session's line before it. So the first
+        // with a number is the session's own.
         let index = self
             .lines
             .partition_point(|line| line.session_number < number);
@@ -475,7 +524,6 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Returns the bytes of a line.
     fn read_line(&self, line: RestoredLine) -> io::Result<Vec<u8>> {
         match line.record {
             Some(_) => self.pruned.read_range(line.span.range()),
@@ -483,75 +531,94 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Returns the session with what was pruned, and the number of each line in the session.
+    /// Returns the session with what was pruned, and the number in the session of each line of it:
+    /// see [`Restoration::session_lines`].
     fn build_restored(self) -> io::Result<(PieceTable, Vec<Option<LineNo>>)> {
-        let mut whole = PieceTable::default();
-        let mut numbers = Vec::with_capacity(self.lines.len());
+        let mut restored = PieceTable::default();
+        let mut session_lines = Vec::with_capacity(self.lines.len());
         for (index, &line) in self.lines.iter().enumerate() {
-            let (origin, _) = line.origin_and_offset();
-            numbers.push(match line.record {
+            session_lines.push(match line.record {
                 Some(_) => None,
                 None => Some(LineNo(line.session_number)),
             });
-
-            let mut start = line.span.start;
-            for (value, payload) in self.find_splices(line)? {
-                whole.push_span(
-                    origin,
-                    Span {
-                        start,
-                        len: value.start - start,
-                    },
-                );
-                whole.push_span(Origin::Beside, payload);
-                start = value.end();
-            }
-            whole.push_span(
-                origin,
-                Span {
-                    start,
-                    len: line.span.end() - start,
-                },
-            );
+            self.push_line(line, &mut restored)?;
 
             // Only the last line may lack a newline.
             let is_last = index + 1 == self.lines.len();
-            if line.has_newline || !is_last {
-                // The newline of a line of the session is the next byte, if it has one.
-                if line.record.is_none() && line.span.end() < self.source.len() {
-                    whole.push_source(Span {
-                        start: line.span.end(),
-                        len: 1,
-                    });
-                } else {
-                    whole.push_new_bytes(b"\n");
-                }
+            if !line.has_newline && is_last {
+                continue;
+            }
+            // The newline of a line of the session is the next byte, if it has one.
+            if line.record.is_none() && line.span.end() < self.source.len() {
+                restored.push_source(Span {
+                    start: line.span.end(),
+                    len: 1,
+                });
+            } else {
+                restored.push_new_bytes(b"\n");
             }
         }
-        Ok((whole, numbers))
+        Ok((restored, session_lines))
     }
 
-    /// Returns where values of a line are in its file, and the bytes of the pruned file that
-    /// replace each, in the order of the line. Of several edits of one path, the last counts.
-    fn find_splices(&self, line: RestoredLine) -> io::Result<Vec<(Span, Span)>> {
-        let Some(edits) = self.edits.get(&line.origin_and_offset()) else {
+    /// Adds a line without its newline, with its values put back.
+    fn push_line(&self, line: RestoredLine, restored: &mut PieceTable) -> io::Result<()> {
+        let origin = line.origin();
+        let mut copied_end = line.span.start;
+        for splice in self.find_splices(line)? {
+            let unchanged = Span {
+                start: copied_end,
+                len: splice.replaced.start - copied_end,
+            };
+            restored.push_span(origin, unchanged);
+            restored.push_span(Origin::Beside, splice.payload);
+            copied_end = splice.replaced.end();
+        }
+        let unchanged = Span {
+            start: copied_end,
+            len: line.span.end() - copied_end,
+        };
+        restored.push_span(origin, unchanged);
+        Ok(())
+    }
+
+    /// Returns the splices that put back the values of a line, in the order of the line. Of several
+    /// edits at one path, the last counts.
+    fn find_splices(&self, line: RestoredLine) -> io::Result<Vec<Splice>> {
+        let Some(edits) = self.edits.get(&line.key()) else {
             return Ok(Vec::new());
         };
         let bytes = self.read_line(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
-        let payloads: HashMap<&str, Span> = edits.iter().copied().collect();
+        let mut last_payloads: HashMap<&str, Span> = HashMap::default();
+        for edit in edits {
+            last_payloads.insert(edit.field, edit.payload);
+        }
+
         let mut splices = Vec::new();
-        for (field, payload) in payloads {
+        for (field, payload) in last_payloads {
             if let Some(value) = find_at_path(root, field) {
-                splices.push((locate_part(value.bytes(), &bytes, line.span), payload));
+                splices.push(Splice {
+                    replaced: locate_part(value.bytes(), &bytes, line.span),
+                    payload,
+                });
             }
         }
-        splices.sort_by_key(|(value, _)| value.start);
+        splices.sort_by_key(|splice| splice.replaced.start);
         Ok(splices)
     }
 }
 
-/// Returns an entry as JSON, whatever its formatting, without the values of these fields.
+/// A value of a line that is replaced by bytes of the pruned file.
+struct Splice {
+    /// The location of the value in the file of its line.
+    replaced: Span,
+    /// The bytes of the pruned file.
+    payload: Span,
+}
+
+/// Returns an entry as JSON with the formatting of `JSON.stringify`. The values of these fields
+/// become `null`. So two versions of an entry can be compared.
 fn normalize_without(stored: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
     let line = stored.trim_ascii();
     let root = Raw::parse(line)?;
@@ -562,14 +629,19 @@ fn normalize_without(stored: &[u8], fields: &[String]) -> io::Result<Text<'stati
     Ok(js::stringify(Raw::from_checked(&edit.finish())).into_owned())
 }
 
-/// Whether a line may be that of a record: it has the same id, or none, as in older formats.
+/// Whether a line may be that of a record: either has no id, as in older formats, or both have the
+/// same.
 fn may_be_line_of(line: Raw, record: &PrunedRecord) -> bool {
     record.id.is_empty() || line.get_text("id").is_none_or(|id| id == record.id)
 }
 
-/// Whether a value is the note, even if an agent has rewritten the file with another formatting. A
-/// value of more than eight times the note's length is not compared.
+/// Whether a value is this placeholder, even if an agent has rewritten the file with another
+/// formatting.
 fn is_placeholder(value: Raw, placeholder: Raw) -> bool {
-    value.bytes().len() <= 8 * placeholder.bytes().len()
+    /// How many times longer than the placeholder a value may be to be compared. A longer one is
+    /// not the placeholder, whatever its formatting, and may be very long.
+    const MAX_LENGTH_RATIO: usize = 8;
+
+    value.bytes().len() <= MAX_LENGTH_RATIO * placeholder.bytes().len()
         && js::stringify(value) == js::stringify(placeholder)
 }

@@ -4,19 +4,21 @@
 //! of its records. The records follow, in the order of the operations:
 //!
 //! ```text
-//! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":2,…}],"frameCrc":…}
-//! {"id":"a1","line":4,"field":"message.content[1]","kind":"image",…,"note":{…},"payload":{…}}    a
-//! value and its note {"id":"b7","line":9,"kind":"entry",…,"after":"b6","distance":1,"payload":{…}}
-//! a whole line {"id":"c3","line":12,"field":"parentId","kind":"link",…,"note":"b6","payload":"b7"}
-//! a value that changed {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}
-//! a line that was added
+//! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":3,…}],"frameCrc":…}
+//! {"id":"a1","line":4,"field":"message.content[1]","kind":"image",…,"note":{…},"payload":{…}}
+//! {"id":"b7","line":9,"kind":"entry",…,"after":"b6","distance":1,"payload":{…}}
+//! {"id":"c3","line":12,"field":"parentId","kind":"link",…,"note":"b6","payload":"b7"}
+//! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}
 //! ```
 //!
-//! `payload` is always last, with the bytes of the session. Two checksums stand before it: `crc` of
+//! The records are of a value and its placeholder (`note`), of a whole line, of a link that changed,
+//! and of a line that was added.
+//!
+//! `payload` is always last, with the bytes of the session. Two checksums precede it: `crc` of
 //! the payload, and `frameCrc` of the other members (see [`checksum`]). `line` is the line number
 //! before the operation. The line of an entry was `distance` lines after that of the entry
 //! `after` (`null`: the header), which stayed. A file that an earlier version wrote has no first
-//! line of this kind, and only values and their notes.
+//! line of this kind, and only values and their placeholders.
 
 use super::checksum;
 use crate::ops::plan::next_line_start;
@@ -73,15 +75,15 @@ pub struct PrunedRecord {
 /// Where a record is in the pruned file.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordSpans {
-    /// Its beginning, up to its checksum.
+    /// Its beginning, up to `frameCrc`, the checksum of the members.
     members: Span,
     /// The bytes of the session.
     pub payload: Span,
 }
 
 impl RecordSpans {
-    /// Copies the record to another pruned file, and adds the checksum that an earlier version did
-    /// not write.
+    /// Copies the record to another pruned file. Its checksum is computed anew: an earlier version
+    /// wrote none.
     pub fn copy_record(&self, pruned: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let mut beginning = pruned.read_range(self.members.range())?.to_vec();
         checksum::append_checksum(&mut beginning);
@@ -159,23 +161,23 @@ impl PrunedFileError {
     }
 }
 
-/// Returns the operations that a pruned file lists, without reading its records.
+/// Returns the operations that a pruned file lists, without reading its records. A file of an
+/// earlier version lists none.
 ///
-/// # Errors
-/// If it cannot be read, or belongs to another session.
+/// # Errors If it cannot be read, or belongs to another session.
 pub fn read_operations(
     pruned: &dyn ReadAt,
-    session: &Text,
+    session_id: &Text,
 ) -> Result<Vec<Operation>, PrunedFileError> {
-    let first = pruned.read_range(0..next_line_start(pruned, 0)?)?;
-    Ok(parse_operations(&first, session)?.unwrap_or_default())
+    let first_line = pruned.read_range(0..next_line_start(pruned, 0)?)?;
+    Ok(parse_operations(&first_line, session_id)?.unwrap_or_default())
 }
 
-/// Returns the operations that a first line lists, after checking the line; `None` if it lists
-/// none, as in a file that an earlier version wrote.
+/// Returns the operations that the first line of a pruned file lists, after checking the line.
+/// `None` if the line is a record, as in a file that an earlier version wrote.
 fn parse_operations(
     line: &[u8],
-    session: &Text,
+    session_id: &Text,
 ) -> Result<Option<Vec<Operation>>, PrunedFileError> {
     let bytes = line.trim_ascii();
     let Ok(line) = Raw::parse(bytes) else {
@@ -187,7 +189,8 @@ fn parse_operations(
     let beginning = bytes.strip_suffix(b"}").unwrap_or(bytes);
     let is_damaged = match checksum::strip_checksum(beginning) {
         Ok((_, true)) => false,
-        // An earlier version wrote these two.
+        // An earlier version wrote only `session` and `operations`. With other members, the name of
+        // the checksum is damaged.
         Ok((_, false)) => line.members().count() != 2,
         Err(checksum::ChecksumMismatch) => true,
     };
@@ -195,7 +198,7 @@ fn parse_operations(
         return Err(PrunedFileError::Damaged { line: LineNo(1) });
     }
     let id = line.get_text("session").unwrap_or_default();
-    if id != *session {
+    if id != *session_id {
         return Err(PrunedFileError::OtherSession {
             id: id.into_string_lossy(),
         });
@@ -221,13 +224,13 @@ fn read_number(operation: Raw, key: &str) -> usize {
         .unwrap_or_default()
 }
 
-/// Reads and checks a pruned file. Returns the operations, oldest first, with their records.
+/// Reads and checks a pruned file. Returns the operations, oldest first, each with its records.
 ///
 /// # Errors
 /// If it cannot be read, is damaged, or belongs to another session.
 pub fn read_pruned_file(
     pruned: &dyn ReadAt,
-    session: &Text,
+    session_id: &Text,
 ) -> Result<Vec<(Operation, Vec<PrunedRecord>)>, PrunedFileError> {
     let mut operations = None;
     let mut records = Vec::new();
@@ -235,7 +238,7 @@ pub fn read_pruned_file(
     for_each_line(pruned, 0..pruned.len(), |line| {
         number += 1;
         if number == 1
-            && let Some(listed) = parse_operations(line.bytes, session)?
+            && let Some(listed) = parse_operations(line.bytes, session_id)?
         {
             operations = Some(listed);
         } else if !line.bytes.trim_ascii().is_empty() {
@@ -279,6 +282,16 @@ pub fn read_pruned_file(
 }
 
 impl PrunedRecord {
+    /// Whether the record is of a payload or of an entry: of something that was pruned, and not of
+    /// a change that followed from it.
+    pub(super) fn is_payload_or_entry(&self) -> bool {
+        match self.kind {
+            RecordKind::Value { is_link, .. } => !is_link,
+            RecordKind::Entry { .. } => true,
+            RecordKind::Mark => false,
+        }
+    }
+
     /// Returns the path of the value; `None` for a whole line.
     pub fn field(&self) -> Option<&str> {
         match &self.kind {
@@ -287,7 +300,7 @@ impl PrunedRecord {
         }
     }
 
-    /// Reads a line of the pruned file, after checking the two checksums. Only a line of an earlier
+    /// Reads a line of the pruned file, after checking its two checksums. Only a line of an earlier
     /// version may lack them.
     fn parse(line: Line, number: LineNo) -> Result<PrunedRecord, PrunedFileError> {
         let not_a_payload = || PrunedFileError::NotAPayload { line: number };
@@ -301,23 +314,27 @@ impl PrunedRecord {
 
         let object = [members, b"}"].concat();
         let fields = Raw::parse(&object).map_err(|_| not_a_payload())?;
-        match fields.get("crc").map(Raw::as_index) {
-            Some(crc) if crc != Some(crc32fast::hash(payload) as usize) => {
-                return Err(PrunedFileError::Damaged { line: number });
+        match fields.get("crc") {
+            Some(crc) => {
+                let actual_crc = crc32fast::hash(payload) as usize;
+                if crc.as_index() != Some(actual_crc) {
+                    return Err(PrunedFileError::Damaged { line: number });
+                }
             }
-            Some(_) => {}
-            // An earlier version wrote no checksum.
-            None if Raw::parse(payload).is_err() => return Err(not_a_payload()),
-            None => {}
+            // An earlier version wrote no checksum of the payload, so only its syntax can be
+            // checked.
+            None => {
+                Raw::parse(payload).map_err(|_| not_a_payload())?;
+            }
         }
 
-        let what = RecordKind::from_members(fields).ok_or_else(not_a_payload)?;
+        let kind = RecordKind::from_members(fields).ok_or_else(not_a_payload)?;
         let session_line = read_u32(fields, "line").ok_or_else(not_a_payload)?;
         let payload_offset = beginning.len() + PAYLOAD_MEMBER.len();
         Ok(PrunedRecord {
             id: fields.get_text("id").unwrap_or_default().into_owned(),
             line: LineNo(session_line),
-            kind: what,
+            kind,
             has_newline: fields.get("newline").and_then(Raw::bool).unwrap_or(true),
             spans: RecordSpans {
                 members: Span {
@@ -354,14 +371,14 @@ impl RecordKind {
     }
 }
 
-/// Splits a line into what is before [`PAYLOAD_MEMBER`], which includes the checksum, and the
+/// Splits a line into what is before [`PAYLOAD_MEMBER`], which includes the checksums, and the
 /// payload.
 fn split_at_payload(line: &[u8]) -> Option<(&[u8], &[u8])> {
     // No string contains these bytes, because its quotes are escaped.
-    let at = memmem::find(line, PAYLOAD_MEMBER)?;
+    let member_start = memmem::find(line, PAYLOAD_MEMBER)?;
     let without_brace = line.strip_suffix(b"}")?;
-    let payload = without_brace.get(at + PAYLOAD_MEMBER.len()..)?;
-    Some((&line[..at], payload))
+    let payload = without_brace.get(member_start + PAYLOAD_MEMBER.len()..)?;
+    Some((&line[..member_start], payload))
 }
 
 fn read_u32(fields: Raw, key: &str) -> Option<u32> {
@@ -369,35 +386,38 @@ fn read_u32(fields: Raw, key: &str) -> Option<u32> {
     u32::try_from(number).ok()
 }
 
-/// Writes the first line.
+/// Writes the first line of a pruned file, which lists the operations, with its checksum.
 pub fn write_operations_line(
-    session: &Text,
+    session_id: &Text,
     operations: &[Operation],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let operations = serde_json::to_vec(operations)?;
     let mut line = Object::new()
-        .text("session", session)
+        .text("session", session_id)
         .json("operations", &operations)
         .finish();
+    // Without the closing brace, which follows the checksum.
     line.pop();
     checksum::append_checksum(&mut line);
     out.write_all(&line)?;
     out.write_all(b"}\n")
 }
 
-/// Returns the first members of a record.
+/// Returns the members with which each record begins: the id of the entry, and its line.
 pub fn begin_record(id: &Text, line: LineNo) -> Object {
     Object::new()
         .text_or_null("id", Some(id).filter(|id| !id.is_empty()))
         .number("line", f64::from(line.0))
 }
 
-/// Writes a record with these members and this payload, byte for byte, even if it is invalid.
+/// Writes a record with these members and this payload. Both checksums are added between them. The
+/// payload is written byte for byte, even if it is invalid JSON.
 pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut line = members
         .number("crc", f64::from(crc32fast::hash(payload)))
         .finish();
+    // Without the closing brace, which follows the payload.
     line.pop();
     checksum::append_checksum(&mut line);
     out.write_all(&line)?;
