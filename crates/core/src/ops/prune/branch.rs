@@ -16,7 +16,7 @@ pub struct PrunableBranch {
     pub tips: Vec<Branch>,
     /// Whether the leaf is in it.
     pub is_active: bool,
-    /// For each entry of the session, whether it leaves.
+    /// For each entry of the session, whether it is removed.
     pub is_removed: Vec<bool>,
 }
 
@@ -30,7 +30,7 @@ pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBr
     let is_inside = |ix: EntryIx| ancestry.is_ancestor_or_self(start.first, ix);
     let is_active = session.leaf.is_some_and(is_inside);
     let mut is_removed: Vec<_> = session.entry_indexes().map(is_inside).collect();
-    for ix in find_notes_to_keep(session, is_inside) {
+    for ix in find_bookkeeping_to_keep(session, is_inside) {
         is_removed[ix.index()] = false;
     }
     let mut tips = find_branches(session, &tree);
@@ -43,9 +43,9 @@ pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBr
     })
 }
 
-/// Returns the bookkeeping that is in effect for what stays: the last label of each entry that
-/// stays, and the last name of the session.
-pub(super) fn find_notes_to_keep(
+/// Returns the bookkeeping entries that are still in effect when others are removed: the last label
+/// of each entry that stays, and the last name of the session.
+pub(super) fn find_bookkeeping_to_keep(
     session: &Session,
     is_removed: impl Fn(EntryIx) -> bool,
 ) -> Vec<EntryIx> {
@@ -54,19 +54,20 @@ pub(super) fn find_notes_to_keep(
         last_labels.insert(session.bytes(change.target), change);
     }
 
-    let mut notes = Vec::new();
+    let mut kept = Vec::new();
     for change in last_labels.into_values() {
         let target = session.find_entry(&session.text(change.target));
         if target.is_some_and(|target| !is_removed(target)) {
-            notes.push(change.entry);
+            kept.push(change.entry);
         }
     }
+    // Each agent has its own kind of entry for the name.
     for kind in [Kind::SessionInfo, Kind::TitleChange] {
         let name_change = session
             .entry_indexes()
             .rev()
             .find(|&ix| session.entry(ix).kind == kind);
-        notes.extend(name_change);
+        kept.extend(name_change);
     }
-    notes
+    kept
 }

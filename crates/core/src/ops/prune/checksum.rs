@@ -21,7 +21,8 @@ pub fn append_checksum(line: &mut Vec<u8>) {
     line.extend_from_slice(sum.to_string().as_bytes());
 }
 
-/// Checks the beginning of a line. Returns it without its checksum, and whether it has one.
+/// Checks the beginning of a line. Returns it without its checksum, and whether it had one: an
+/// earlier version wrote none.
 pub fn strip_checksum(line: &[u8]) -> Result<(&[u8], bool), ChecksumMismatch> {
     let Some(member_start) = memmem::rfind(line, CHECKSUM_MEMBER) else {
         return Ok((line, false));
@@ -38,7 +39,7 @@ pub fn strip_checksum(line: &[u8]) -> Result<(&[u8], bool), ChecksumMismatch> {
 /// nothing followed the checksum of the payload.
 pub fn may_be_older(members: &[u8]) -> bool {
     match memmem::rfind(members, PAYLOAD_CRC) {
-        Some(at) => members[at + PAYLOAD_CRC.len()..]
+        Some(crc_start) => members[crc_start + PAYLOAD_CRC.len()..]
             .iter()
             .all(u8::is_ascii_digit),
         None => true,

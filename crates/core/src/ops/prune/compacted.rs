@@ -1,16 +1,17 @@
 //! The entries above compactions to prune: those that no branch needs.
 //!
 //! ```text
-//! a  b  C1  c  d  e  C2  f  g        C2 keeps from e: a, b, C1, c and d leave, except the last
-//! model, thinking level
-//!                                    and mode, and what extensions and programs that we do not know have stored
+//! a  b  C1  c  d  e  C2  f  g        C2 keeps from e: a, b, C1, c and d are removed
 //! ```
+//!
+//! Not removed are the last model, thinking level and mode, and what extensions and unknown programs
+//! have stored.
 //!
 //! A branch needs everything from its last compaction on, what this compaction keeps and what it
 //! refers to, the settings in effect there ([`crate::agents::Agent::ancestors_in_use`]), and the
 //! targets of context edits that stay. A branch without a compaction stays whole.
 
-use super::branch::find_notes_to_keep;
+use super::branch::find_bookkeeping_to_keep;
 use crate::ops::branches::find_branches;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
@@ -20,11 +21,15 @@ use pisess_store::ReadAt;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns for each entry whether it leaves: it is above a compaction, no branch needs it, and its
-/// kind may be pruned.
+/// Returns, for each entry, whether it is removed: it is above a compaction, no branch needs it,
+/// and its kind may be pruned.
 pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
     let reader = EntryReader::new(session, source);
-    let (mut is_kept, compactions) = find_uncompacted_entries(session);
+    let Uncompacted {
+        is_uncompacted,
+        compactions,
+    } = find_uncompacted_entries(session);
+    let mut is_needed = is_uncompacted;
     let mut is_above_compaction = vec![false; session.entries.len()];
     for compaction in compactions {
         let path = session.path(Some(compaction));
@@ -33,13 +38,13 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
             is_above_compaction[ix.index()] = true;
         }
         for ix in session.agent().ancestors_in_use(&path, &reader)? {
-            is_kept[ix.index()] = true;
+            is_needed[ix.index()] = true;
         }
     }
     let mut is_removed = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
-        let may_leave = session.entry(ix).kind.schema().may_be_pruned;
-        is_removed.push(is_above_compaction[ix.index()] && !is_kept[ix.index()] && may_leave);
+        let may_be_pruned = session.entry(ix).kind.schema().may_be_pruned;
+        is_removed.push(is_above_compaction[ix.index()] && !is_needed[ix.index()] && may_be_pruned);
     }
 
     // The target of a context edit that stays must exist.
@@ -52,32 +57,43 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
             is_removed[target.index()] = false;
         }
     }
-    for ix in find_notes_to_keep(session, |ix| is_removed[ix.index()]) {
+    // Last: which labels are kept depends on which entries stay.
+    for ix in find_bookkeeping_to_keep(session, |ix| is_removed[ix.index()]) {
         is_removed[ix.index()] = false;
     }
     Ok(is_removed)
 }
 
-/// Returns for each entry whether it is on a branch from its last compaction on, and these
-/// compactions.
-fn find_uncompacted_entries(session: &Session) -> (Vec<bool>, BTreeSet<EntryIx>) {
+/// The entries that some branch contains from its last compaction on.
+struct Uncompacted {
+    /// For each entry of the session, whether it is one of them.
+    is_uncompacted: Vec<bool>,
+    /// The last compactions of the branches.
+    compactions: BTreeSet<EntryIx>,
+}
+
+/// Walks each branch upwards from its tip to its last compaction.
+fn find_uncompacted_entries(session: &Session) -> Uncompacted {
     let tips = find_branches(session, &Tree::new(session))
         .into_iter()
         .map(|branch| branch.tip);
-    let mut is_kept = vec![false; session.entries.len()];
+    let mut is_uncompacted = vec![false; session.entries.len()];
     let mut compactions = BTreeSet::new();
     for tip in tips.chain(session.leaf) {
         for ix in session.ancestors(Some(tip)) {
-            if is_kept[ix.index()] {
-                // Above an entry of another branch, all is decided.
+            if is_uncompacted[ix.index()] {
+                // Another branch contains this entry, so the walk from its tip went on from here.
                 break;
             }
-            is_kept[ix.index()] = true;
+            is_uncompacted[ix.index()] = true;
             if session.entry(ix).kind == Kind::Compaction {
                 compactions.insert(ix);
                 break;
             }
         }
     }
-    (is_kept, compactions)
+    Uncompacted {
+        is_uncompacted,
+        compactions,
+    }
 }

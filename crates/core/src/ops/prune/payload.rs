@@ -2,9 +2,9 @@
 //! extensions.
 //!
 //! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and is
-//! replaced by a note that the agents accept in its place and a model understands. Values that
-//! providers verify or agents compute with are kept: signatures, thinking, summaries with their
-//! details, data of `custom` entries.
+//! replaced by a placeholder that the agents accept in its place and a model understands. Values
+//! that providers verify or agents compute with are kept: signatures, thinking, summaries with
+//! their details, data of `custom` entries.
 
 use super::{PrunableValue, PrunePlan, locate_part, side};
 use crate::format::format_bytes;
@@ -28,7 +28,7 @@ pub enum ValueKind {
     Image,
     /// The text of a tool result, or the output of a command run by the user.
     Result,
-    /// Details of an extension or a tool; a model never sees them.
+    /// Details of an extension or a tool, which a model never sees.
     Details,
     /// The name of an entry that is removed, or its label.
     Link,
@@ -49,13 +49,27 @@ impl ValueKind {
     }
 }
 
-/// How many times longer than its note a payload must be. A shorter one is not worth pruning, and
-/// may be a note itself.
-const TIMES_THE_NOTE: usize = 3;
+/// How many times longer than its placeholder a payload must be. A shorter one is not worth
+/// pruning, and may be a placeholder itself.
+const MIN_LENGTH_RATIO: usize = 3;
+
+/// The maximum length of a tool's name in a placeholder, in UTF-16 units.
+const MAX_TOOL_NAME: usize = 40;
+
+/// The maximum length of an image's format in a placeholder, in characters.
+const MAX_IMAGE_FORMAT: usize = 20;
+
+/// Which payloads to prune.
+#[derive(Clone, Copy)]
+struct PayloadFilter<'k> {
+    /// The length in bytes that a payload must exceed.
+    threshold: u64,
+    kinds: &'k [ValueKind],
+}
 
 impl PrunePlan {
-    /// Finds the payloads of a session: those of these kinds that take more than `threshold` bytes
-    /// in their line. Several workers read the lines.
+    /// Returns the plan to prune the payloads of these kinds that take more than `threshold` bytes
+    /// in their line. Lines are read on up to `workers` threads.
     pub fn from_payloads(
         session: &Session,
         source: &dyn ReadAt,
@@ -65,22 +79,14 @@ impl PrunePlan {
     ) -> io::Result<PrunePlan> {
         let line_length = |&ix: &EntryIx| session.entry(ix).span.len;
         let mut entries: Vec<EntryIx> = session.entry_indexes().collect();
-        // Nothing in a reply is a payload.
+        // Nothing in a reply is a payload, and no part of a line is longer than the line.
         entries
             .retain(|ix| line_length(ix) > threshold && !session.is_message(*ix, Role::Assistant));
 
+        let filter = PayloadFilter { threshold, kinds };
         let readers = Pool::new(|| EntryReader::new(session, source));
         let find = |batch: Range<usize>| {
-            readers.with(|reader| {
-                let mut found = Vec::new();
-                for &entry in &entries[batch] {
-                    let place = session.entry(entry).span;
-                    found.extend(reader.with_stored(place, |stored| {
-                        find_payloads(entry, stored, place, threshold, kinds)
-                    })?);
-                }
-                Ok(found)
-            })
+            readers.with(|reader| find_payloads_of(&entries[batch], reader, filter))
         };
         let mut values = Vec::new();
         let batches = split_batches(&entries, BatchSize::default(), line_length);
@@ -103,8 +109,24 @@ impl PrunePlan {
     }
 }
 
-/// Returns the payloads of an entry that are to be pruned: those of these kinds with more than
-/// `threshold` bytes. `stored` is its line, and `place` the location of that in the file.
+/// Returns the payloads of several entries, in their order.
+fn find_payloads_of(
+    entries: &[EntryIx],
+    reader: &EntryReader,
+    filter: PayloadFilter,
+) -> io::Result<Vec<PrunableValue>> {
+    let mut payloads = Vec::new();
+    for &entry in entries {
+        let line_span = reader.session().entry(entry).span;
+        payloads.extend(reader.with_stored(line_span, |stored_line| {
+            find_payloads(entry, stored_line, line_span, filter)
+        })?);
+    }
+    Ok(payloads)
+}
+
+/// Returns the payloads of an entry that the filter accepts. `stored_line` is its line, and
+/// `line_span` the location of the line in the file.
 ///
 /// Payloads are in messages and custom messages: in the content and output of tools and commands,
 /// in images, and in the details of roles that extensions and tools write.
@@ -112,21 +134,20 @@ fn find_payloads(
     entry: EntryIx,
     stored_line: &[u8],
     line_span: Span,
-    threshold: u64,
-    kinds: &[ValueKind],
+    filter: PayloadFilter,
 ) -> Vec<PrunableValue> {
-    let mut found = PayloadFinder {
+    let mut finder = PayloadFinder {
         entry,
         stored_line,
         line_span,
-        threshold,
-        kinds,
+        filter,
         values: Vec::new(),
     };
     let line = Raw::from_checked(stored_line.trim_ascii());
     let [kind, message] = find_members(line, ["type", "message"]);
     let is_custom = kind.is_some_and(|kind| kind.is("custom_message"));
     let message = message.filter(|message| message.is_object() && !is_custom);
+    // A custom message has the members of a message in the entry itself.
     let (holder, prefix) = match message {
         Some(message) => (message, "message."),
         None if is_custom => (line, ""),
@@ -135,19 +156,19 @@ fn find_payloads(
     let names = ["role", "toolName", "content", "output", "details"];
     let [role, tool, content, output, details] = find_members(holder, names);
     let role = Role::of(role);
-    let writer = writer_name(role, tool);
+    let writer = describe_writer(role, tool);
 
     if let Some(content) = content
         && role != Role::Assistant
     {
-        found.add_content(content, prefix, writer.as_deref());
+        finder.add_content(content, prefix, writer.as_deref());
     }
     if let Some(writer) = &writer
         && let Some(output) = output
         && output.is_string()
     {
         let field = format!("{prefix}output");
-        found.try_add(ValueKind::Result, field, output, || {
+        finder.try_add(ValueKind::Result, field, output, || {
             text_placeholder(writer, output)
         });
     }
@@ -157,27 +178,26 @@ fn find_payloads(
         && has_details
     {
         let field = format!("{prefix}details");
-        found.try_add(ValueKind::Details, field, details, || {
+        finder.try_add(ValueKind::Details, field, details, || {
             details_placeholder(details)
         });
     }
-    found.values
+    finder.values
 }
 
-/// The payloads of an entry that were found.
+/// Collects the payloads of an entry.
 struct PayloadFinder<'a> {
     entry: EntryIx,
     stored_line: &'a [u8],
     line_span: Span,
-    threshold: u64,
-    kinds: &'a [ValueKind],
+    filter: PayloadFilter<'a>,
     values: Vec<PrunableValue>,
 }
 
 impl PayloadFinder<'_> {
-    /// Adds the payloads in the content of a message: images and, if it is the output of a tool or
-    /// command, texts. `writer` is the name of that tool or command in a note, and `prefix` the
-    /// path of the message with its dot.
+    /// Adds the payloads in the content of a message: images, and the texts of a tool or command.
+    /// `writer` is what a placeholder calls this tool or command; `None` if the content has another
+    /// origin. `prefix` is the path of the message with its dot.
     fn add_content(&mut self, content: Raw, prefix: &str, writer: Option<&str>) {
         if let Some(writer) = writer
             && content.is_string()
@@ -188,12 +208,12 @@ impl PayloadFinder<'_> {
             });
         }
         for (index, item) in content.items().enumerate() {
-            if item.bytes().len() as u64 <= self.threshold {
+            if item.bytes().len() as u64 <= self.filter.threshold {
                 continue;
             }
-            if let Some(note) = image_placeholder(item) {
+            if let Some(placeholder) = image_placeholder(item) {
                 let field = format!("{prefix}content[{index}]");
-                self.try_add(ValueKind::Image, field, item, || note);
+                self.try_add(ValueKind::Image, field, item, || placeholder);
                 continue;
             }
             let [kind, text] = find_members(item, ["type", "text"]);
@@ -211,7 +231,8 @@ impl PayloadFinder<'_> {
         }
     }
 
-    /// Adds a value, unless its kind is not wanted, or it is too short to be replaced by the note.
+    /// Adds a value, unless the filter does not accept it, or it is too short to be worth its
+    /// placeholder.
     fn try_add(
         &mut self,
         kind: ValueKind,
@@ -220,11 +241,11 @@ impl PayloadFinder<'_> {
         make_placeholder: impl FnOnce() -> Vec<u8>,
     ) {
         let span = locate_part(value.bytes(), self.stored_line, self.line_span);
-        if !self.kinds.contains(&kind) || span.len <= self.threshold {
+        if !self.filter.kinds.contains(&kind) || span.len <= self.filter.threshold {
             return;
         }
         let placeholder = make_placeholder();
-        if span.len > (TIMES_THE_NOTE * placeholder.len()) as u64 {
+        if span.len > (MIN_LENGTH_RATIO * placeholder.len()) as u64 {
             self.values.push(PrunableValue {
                 entry: self.entry,
                 field,
@@ -236,12 +257,12 @@ impl PayloadFinder<'_> {
     }
 }
 
-/// Returns the value at a path returned by [`payloads`], such as `message.content[1].text`.
+/// Returns the value at a path, such as `message.content[1].text`: see [`PrunableValue::field`].
 pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     let mut value = line;
     for part in path.split('.') {
-        let indexed = part.strip_suffix(']').and_then(|part| part.split_once('['));
-        value = match indexed {
+        let key_and_index = part.strip_suffix(']').and_then(|part| part.split_once('['));
+        value = match key_and_index {
             Some((key, index)) => {
                 let index = index.parse().ok()?;
                 value.get(key)?.items().nth(index)?
@@ -252,16 +273,19 @@ pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     Some(value)
 }
 
-/// Returns the name in a note for the tool or command that wrote a message with this role; `None`
-/// for other messages. `tool` is the message's `toolName`.
-fn writer_name(role: Role, tool: Option<Raw>) -> Option<String> {
+/// Returns what a placeholder calls the tool or command that wrote a message with this role; `None`
+/// for messages that neither wrote. `tool` is the message's `toolName`.
+fn describe_writer(role: Role, tool: Option<Raw>) -> Option<String> {
     match role {
         Role::ToolResult => {
             let name = tool.and_then(Raw::text).filter(|name| !name.is_empty());
-            Some(name.map_or_else(
-                || "a tool".to_owned(),
-                |name| name.head_whole(40).to_string_lossy().into_owned(),
-            ))
+            Some(match name {
+                Some(name) => {
+                    let name = name.head_whole(MAX_TOOL_NAME);
+                    name.to_string_lossy().into_owned()
+                }
+                None => "a tool".to_owned(),
+            })
         }
         Role::BashExecution | Role::PythonExecution => Some("a command".to_owned()),
         _ => None,
@@ -269,11 +293,11 @@ fn writer_name(role: Role, tool: Option<Raw>) -> Option<String> {
 }
 
 fn details_placeholder(details: Raw) -> Vec<u8> {
-    let note = format!("[details removed, {}]", format_bytes(details.bytes().len()));
-    Object::new().str("pruned", &note).finish()
+    let text = format!("[details removed, {}]", format_bytes(details.bytes().len()));
+    Object::new().str("pruned", &text).finish()
 }
 
-/// Returns the note for a string that a tool or command wrote.
+/// Returns the placeholder for a string that a tool or command wrote.
 fn text_placeholder(writer: &str, text: Raw) -> Vec<u8> {
     // Without the quotes.
     let bytes = text.bytes().len().saturating_sub(2);
@@ -283,28 +307,30 @@ fn text_placeholder(writer: &str, text: Raw) -> Vec<u8> {
     )))
 }
 
-/// Returns the note for an image block, a block of text; `None` for any other block, and for an
-/// image without data.
+/// Returns the placeholder for an image block, which is a block of text. `None` for any other
+/// block, and for an image without data.
 fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;
     }
     // Base64 has four characters for three bytes.
     let bytes = block.get("data")?.raw_string()?.len() / 4 * 3;
-    let mime = block
+    let mime_type = block
         .get_text("mimeType")
         .unwrap_or_default()
         .into_string_lossy();
-    let kind = mime.rsplit('/').next().unwrap_or_default();
-    let note = format!(
+    let format = mime_type.rsplit('/').next().unwrap_or_default();
+    let text = format!(
         "[image removed, {} {}]",
         format_bytes(bytes),
-        kind.chars().take(20).collect::<String>()
+        format.chars().take(MAX_IMAGE_FORMAT).collect::<String>()
     );
+    // Without a format, there is a space before the bracket.
+    let text = text.replace(" ]", "]");
     Some(
         Object::new()
             .str("type", "text")
-            .str("text", &note.replace(" ]", "]"))
+            .str("text", &text)
             .finish(),
     )
 }
@@ -323,8 +349,10 @@ mod tests {
             EntryIx::new(0),
             line.as_bytes(),
             place,
-            0,
-            &ValueKind::PAYLOADS,
+            PayloadFilter {
+                threshold: 0,
+                kinds: &ValueKind::PAYLOADS,
+            },
         );
         let line = Raw::parse(line.as_bytes()).unwrap();
         for payload in &payloads {
@@ -379,11 +407,11 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_not_pruned_again() {
-        let note = text_placeholder(&"n".repeat(40), Raw::from_checked(b"\"x\""));
+    fn a_placeholder_is_not_pruned_again() {
+        let placeholder = text_placeholder(&"n".repeat(40), Raw::from_checked(b"\"x\""));
         let line = format!(
             r#"{{"type":"message","message":{{"role":"toolResult","toolName":"bash","content":[{{"type":"text","text":{}}}]}}}}"#,
-            String::from_utf8(note).unwrap()
+            String::from_utf8(placeholder).unwrap()
         );
         assert_eq!(found(&line), "");
     }

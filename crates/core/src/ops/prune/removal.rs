@@ -56,12 +56,16 @@ impl PruneBlocker {
 }
 
 impl PrunePlan {
-    /// Returns the prune of the entries for which `is_removed` is set, and of their labels. The
+    /// Returns the plan to prune the entries for which `is_removed` is set, and their labels. The
     /// leaf becomes the nearest ancestor that stays.
     ///
-    /// In each entry that stays, three names of entries that leave are replaced: the parent by the
-    /// nearest ancestor that stays, the first kept entry by the next one that stays, and a label by
-    /// `null`. If the leaf would be another entry then, a mark is appended.
+    /// In each entry that stays, what names a removed entry is replaced:
+    ///
+    /// - the parent, by the nearest ancestor that stays,
+    /// - the first kept entry of a compaction, by the next entry that stays,
+    /// - a label, by `null`.
+    ///
+    /// If an agent would find another leaf after that, a mark is appended.
     pub fn from_entries(
         name: &'static str,
         session: &Session,
@@ -94,7 +98,7 @@ impl PrunePlan {
                 .parent
                 .is_some_and(|parent| is_removed[parent.index()])
             {
-                let parent_id = match nearest_kept(session, entry.parent, &is_removed) {
+                let parent_id = match nearest_remaining(session, entry.parent, &is_removed) {
                     Some(parent) => encode_to_vec(&session.id(parent)),
                     None => b"null".to_vec(),
                 };
@@ -103,7 +107,7 @@ impl PrunePlan {
             if label_entries.binary_search(&ix).is_ok() {
                 values.push(replace_link(&reader, ix, "label", b"null".to_vec())?);
             }
-            if let Some(first) = new_first_kept(&reader, ix, &is_removed)? {
+            if let Some(first) = replacement_for_first_kept(&reader, ix, &is_removed)? {
                 values.push(replace_link(
                     &reader,
                     ix,
@@ -113,10 +117,10 @@ impl PrunePlan {
             }
         }
 
-        let leaf = nearest_kept(session, session.leaf, &is_removed);
-        let leaf_by_default = leaf_after_removal(&reader, &is_removed)?;
+        let leaf = nearest_remaining(session, session.leaf, &is_removed);
+        let found_leaf = leaf_after_removal(&reader, &is_removed)?;
         let mut chain = Chain::with_parent(session, leaf, id_source);
-        if leaf != leaf_by_default && !entries.is_empty() {
+        if leaf != found_leaf && !entries.is_empty() {
             let id = chain.parent.clone();
             chain.add_entry(new_mark(id.as_ref(), id.as_ref(), &[]));
         }
@@ -130,15 +134,15 @@ impl PrunePlan {
     }
 }
 
-/// Returns an entry or its nearest ancestor that stays.
-fn nearest_kept(session: &Session, position: Position, is_removed: &[bool]) -> Position {
+/// Returns the entry at a position, or its nearest ancestor that is not removed.
+fn nearest_remaining(session: &Session, position: Position, is_removed: &[bool]) -> Position {
     session
         .ancestors(position)
         .find(|ix| !is_removed[ix.index()])
 }
 
-/// Returns the replacement of a member of an entry that names an entry, or is its label.
-/// `placeholder` is the JSON of its new value.
+/// Returns the replacement of the member `field` of an entry, which names an entry or is a label.
+/// `new_value` is JSON.
 ///
 /// # Errors
 /// If the line cannot be read, or has no such member.
@@ -146,26 +150,27 @@ fn replace_link(
     reader: &EntryReader,
     entry: EntryIx,
     field: &str,
-    placeholder: Vec<u8>,
+    new_value: Vec<u8>,
 ) -> io::Result<PrunableValue> {
     let line_span = reader.session().entry(entry).span;
-    let member = reader.with_stored(line_span, |stored| {
-        let value = Raw::from_checked(stored.trim_ascii()).get(field)?;
-        Some(locate_part(value.bytes(), stored, line_span))
+    let member_span = reader.with_stored(line_span, |stored_line| {
+        let value = Raw::from_checked(stored_line.trim_ascii()).get(field)?;
+        Some(locate_part(value.bytes(), stored_line, line_span))
     })?;
-    let span = member.ok_or(io::ErrorKind::InvalidData)?;
+    let span = member_span.ok_or(io::ErrorKind::InvalidData)?;
     Ok(PrunableValue {
         entry,
         field: field.to_owned(),
         kind: ValueKind::Link,
         span,
-        placeholder,
+        placeholder: new_value,
     })
 }
 
-/// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id
-/// of the next one on the path that stays: no longer in effect, it keeps what is left of that part.
-fn new_first_kept(
+/// If the first kept entry of a compaction is removed, returns the id of the next entry on the path
+/// to the compaction that stays, which may be the compaction itself. So it keeps what is left of
+/// the part that it kept. Returns `None` for any other entry.
+fn replacement_for_first_kept(
     reader: &EntryReader,
     ix: EntryIx,
     is_removed: &[bool],
@@ -184,8 +189,8 @@ fn new_first_kept(
     Ok(first.map(|first| session.id(first).into_owned()))
 }
 
-/// Returns the leaf that an agent would find without the entries that leave: the last entry with an
-/// id, or the target of a leaf record there. A target that leaves is none.
+/// Returns the leaf that an agent would find once the entries are removed. This is the last entry
+/// with an id; if that is a leaf record, its target. `None` if the target is removed.
 fn leaf_after_removal(reader: &EntryReader, is_removed: &[bool]) -> io::Result<Position> {
     let session = reader.session();
     let last = session
