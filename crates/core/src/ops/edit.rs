@@ -23,6 +23,9 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 use std::io;
 
+/// The content of an entry as JSON; `None` if the entry is omitted from the context.
+type SeenContent = Option<Vec<u8>>;
+
 /// How to edit an entry.
 #[derive(Clone, Copy, Debug)]
 pub enum EditAction<'a> {
@@ -34,9 +37,11 @@ pub enum EditAction<'a> {
     Undo,
 }
 
-/// Returns edits of the entries, in path order; none if nothing changes. Each must be on the path
-/// to the leaf, of a kind that pi can edit, and in the context; the edits must not separate a tool
-/// call from its result.
+/// Returns edits of the entries, in path order; none if nothing changes.
+///
+/// # Errors
+/// If an entry is not on the path to the leaf, is not of a kind that pi can edit, or is not in the
+/// context; or if the edits would separate a tool call from its result.
 pub fn edit_entries(
     reader: &EntryReader,
     targets: &[EntryIx],
@@ -100,7 +105,8 @@ pub fn edit_entries(
     Ok(chain.change)
 }
 
-/// Adds an edit, after which the model sees this content of an entry, or nothing of it.
+/// Adds an edit after which the model sees this content of an entry. If it is `None`, the entry is
+/// omitted.
 pub(super) fn add_edit(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
     let replacement = content.map(|content| Object::new().json("content", &content).finish());
     let target = chain.session.id(target);
@@ -110,7 +116,8 @@ pub(super) fn add_edit(chain: &mut Chain, target: EntryIx, content: Option<Vec<u
     chain.add_entry(edit.json("replacement", replacement.as_deref().unwrap_or(b"null")));
 }
 
-/// Whether pi can edit the entry. An entry without an id cannot be referred to.
+/// Whether pi can edit an entry of this type and role. An entry without an id cannot be referred
+/// to.
 fn is_editable(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     let has_content = match entry.kind {
@@ -121,12 +128,13 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
     has_content && !entry.id.is_empty()
 }
 
-/// Returns the content that the model currently sees, as JSON; `None` if it sees nothing.
+/// Returns the content of an entry that the model currently sees, given the edits in effect by the
+/// id of the edited entry.
 fn seen_content(
     reader: &EntryReader,
     ix: EntryIx,
     edits: &HashMap<Vec<u8>, ContextEdit>,
-) -> io::Result<Option<Vec<u8>>> {
+) -> io::Result<SeenContent> {
     match edits.get(reader.session().id(ix).as_bytes()) {
         None => stored_content(reader, ix),
         Some(ContextEdit::Omit) => Ok(None),
@@ -134,37 +142,33 @@ fn seen_content(
     }
 }
 
-/// Returns the content that an edit shows instead of that of its target; `None` if it omits it.
-pub(super) fn replacement_content(
-    reader: &EntryReader,
-    edit: EntryIx,
-) -> io::Result<Option<Vec<u8>>> {
+/// Returns the content that an edit shows instead of that of its target.
+pub(super) fn replacement_content(reader: &EntryReader, edit: EntryIx) -> io::Result<SeenContent> {
     reader.with_entry(edit, |edit| match edit.get("replacement") {
         Some(replacement) if replacement.is_null() => None,
         replacement => content_json(replacement.and_then(|replacement| replacement.get("content"))),
     })
 }
 
-/// Returns the content of the entry; pi treats missing content as an empty list.
-pub(super) fn stored_content(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Vec<u8>>> {
+/// Returns the content of an entry without edits.
+pub(super) fn stored_content(reader: &EntryReader, ix: EntryIx) -> io::Result<SeenContent> {
     reader.with_entry(ix, |entry| {
+        // A custom message has its content in the entry itself.
         content_json(entry.get("message").unwrap_or(entry).get("content"))
     })
 }
 
-/// Returns content as JSON; pi treats missing content and `null` as an empty list.
-pub(super) fn content_json(content: Option<Raw>) -> Option<Vec<u8>> {
-    let stored = content.filter(|content| !content.is_null());
-    Some(stored.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
+/// Returns content as JSON. pi treats missing content and `null` as an empty list.
+pub(super) fn content_json(content: Option<Raw>) -> SeenContent {
+    match content {
+        Some(content) if !content.is_null() => Some(content.bytes().to_vec()),
+        _ => Some(b"[]".to_vec()),
+    }
 }
 
-/// Returns the content that the model is to see of an entry; `None` if it is to see nothing. Text
-/// becomes a block if pi requires blocks.
-fn content_after(
-    reader: &EntryReader,
-    ix: EntryIx,
-    action: EditAction,
-) -> io::Result<Option<Vec<u8>>> {
+/// Returns the content that the model sees of an entry after an action. The content of an assistant
+/// message and of a tool result is an array of blocks, so for these a text becomes a block.
+fn content_after(reader: &EntryReader, ix: EntryIx, action: EditAction) -> io::Result<SeenContent> {
     let takes_blocks = matches!(
         reader.session().entry(ix).role,
         Role::Assistant | Role::ToolResult
@@ -180,13 +184,13 @@ fn content_after(
 /// Messages with calls that a change would separate from their results, and all results of these
 /// messages.
 struct SeparatedCalls {
-    /// Those that the change names, in file order.
+    /// Those that the change is of, in file order.
     changed: Vec<EntryIx>,
     /// The others, in file order.
     unchanged: Vec<EntryIx>,
 }
 
-/// The ids of the tool calls that the model sees in a message.
+/// The ids of the tool calls that the model sees in a message, before and after a change.
 struct SeenCalls {
     before: HashSet<Text<'static>>,
     after: HashSet<Text<'static>>,
@@ -202,13 +206,14 @@ struct CallPair {
     id: Text<'static>,
 }
 
-/// Returns the calls that a change would separate from their results; `None` if there are none. A
-/// pair of which the model sees only one half already is not separated by the change.
+/// Returns the calls that a change would separate from their results; `None` if there are none.
+/// `changes` has the new content of each entry to change. A pair of which the model already sees
+/// only one half is not separated by the change.
 fn find_separated_calls(
     reader: &EntryReader,
     context: &[EntryIx],
     edits: &HashMap<Vec<u8>, ContextEdit>,
-    changes: &HashMap<EntryIx, Option<Vec<u8>>>,
+    changes: &HashMap<EntryIx, SeenContent>,
 ) -> io::Result<Option<SeparatedCalls>> {
     let pairs = find_call_pairs(reader, context)?;
     // Computed once for all results of a message.
@@ -229,25 +234,33 @@ fn find_separated_calls(
                 })
             }
         };
-        let has_call_before = calls.before.contains(&pair.id);
-        let has_call_after = calls.after.contains(&pair.id);
-
         let result_before = seen_content(reader, pair.result, edits)?;
         let result_after = changes.get(&pair.result).unwrap_or(&result_before);
-        let matches_before = has_call_before == result_before.is_some();
-        let matches_after = has_call_after == result_after.is_some();
-        if matches_before && !matches_after {
+
+        // Whether the model sees both halves, or neither.
+        let is_whole_before = calls.before.contains(&pair.id) == result_before.is_some();
+        let is_whole_after = calls.after.contains(&pair.id) == result_after.is_some();
+        if is_whole_before && !is_whole_after {
             separated.insert(pair.call);
         }
     }
     if separated.is_empty() {
         return Ok(None);
     }
+    Ok(Some(collect_with_results(&pairs, &separated, changes)))
+}
 
-    // A message with calls is kept or omitted with all of their results.
+/// Returns these messages with calls, and all of their results: a message is kept or omitted
+/// together with them.
+fn collect_with_results(
+    pairs: &[CallPair],
+    messages: &HashSet<EntryIx>,
+    changes: &HashMap<EntryIx, SeenContent>,
+) -> SeparatedCalls {
+    // A set, because a message with several calls is in several pairs.
     let mut entries = BTreeSet::new();
-    for pair in &pairs {
-        if separated.contains(&pair.call) {
+    for pair in pairs {
+        if messages.contains(&pair.call) {
             entries.insert(pair.call);
             entries.insert(pair.result);
         }
@@ -261,11 +274,11 @@ fn find_separated_calls(
             unchanged.push(ix);
         }
     }
-    Ok(Some(SeparatedCalls { changed, unchanged }))
+    SeparatedCalls { changed, unchanged }
 }
 
-/// Returns the refusal of a change that would separate calls from their results. It lists what to
-/// change together.
+/// Returns the refusal of a change that would separate calls from their results. The hint lists all
+/// entries that must be changed together.
 fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: EditAction) -> Refusal {
     let SeparatedCalls { changed, unchanged } = separated;
     let only_results = changed
@@ -295,7 +308,7 @@ fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: Edit
 }
 
 /// Returns the pairs of calls and results in the context, in the order of the results. A result
-/// belongs to the last call with its id before it; one without such a call is in no pair.
+/// belongs to the last call before it with the same id. A result without such a call is in no pair.
 fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<CallPair>> {
     let session = reader.session();
     let mut messages_by_call: HashMap<Text<'static>, EntryIx> = HashMap::default();
@@ -311,10 +324,9 @@ fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<
             let id = reader.with_message(ix, |message| {
                 message.get_text("toolCallId").map(Text::into_owned)
             })?;
-            let Some(id) = id else {
-                continue;
-            };
-            if let Some(&call) = messages_by_call.get(&id) {
+            if let Some(id) = id
+                && let Some(&call) = messages_by_call.get(&id)
+            {
                 pairs.push(CallPair {
                     call,
                     result: ix,
@@ -333,7 +345,7 @@ pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_
     calls.filter_map(|call| call.get_text("id"))
 }
 
-fn seen_call_ids(content: &Option<Vec<u8>>) -> HashSet<Text<'static>> {
+fn seen_call_ids(content: &SeenContent) -> HashSet<Text<'static>> {
     call_ids(content.as_deref().map(Raw::from_checked))
         .map(Text::into_owned)
         .collect()

@@ -1,8 +1,8 @@
 //! Takes back the last operation, by appending. The file itself is the log.
 //!
 //! The last entry decides what the operation was. Labels, names and context edits are taken back by
-//! others with the state before; everything else by moving the leaf to where it was. Entries of one
-//! write have the same timestamp, and are one operation. A mark ([`super::switch`]) records which
+//! new entries that restore the state before; everything else by moving the leaf to where it was.
+//! Entries of one write have the same timestamp, and are one operation. A mark ([`super::switch`]) records which
 //! entries are taken back, so that the next undo passes over them:
 //!
 //! ```text
@@ -27,14 +27,16 @@ use std::io;
 
 /// Returns the entries of the last operation that is not undone yet, in file order; at least one.
 ///
-/// An operation is what one write appended. A reply of the model is none, and is refused: only what
-/// a user did is undone. A copy that `pisess pick` made of a reply is one.
+/// An operation is what one write appended. A reply of the model is not an operation of a user, and
+/// is refused. A copy of a reply is one if `pisess pick` made it.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
-    let (first, last) = last_write(reader)?.ok_or_else(|| {
-        let hint = "what rewrites the file is not undone: see `pisess undo --help`";
-        Refusal::with_hint("there is nothing to undo", hint)
-    })?;
+    let Some(WriteRange { first, last }) = last_write(reader)? else {
+        return Err(Refusal::with_hint(
+            "there is nothing to undo",
+            "what rewrites the file is not undone: see `pisess undo --help`",
+        ));
+    };
 
     if let Some(reply) = reply_noun(session, last)
         && !is_copy(reader, last)?
@@ -62,8 +64,9 @@ fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
     }
 }
 
-/// Returns the leaf before an operation; `None` if it only annotated the session, so that the leaf
-/// stays where it is.
+/// Returns the leaf before an operation, given its entries; `None` if it only annotated the
+/// session, so that the leaf stays where it is. If the operation moved the leaf, its mark has
+/// recorded it.
 pub fn leaf_before_operation(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -77,8 +80,8 @@ pub fn leaf_before_operation(
     }
 
     let first = entries[0];
-    let recorded = read_move(reader, first)?.and_then(|mark| mark.from);
-    let leaf = match recorded {
+    let recorded_leaf = read_move(reader, first)?.and_then(|mark| mark.from);
+    let leaf = match recorded_leaf {
         Some(leaf) => leaf,
         None => leaf_before(reader, first)?,
     };
@@ -124,16 +127,19 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
         let Some(mark) = read_move(reader, ix)? else {
             continue;
         };
-        undone.extend(
-            mark.undone_ids
-                .iter()
-                .filter_map(|id| session.find_entry(id)),
-        );
+        for id in &mark.undone_ids {
+            undone.extend(session.find_entry(id));
+        }
     }
-    if undone.is_empty() {
-        return Ok(undone);
+    if !undone.is_empty() {
+        remove_used_again(session, &mut undone);
     }
+    Ok(undone)
+}
 
+/// Removes from `undone` the entries that have a descendant in use: one that is not undone and not
+/// bookkeeping.
+fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
     let is_bookkeeping = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
     let in_use: Vec<_> = session
         .entry_indexes()
@@ -145,7 +151,8 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
     let mut seen_bookkeeping = HashSet::default();
     for ix in in_use {
         for ancestor in session.ancestors(session.entry(ix).parent) {
-            if undone.remove(&ancestor) {
+            let was_undone = undone.remove(&ancestor);
+            if was_undone {
                 continue;
             }
             if !is_bookkeeping(ancestor) {
@@ -157,7 +164,6 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
             }
         }
     }
-    Ok(undone)
 }
 
 /// Whether an entry may be the mark of an undo that moved the leaf, judged without reading its
@@ -178,32 +184,41 @@ fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// The first and the last entry that one operation wrote.
-type WriteRange = (EntryIx, EntryIx);
+struct WriteRange {
+    first: EntryIx,
+    last: EntryIx,
+}
 
 /// Returns the last operation that was not taken back; `None` if there is none.
+///
+/// Goes through the file from its end. Records of the agent are passed over, as is each undo
+/// together with what it took back.
 fn last_write(reader: &EntryReader) -> io::Result<Option<WriteRange>> {
     let session = reader.session();
     let mut undone: HashSet<Text<'static>> = HashSet::default();
     let mut next = session.entry_indexes().next_back();
     while let Some(last) = next {
-        next = last.previous();
         if is_record(reader, last)? || undone.contains(&session.id(last)) {
+            next = last.previous();
             continue;
         }
         match read_move(reader, last)? {
-            Some(mark) if !mark.undone_ids.is_empty() => {
-                next = entry_before_undo(session, last, &mark);
-                undone.extend(mark.undone_ids);
+            Some(undo_mark) if !undo_mark.undone_ids.is_empty() => {
+                next = entry_before_undo(session, last, &undo_mark);
+                undone.extend(undo_mark.undone_ids);
             }
-            _ => return Ok(Some((start_of_write(reader, last)?, last))),
+            _ => {
+                let first = start_of_write(reader, last)?;
+                return Ok(Some(WriteRange { first, last }));
+            }
         }
     }
     Ok(None)
 }
 
-/// Returns the entry before the write of an undo that ends with this mark. The labels, names and
-/// edits that it restored are directly before the mark, as a chain that begins under the position
-/// to which the undo went.
+/// Returns the entry before the write of an undo, given its mark, the last entry of that write. The
+/// labels, names and edits that the undo restored are directly before the mark, as a chain that
+/// begins under the position to which the undo went.
 fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Option<EntryIx> {
     let mut before = mark_ix.previous();
     let Some(start) = mark.to else {
@@ -232,12 +247,12 @@ enum UndoKind {
     /// It only annotates the session, so that the state before it can be restored where the leaf
     /// is.
     Annotation,
-    /// It is taken back by moving the leaf, as all that a user or a model did.
+    /// It is taken back by moving the leaf, as is all that a user or a model did.
     Move,
 }
 
-/// Returns what an entry of a type is, except for the records of an agent that are `custom`
-/// entries.
+/// Returns what an entry is to `undo` by its type. An agent's records that are `custom` entries are
+/// not recognized here: see [`is_record`].
 fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
     match session.entry(ix).kind {
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => UndoKind::Record,
@@ -287,9 +302,11 @@ fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(undo_kind(session, ix) == UndoKind::Record)
 }
 
-/// Returns the first entry of the write that ends with `last`: the topmost of its ancestors that
-/// stand directly before each other in the file and have the same timestamp. A mark is the first of
-/// its write.
+/// Returns the first entry of the write that ends with `last`. A write is a chain in which each
+/// entry is directly after its parent in the file, and all have the same timestamp.
+///
+/// A write that moves the leaf begins with its mark, so nothing before a mark belongs to it. The
+/// mark of an undo ends the write of that undo, so what follows it is another write.
 fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     let session = reader.session();
     let written_at = session.entry(last).time_ms;
@@ -303,7 +320,8 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
         if !is_parent || session.entry(before).time_ms != written_at {
             break;
         }
-        if read_move(reader, first)?.is_some() {
+        let is_mark = read_move(reader, first)?.is_some();
+        if is_mark {
             break;
         }
         let ends_an_undo =
@@ -316,12 +334,12 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     Ok(first)
 }
 
-/// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a
-/// message, which includes its time, twice.
+/// Whether a message is a copy that `pisess pick` made: an earlier entry has the same message, byte
+/// for byte. An agent never stores a message twice, because a message includes its time.
 fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
-    /// The largest difference in the length of two lines with the same message, in bytes: their ids
-    /// and times differ.
-    const ENVELOPE: u64 = 256;
+    /// The largest difference in the length of two lines with the same message, in bytes: the ids
+    /// and times of the entries differ. A line with a larger difference is not read.
+    const MAX_ENVELOPE_DIFFERENCE: u64 = 256;
 
     let session = reader.session();
     let message = reader.with_message(ix, |copy| copy.bytes().to_vec())?;
@@ -329,23 +347,24 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let line_len = session.entry(ix).span.len;
 
     for earlier in (0..ix.index()).rev().map(EntryIx::new) {
-        if !session.is_message(earlier, role)
-            || session.entry(earlier).span.len.abs_diff(line_len) > ENVELOPE
-        {
+        let length_difference = session.entry(earlier).span.len.abs_diff(line_len);
+        if !session.is_message(earlier, role) || length_difference > MAX_ENVELOPE_DIFFERENCE {
             continue;
         }
-        if reader.with_message(earlier, |original| original.bytes() == message)? {
+        let is_same = reader.with_message(earlier, |original| original.bytes() == message)?;
+        if is_same {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Restores the labels that the operation set or cleared. The labels to be cleared come first, so
-/// that no two entries have the same label at any time.
+/// Restores the labels that the operation set or cleared. Labels to clear come first, so that no
+/// two entries have the same label at any time.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
 
+    // By the id of the labelled entry, its label before the operation, and at the end of the file.
     let mut labels_before = HashMap::default();
     let mut labels_now = HashMap::default();
     let mut targets = Vec::new();
@@ -360,6 +379,7 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
         }
     }
 
+    // `false` sorts first: entries without a label before.
     targets.sort_by_key(|&target| label_of_target(session, &labels_before, target).is_some());
     let mut seen = HashSet::default();
     for target in targets {
@@ -367,15 +387,15 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
         if !is_new {
             continue;
         }
-        let old = label_of_target(session, &labels_before, target);
-        if old != label_of_target(session, &labels_now, target) {
-            chain.add_label(&session.text(target), old.as_ref(), None);
+        let label_before = label_of_target(session, &labels_before, target);
+        if label_before != label_of_target(session, &labels_now, target) {
+            chain.add_label(&session.text(target), label_before.as_ref(), None);
         }
     }
 }
 
-/// Returns the label of the entry with the id `target`, given the last label change of each id. An
-/// empty label is none.
+/// Returns the label of the entry with the id `target`, given the name in the last label change of
+/// each id. An empty name is no label.
 fn label_of_target<'s>(
     session: &'s Session,
     names: &HashMap<&[u8], Slice>,
@@ -398,22 +418,25 @@ fn is_name_entry(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind == kind
 }
 
-/// Restores the name that the operation replaced.
+/// Restores the name of the session, if the operation changed it. If the agent keeps the name in a
+/// title line, that line changes as well.
 fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
-    let Some(&renamed) = entries.iter().find(|&&ix| is_name_entry(session, ix)) else {
+    let name_entry = entries.iter().find(|&&ix| is_name_entry(session, ix));
+    let Some(&name_entry) = name_entry else {
         return Ok(());
     };
 
-    let mut before = (0..entries[0].index()).rev().map(EntryIx::new);
-    let old_name = match before.find(|&ix| is_name_entry(session, ix)) {
+    let mut earlier_entries = (0..entries[0].index()).rev().map(EntryIx::new);
+    let old_name = match earlier_entries.find(|&ix| is_name_entry(session, ix)) {
         Some(earlier) => first_text(reader, earlier, &["name", "title"])?,
-        None => first_text(reader, renamed, &["previousTitle"])?,
+        // A first `title_change` records the title before it.
+        None => first_text(reader, name_entry, &["previousTitle"])?,
     };
 
     let current_name = session.name();
     let is_unchanged = match &current_name {
-        Some(now) => *now == old_name,
+        Some(current_name) => *current_name == old_name,
         None => old_name.is_empty(),
     };
     if is_unchanged {
@@ -442,12 +465,13 @@ fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Te
     })
 }
 
-/// Shows the targets of edits as they were seen before.
+/// Restores what the model saw of each entry that the operation edited, by another edit: with the
+/// content of the edit before, or else with the stored content.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
 
-    // For each target, the last edit before the operation.
+    // For each target, the last edit before the operation: the nearest ancestor.
     let mut edits_before = HashMap::default();
     let above = session.ancestors(session.entry(entries[0]).parent);
     for edit in above.filter(is_edit) {
