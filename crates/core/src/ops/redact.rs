@@ -5,6 +5,7 @@
 
 use crate::agents::oh_my_pi::title::repad_title_line;
 use crate::redact::addresses::collect_emails as collect_addresses;
+use crate::redact::values::SecretValue;
 use crate::redact::{Finds, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
@@ -49,7 +50,8 @@ pub struct RedactionReport {
 }
 
 impl RedactionReport {
-    /// Returns the secrets, each with all its places, in the order of their first places.
+    /// Returns the secrets, each with all its places. A secret is known by its placeholder. The
+    /// order is that of their first places.
     pub fn group_by_secret(&self) -> Vec<Vec<&FoundSecret>> {
         let mut index_by_placeholder: HashMap<&str, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&FoundSecret>> = Vec::new();
@@ -88,31 +90,20 @@ pub fn redact_session(
     let searched = search_session(source, redactor, workers)?;
     let mut lines = searched.lines;
     let mut addresses = searched.addresses;
+
+    // The placeholders in a built-in summary have the numbers that the rules alone give. If values
+    // are searched for as well, these numbers are given first.
     if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
         number_secrets(source, redactor, workers)?;
     }
     redactor.number_secrets(finds_to_number(&lines));
 
-    let mut values = BTreeSet::new();
-    for line in &lines {
-        values.extend(redactor.values_in(&line.finds));
-    }
-    values.retain(|value| !value.is_ordinary());
+    let values = values_to_remove_everywhere(redactor, &lines);
     if !values.is_empty() {
-        // What looks like an address in a secret is removed along with it.
-        let mut removed = BTreeSet::new();
-        for value in &values {
-            collect_addresses(&value.bytes, &mut removed);
-        }
-        addresses.retain(|address| !removed.contains(address));
-
+        remove_addresses_in(&values, &mut addresses);
         redactor.search.narrow_with(values.into_iter().collect());
-        let mut second_pass = search_session(source, redactor, workers)?.lines;
-        second_pass.append(&mut lines);
-        // Of two results for a line, the first knows more values.
-        second_pass.sort_by_key(|line| line.number);
-        second_pass.dedup_by_key(|line| line.number);
-        lines = second_pass;
+        let lines_with_values = search_session(source, redactor, workers)?.lines;
+        lines = merge_lines(lines_with_values, lines);
     }
 
     let mut report = RedactionReport {
@@ -121,8 +112,9 @@ pub fn redact_session(
         ..RedactionReport::default()
     };
     // The offset up to which the source was copied.
-    let mut copied = 0;
+    let mut copied_end = 0;
     for mut line in lines {
+        // Before its secrets are taken from it.
         let is_clean = line.finds.is_clean();
         for secret in redactor.take_stuck(&mut line.finds) {
             report.unreplaceable.push(line.locate_secret(secret));
@@ -137,15 +129,50 @@ pub fn redact_session(
         report.changed_lines += 1;
         if let Some(out) = &mut out {
             let span = line.span;
-            copy_range(source, copied..span.start, *out)?;
+            copy_range(source, copied_end..span.start, *out)?;
             line.write_redacted(source, *out)?;
-            copied = span.end();
+            copied_end = span.end();
         }
     }
     if let Some(out) = out {
-        copy_range(source, copied..source.len(), out)?;
+        copy_range(source, copied_end..source.len(), out)?;
     }
     Ok(report)
+}
+
+/// Returns the secrets in these lines that are removed wherever they are: all but those whose text
+/// may be ordinary elsewhere.
+fn values_to_remove_everywhere(
+    redactor: &Redactor,
+    lines: &[SearchedLine],
+) -> BTreeSet<SecretValue> {
+    let mut values = BTreeSet::new();
+    for line in lines {
+        values.extend(redactor.values_in(&line.finds));
+    }
+    values.retain(|value| !value.is_ordinary());
+    values
+}
+
+/// Removes from `addresses` what looks like an e-mail address in one of these secrets: it is
+/// removed along with the secret, and not kept.
+fn remove_addresses_in(values: &BTreeSet<SecretValue>, addresses: &mut BTreeSet<Vec<u8>>) {
+    let mut in_secrets = BTreeSet::new();
+    for value in values {
+        collect_addresses(&value.bytes, &mut in_secrets);
+    }
+    addresses.retain(|address| !in_secrets.contains(address));
+}
+
+/// Merges the lines found by a second search into those of the first, in file order. Of two results
+/// for one line, the second search's is kept: it knows more values.
+fn merge_lines(second: Vec<SearchedLine>, mut first: Vec<SearchedLine>) -> Vec<SearchedLine> {
+    let mut merged = second;
+    merged.append(&mut first);
+    // The sort is stable, so a line of the second search precedes that of the first.
+    merged.sort_by_key(|line| line.number);
+    merged.dedup_by_key(|line| line.number);
+    merged
 }
 
 /// Numbers the secrets that the rules find in a session, as the placeholders of its copy are
@@ -163,14 +190,16 @@ pub fn number_secrets(
     Ok(())
 }
 
-/// Returns what the secrets of lines are numbered by: what was found in each, and whether it is a
-/// summary.
+/// Returns the input of [`Redactor::number_secrets`]: for each line, what was found in it, and
+/// whether it is a summary.
 fn finds_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = (&Finds, bool)> + Clone {
     lines.iter().map(|line| (&line.finds, line.is_summary))
 }
 
-/// Searches a copy again. Adds to the report where text remains that is a secret in one place and
-/// ordinary in another, and returns what else is left: nothing, if the copy is correct.
+/// Searches a redacted copy again for the secrets that were removed from it.
+///
+/// Text that is a secret in one place and ordinary in another remains on purpose: it is reported as
+/// `kept_ordinary`. Returns what else remains: nothing, if the copy is correct.
 pub fn find_remaining(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -179,29 +208,66 @@ pub fn find_remaining(
 ) -> io::Result<Vec<FoundSecret>> {
     redactor.search.narrow_with(redactor.found_values());
     let again = redact_session(copy, redactor, workers, None)?;
-    let all = again.found.into_iter().chain(again.unreplaceable);
-    let (kept, left) = all.partition(|found| found.secret.is_ordinary);
-    report.kept_ordinary = kept;
-    Ok(left)
+    let remaining = again.found.into_iter().chain(again.unreplaceable);
+    let (ordinary, secret) = remaining.partition(|found| found.secret.is_ordinary);
+    report.kept_ordinary = ordinary;
+    Ok(secret)
 }
 
-/// The lines of a session, or of a part of it, that have something to remove, or placeholders.
+/// What was found in a session, or in a part of it.
 #[derive(Debug, Default)]
 struct SearchedPart {
+    /// The lines with something to remove, or with placeholders, in file order.
     lines: Vec<SearchedLine>,
-    /// The number of physical lines.
-    count: u32,
+    /// The number of physical lines, also of those that have neither.
+    line_count: u32,
     /// The e-mail addresses.
     addresses: BTreeSet<Vec<u8>>,
     /// The keys that documentation uses as examples.
     examples: BTreeSet<Vec<u8>>,
 }
 
-/// A line, numbered from the start of its part.
+impl SearchedPart {
+    /// Adds a line at an offset in the file. All lines of the part before it were counted.
+    fn add_line(&mut self, line: &[u8], offset: u64, finds: Finds) {
+        // Only a line with secrets is parsed: the report names its entry.
+        let entry = if finds.has_secrets() {
+            Raw::parse(line).unwrap_or(Raw::NULL)
+        } else {
+            Raw::NULL
+        };
+        let kind = Kind::of(entry.get("type"));
+        self.lines.push(SearchedLine {
+            number: LineNo(self.line_count + 1),
+            span: Span {
+                start: offset,
+                len: line.len() as u64,
+            },
+            id: entry.get_text("id").map(Text::into_owned),
+            is_summary: matches!(kind, Kind::Compaction | Kind::BranchSummary),
+            finds,
+        });
+    }
+
+    /// Adds what was found in the part of the file that follows.
+    fn append_part(&mut self, mut next: SearchedPart) {
+        for line in &mut next.lines {
+            line.number.0 += self.line_count;
+        }
+        self.lines.append(&mut next.lines);
+        self.addresses.append(&mut next.addresses);
+        self.examples.append(&mut next.examples);
+        self.line_count += next.line_count;
+    }
+}
+
+/// A line of a [`SearchedPart`].
 #[derive(Debug)]
 struct SearchedLine {
+    /// Its number, counted from the start of the part.
     number: LineNo,
     span: Span,
+    /// The id of its entry; `None` if it has none, or if no secret is in the line.
     id: Option<Text<'static>>,
     /// Whether it is a compaction or a branch summary.
     is_summary: bool,
@@ -217,7 +283,8 @@ impl SearchedLine {
         }
     }
 
-    /// Writes the line without its secrets. A title line keeps its length.
+    /// Writes the line without its secrets. A title line keeps its length, because oh-my-pi
+    /// overwrites it in place.
     fn write_redacted(self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let bytes = source.read_range(self.span.range())?;
         let redacted = self.finds.apply_to(&bytes);
@@ -230,7 +297,7 @@ impl SearchedLine {
     }
 }
 
-/// Searches a session.
+/// Searches a session, in parts on up to `workers` threads.
 fn search_session(
     source: &dyn ReadAt,
     redactor: &Redactor,
@@ -239,15 +306,9 @@ fn search_session(
     let mut all = SearchedPart::default();
     let buffers = Pool::new(PageBuffer::default);
     let search_part = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
+    // The parts arrive in file order, whichever thread searched them.
     in_order(chunk_ranges(source, 0), workers, search_part, |part| {
-        let mut part = part?;
-        for line in &mut part.lines {
-            line.number.0 += all.count;
-        }
-        all.lines.append(&mut part.lines);
-        all.addresses.append(&mut part.addresses);
-        all.examples.append(&mut part.examples);
-        all.count += part.count;
+        all.append_part(part?);
         Ok::<(), io::Error>(())
     })?;
     Ok(all)
@@ -263,34 +324,17 @@ fn search_range(
     let mut searched = SearchedPart::default();
     let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
         // The offset in the chunk up to which lines were counted.
-        let mut counted = 0;
+        let mut counted_end = 0;
         redactor.search.each_line(bytes, &mut |line, mut finds| {
             searched.examples.append(&mut finds.examples);
             if finds.is_clean() && !finds.has_secrets() {
                 return;
             }
-            searched.count += count_newlines(&bytes[counted..line.start]);
-            counted = line.start;
-
-            // Only a line with secrets is parsed: the report names its entry.
-            let entry = if finds.has_secrets() {
-                Raw::parse(&bytes[line.clone()]).unwrap_or(Raw::NULL)
-            } else {
-                Raw::NULL
-            };
-            let kind = Kind::of(entry.get("type"));
-            searched.lines.push(SearchedLine {
-                number: LineNo(searched.count + 1),
-                span: Span {
-                    start: start + line.start as u64,
-                    len: line.len() as u64,
-                },
-                id: entry.get_text("id").map(Text::into_owned),
-                is_summary: matches!(kind, Kind::Compaction | Kind::BranchSummary),
-                finds,
-            });
+            searched.line_count += count_newlines(&bytes[counted_end..line.start]);
+            counted_end = line.start;
+            searched.add_line(&bytes[line.clone()], start + line.start as u64, finds);
         });
-        searched.count += count_newlines(&bytes[counted..]);
+        searched.line_count += count_newlines(&bytes[counted_end..]);
         collect_addresses(bytes, &mut searched.addresses);
         ControlFlow::Continue(())
     })?;
