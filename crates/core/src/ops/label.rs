@@ -9,11 +9,11 @@ use crate::session::labels::Labels;
 use crate::session::reference::{Position, is_reference_form};
 use pisess_json::text::Text;
 
-/// Labels `target`, or clears its label if `name` is `None`; the change is empty if nothing
-/// changes. The label is an entry under the leaf and becomes the leaf, as in both agents.
+/// Labels `target`, or clears its label if `name` is `None`. The change is empty if the label is as
+/// wanted. The new entry is under the leaf and becomes the leaf, as in both agents.
 ///
 /// # Errors
-/// If the entry cannot have the label.
+/// If the name reads as a reference, or another entry has it.
 pub fn label(
     session: &Session,
     target: EntryIx,
@@ -30,7 +30,7 @@ pub fn label(
     ))
 }
 
-/// Labels `target`, and clears this label on other entries.
+/// Labels `target`, after clearing this label on the entries that have it.
 ///
 /// # Errors
 /// If the name reads as a reference.
@@ -63,7 +63,8 @@ struct LabelSetting<'a> {
     name: Option<&'a Text<'a>>,
 }
 
-/// Appends label entries for the settings that change something, chained under the leaf.
+/// Returns entries for the settings that change a label, each under the one before, and the first
+/// under the leaf.
 fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut chain = Chain::with_parent(session, session.leaf, id_source);
@@ -75,10 +76,10 @@ fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut I
     chain.change
 }
 
-/// Returns a name as the user gives it, trimmed as in the dialogs of both agents.
+/// Returns a label as the user gives it, trimmed as in the dialogs of both agents.
 ///
 /// # Errors
-/// If no entry can have it.
+/// If no entry can have it: it is empty, has a control character, or reads as a reference.
 pub fn parse_label(given: &str) -> Result<Text<'_>, Refusal> {
     let trimmed = given.trim();
     if trimmed.is_empty() {
@@ -98,10 +99,10 @@ pub fn parse_label(given: &str) -> Result<Text<'_>, Refusal> {
     Ok(name)
 }
 
-/// Checks that `target` can have the label; `None` is an entry that is not written yet.
+/// Checks that `target` can have the label. `None` is an entry that is not written yet.
 ///
 /// # Errors
-/// If the name reads as a reference, or another entry has it.
+/// If the name reads as a reference, or another entry has it: a label names one entry.
 pub fn check_label(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), Refusal> {
     refuse_reference(name)?;
     for holder in Labels::new(session).entries_with_label(name) {
@@ -119,7 +120,7 @@ pub fn check_label(session: &Session, target: Option<EntryIx>, name: &Text) -> R
     Ok(())
 }
 
-/// Refuses a name that reads as a reference: it could not be used to refer to the entry.
+/// Refuses a name that reads as a reference: as a label, it would refer to something else.
 fn refuse_reference(name: &Text) -> Result<(), Refusal> {
     if !is_reference_form(&name.to_string_lossy()) {
         return Ok(());

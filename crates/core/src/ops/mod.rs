@@ -118,26 +118,31 @@ impl Refusal {
 /// The maximum number of ids in a message.
 const MOST_IDS: usize = 16;
 
-/// Returns the ids of entries, for a message.
+/// Returns the ids of entries, for a message. At most `MOST_IDS` are listed; the others are only
+/// counted.
 pub fn list_ids(session: &Session, entries: &[EntryIx]) -> String {
-    let listed = entries.iter().take(MOST_IDS);
-    let listed: Vec<String> = listed.map(|&ix| session.id(ix).to_string()).collect();
-    let listed = listed.join(" ");
+    let first_entries = entries.iter().take(MOST_IDS);
+    let ids: Vec<String> = first_entries
+        .map(|&ix| session.id(ix).to_string())
+        .collect();
+    let ids = ids.join(" ");
     let more = entries.len().saturating_sub(MOST_IDS);
     if more == 0 {
-        listed
+        ids
     } else {
-        format!("{listed} and {more} more")
+        format!("{ids} and {more} more")
     }
 }
 
-/// Returns the `parentId` of a child of this position; `None` at the root.
+/// Returns the `parentId` of a child of this position; `None` for a root.
 pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
 }
 
-/// Returns the nearest of the entries from `from` upwards for which `is_wanted` is true. `known`
-/// caches the answer for each entry that was passed; it must be used with one predicate only.
+/// Returns the nearest entry at or above `from` for which `is_wanted` is true.
+///
+/// `known` caches the result for each entry that was passed, so that many calls pass each entry
+/// once. It must be used with one predicate only.
 fn find_upwards(
     session: &Session,
     from: Position,
@@ -152,8 +157,8 @@ fn find_upwards(
             break;
         }
         passed.push(ix);
-        if let Some(&answer) = known.get(&ix) {
-            found = answer;
+        if let Some(&cached) = known.get(&ix) {
+            found = cached;
             break;
         }
     }
@@ -163,21 +168,21 @@ fn find_upwards(
     found
 }
 
-/// Returns the first entry that stays on the path from `kept` to an entry; `None` if `kept` is not
-/// on it.
+/// Returns the entry nearest to `kept` for which `stays` is true, on the path from `kept` to `ix`,
+/// both included. `None` if there is none, or if `kept` is not on the path to `ix`.
 fn first_staying(
     session: &Session,
     ix: EntryIx,
     kept: EntryIx,
     stays: impl Fn(EntryIx) -> bool,
 ) -> Position {
-    let mut first = None;
+    let mut nearest_to_kept = None;
     for above in session.ancestors(Some(ix)) {
         if stays(above) {
-            first = Some(above);
+            nearest_to_kept = Some(above);
         }
         if above == kept {
-            return first;
+            return nearest_to_kept;
         }
     }
     None

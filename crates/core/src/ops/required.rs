@@ -11,7 +11,7 @@ use crate::session::entry::{Kind, Role};
 use crate::session::schema::{FieldSchema, FieldType, Fields, Requirement, optional, required};
 use pisess_json::Raw;
 
-/// The blocks of content.
+/// The fields of each type of block in content.
 const BLOCKS: &[(&str, Fields)] = &[
     ("text", Fields::both(&[required("text", FieldType::Text)])),
     (
@@ -36,7 +36,7 @@ const BLOCKS: &[(&str, Fields)] = &[
     ),
 ];
 
-/// The tokens and cost of a turn.
+/// The fields of `usage`, the tokens and cost of a turn.
 pub(super) const USAGE: &[FieldSchema] = &[
     required("input", FieldType::Number),
     required("output", FieldType::Number),
@@ -45,17 +45,23 @@ pub(super) const USAGE: &[FieldSchema] = &[
     required("cost", FieldType::Object),
 ];
 
-/// What it cost.
+/// The fields of `cost` in `usage`.
 pub(super) const COST: &[FieldSchema] = &[required("total", FieldType::Number)];
 
 const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
 
-/// Returns the fields that an agent requires in a block whose type `is` this.
-pub(super) fn block_fields(dialect: Dialect, is: impl Fn(&str) -> bool) -> &'static [FieldSchema] {
-    let fields = BLOCKS.iter().find(|(name, _)| is(name));
-    fields
-        .and_then(|(_, fields)| fields.for_agent(dialect))
-        .unwrap_or_default()
+/// Returns the fields that an agent requires in a block. `is_type` is whether the block has this
+/// type. A type without a table requires none.
+pub(super) fn block_fields(
+    dialect: Dialect,
+    is_type: impl Fn(&str) -> bool,
+) -> &'static [FieldSchema] {
+    for (name, fields) in BLOCKS {
+        if is_type(name) {
+            return fields.for_agent(dialect).unwrap_or_default();
+        }
+    }
+    &[]
 }
 
 /// Validates a new entry of type `kind`. An entry that only the other agent writes is refused; one
@@ -83,11 +89,10 @@ pub(super) fn is_known_kind(kind: Kind) -> bool {
         .any(|&dialect| kind.schema().fields.for_agent(dialect).is_some())
 }
 
-/// Validates a message of a context. It may lack fields that only entries require, but not those
-/// that a model reads.
+/// Validates a message of a context, which may be one that no entry stores. Of the fields of its
+/// role, only those that a model reads are required.
 ///
-/// # Errors
-/// If the agent could not handle it.
+/// # Errors If the agent could not handle it.
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     let (_, fields) = find_role(dialect, message, |_| true)?;
     let mut read_fields = Vec::new();
@@ -101,7 +106,8 @@ pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     check_fields(dialect, message, &read_fields)
 }
 
-/// Validates an entry against the fields of its type and, if it is a message, its message.
+/// Validates an entry against `fields`, those of its type. If it is a message entry, its message is
+/// validated as well. A refusal names the type of the entry or the role of the message.
 fn check_entry(
     dialect: Dialect,
     kind: Kind,
@@ -137,7 +143,7 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
 }
 
 /// Returns the name of a message's role, and its fields. The role must be one that the agent
-/// writes, and for which `is_allowed` is true; otherwise the refusal lists these roles.
+/// writes, and for which `is_allowed` is true. Otherwise the refusal lists the roles that are.
 fn find_role(
     dialect: Dialect,
     message: Raw,
@@ -167,33 +173,37 @@ fn find_role(
     ))
 }
 
-/// Returns a refusal with the name of the refused entry or message before it. If it has no hint, it
-/// gets one that lists the required fields.
+/// Returns a refusal with `name`, that of the entry or message, before it. If it has no hint, it
+/// gets one that lists the required `fields`.
 fn explain_refusal(
     dialect: Dialect,
     name: &str,
     fields: &[FieldSchema],
     refusal: Refusal,
 ) -> Refusal {
-    match prefix_refusal(name, refusal) {
-        Refusal::Impossible { what, hint: None } => {
-            let mut required = Vec::new();
-            for &(field, _, needed) in fields {
-                if needed != Requirement::Never {
-                    required.push(field);
-                }
-            }
-            let agent = dialect.agent().constants().name;
-            let hint = format!("{agent}'s {name} requires {}", required.join(", "));
-            Refusal::with_hint(what, hint)
-        }
-        explained => explained,
+    let (what, hint) = match prefix_refusal(name, refusal) {
+        Refusal::Impossible { what, hint } => (what, hint),
+        unreadable @ Refusal::Unreadable(_) => return unreadable,
+    };
+    if hint.is_some() {
+        return Refusal::Impossible { what, hint };
     }
+    let mut required = Vec::new();
+    for &(field, _, requirement) in fields {
+        if requirement != Requirement::Never {
+            required.push(field);
+        }
+    }
+    let agent = dialect.agent().constants().name;
+    let hint = format!("{agent}'s {name} requires {}", required.join(", "));
+    Refusal::with_hint(what, hint)
 }
 
-/// Returns the refusal of a value, given that of a part of it. `part` is the name of the part: a
-/// refusal that begins with "is" follows it as in a sentence, as in "PART is not a number"; any
-/// other follows it after a colon.
+/// Returns the refusal of a value, given the refusal of a part of it. `part` is the name of the
+/// part.
+///
+/// A refusal that begins with "is" continues the name as a sentence: "PART is not a number". Any
+/// other follows after a colon.
 fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Impossible { what, hint } => {
@@ -207,29 +217,27 @@ fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Validates an object against these fields. The last member of a name counts.
+/// Validates an object against these fields. If it has several members of one name, the last
+/// counts, as for `JSON.parse`.
 fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
     // A single walk, because an object may contain much text.
     let members: Vec<_> = object.members().collect();
-    for &(name, want, needed) in fields {
-        match members.iter().rfind(|(key, _)| key.is(name)) {
-            Some(&(_, value)) => {
-                check_value(dialect, value, want)
-                    .map_err(|refusal| prefix_refusal(&format!("`{name}`"), refusal))?;
-            }
-            None if needed != Requirement::Never => {
-                return Err(Refusal::new(format!("`{name}` is missing")));
-            }
-            None => {}
+    for &(name, field_type, requirement) in fields {
+        let member = members.iter().rfind(|(key, _)| key.is(name));
+        if let Some(&(_, value)) = member {
+            check_value(dialect, value, field_type)
+                .map_err(|refusal| prefix_refusal(&format!("`{name}`"), refusal))?;
+        } else if requirement != Requirement::Never {
+            return Err(Refusal::new(format!("`{name}` is missing")));
         }
     }
     Ok(())
 }
 
-/// Validates a value of a field. The refusal begins with "is", or with the name of a part of the
-/// value; see [`prefix_refusal`].
-fn check_value(dialect: Dialect, value: Raw, want: FieldType) -> Result<(), Refusal> {
-    match want {
+/// Validates the value of a field of this type. The refusal begins with "is", or with the name of a
+/// part of the value: [`prefix_refusal`] puts the name of the field before it.
+fn check_value(dialect: Dialect, value: Raw, field_type: FieldType) -> Result<(), Refusal> {
+    match field_type {
         FieldType::Text => require(value.is_string(), "not a string"),
         FieldType::TextOrNull => require(
             value.is_string() || value.is_null(),
@@ -267,7 +275,7 @@ fn check_value(dialect: Dialect, value: Raw, want: FieldType) -> Result<(), Refu
     }
 }
 
-/// Refuses a value as what it is, unless the condition is true.
+/// Refuses a value with "is" and `what`, unless the condition is true.
 fn require(condition: bool, what: &str) -> Result<(), Refusal> {
     if condition {
         Ok(())
@@ -277,9 +285,9 @@ fn require(condition: bool, what: &str) -> Result<(), Refusal> {
 }
 
 fn check_blocks(dialect: Dialect, content: Raw) -> Result<(), Refusal> {
-    for (at, block) in content.items().enumerate() {
+    for (index, block) in content.items().enumerate() {
         check_block(dialect, block)
-            .map_err(|refusal| prefix_refusal(&format!("block {}", at + 1), refusal))?;
+            .map_err(|refusal| prefix_refusal(&format!("block {}", index + 1), refusal))?;
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub struct Batch<'s> {
 
 impl<'s> Batch<'s> {
     /// Returns a batch without entries, to be appended under `parent`. The session must have been
-    /// loaded with calls.
+    /// loaded with tool calls, because results are checked against them.
     pub fn with_parent(session: &'s Session, parent: Position) -> Batch<'s> {
         Batch {
             session,
@@ -66,25 +66,7 @@ impl<'s> Batch<'s> {
         let kind = entry
             .get_text("type")
             .ok_or_else(|| refuse("`type` is missing or not a string"))?;
-        match &*kind.to_string_lossy() {
-            "session" | "title" => {
-                return Err(Refusal::with_hint(
-                    format!("{kind} starts a session and is not an entry"),
-                    "give only the lines after it",
-                ));
-            }
-            "leaf" => {
-                return Err(Refusal::with_hint(
-                    "the agents ignore the target of a leaf record",
-                    "move the leaf with `pisess switch`",
-                ));
-            }
-            known => required::check_new_entry(
-                self.session.dialect,
-                Kind::named(known.as_bytes()),
-                entry,
-            )?,
-        }
+        self.check_fields(&kind, entry)?;
         let id = self.choose_id(entry, id_source)?;
         let parent_id = self.choose_parent(entry)?;
         if let Some(timestamp) = entry.get("timestamp")
@@ -118,6 +100,24 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
+    /// Checks that a line of this type is an entry, and has the fields that the agent requires.
+    fn check_fields(&self, kind: &Text, entry: Raw) -> Result<(), Refusal> {
+        match &*kind.to_string_lossy() {
+            "session" | "title" => Err(Refusal::with_hint(
+                format!("{kind} starts a session and is not an entry"),
+                "give only the lines after it",
+            )),
+            "leaf" => Err(Refusal::with_hint(
+                "the agents ignore the target of a leaf record",
+                "move the leaf with `pisess switch`",
+            )),
+            name => {
+                let kind = Kind::named(name.as_bytes());
+                required::check_new_entry(self.session.dialect, kind, entry)
+            }
+        }
+    }
+
     /// Returns the entry with this id, of the batch or of the session.
     fn find_entry(&self, id: &Text) -> Position {
         self.ids
@@ -126,7 +126,7 @@ impl<'s> Batch<'s> {
             .or_else(|| self.session.find_entry(id))
     }
 
-    /// Returns the number of an entry in the batch; `None` for an entry of the session.
+    /// Returns the index of an entry in the batch; `None` for an entry of the session.
     fn batch_index(&self, ix: EntryIx) -> Option<usize> {
         ix.index().checked_sub(self.session.entries.len())
     }
@@ -134,12 +134,13 @@ impl<'s> Batch<'s> {
     /// Iterates over an entry and its ancestors.
     fn upwards(&self, from: Position) -> impl Iterator<Item = EntryIx> + '_ {
         std::iter::successors(from, |&ix| match self.batch_index(ix) {
-            Some(number) => self.parents[number],
+            Some(index) => self.parents[index],
             None => self.session.entry(ix).parent,
         })
     }
 
-    /// Returns the id of a new entry: its own, which must be free, or a generated one.
+    /// Returns the id of a new entry. This is its own id, which neither the session nor the batch
+    /// may have, or a generated one.
     fn choose_id(&self, entry: Raw, id_source: &mut IdSource) -> Result<Text<'static>, Refusal> {
         let Some(given) = entry.get("id") else {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
@@ -156,9 +157,9 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Returns the id of the parent of a new entry, which must exist: its own `parentId`, or
-    /// without that the entry added before, the first one the position that was given; `None` for a
-    /// root.
+    /// Returns the id of the parent of a new entry; `None` for a root. This is its own `parentId`,
+    /// which must exist, or else the entry added before. The first entry of the batch gets the
+    /// parent that was given for the batch.
     fn choose_parent(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
         let Some(given) = entry.get("parentId") else {
             return Ok(self.parent.clone());
@@ -180,16 +181,16 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an
-    /// edit's target and a compaction's first kept entry are ancestors.
+    /// Checks that the entry named in `targetId`, `fromId` or `firstKeptEntryId` exists. The target
+    /// of an edit and the first kept entry of a compaction must also be ancestors of the new entry.
     fn check_reference(&self, entry: Raw, own_id: &Text, parent: Position) -> Result<(), Refusal> {
-        let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else {
+        let Some((key, allowed_target)) = Kind::of(entry.get("type")).schema().refers else {
             return Ok(());
         };
         let Some(id) = entry.get_text(key) else {
             return Ok(());
         };
-        match refers {
+        match allowed_target {
             ReferenceTarget::AnyOrRoot if id == *"root" => return Ok(()),
             ReferenceTarget::AncestorOrItself if id == *own_id => return Ok(()),
             _ => {}
@@ -205,7 +206,7 @@ impl<'s> Batch<'s> {
             return Err(Refusal::with_hint(what, hint));
         }
         let must_be_above = matches!(
-            refers,
+            allowed_target,
             ReferenceTarget::Ancestor | ReferenceTarget::AncestorOrItself
         );
         if must_be_above && !self.upwards(parent).any(|ix| Some(ix) == target) {
@@ -219,8 +220,8 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    /// Checks that a tool result has its call among its ancestors. One that names no call is valid
-    /// here.
+    /// Checks that an ancestor of a tool result makes its call. A result that names no call is not
+    /// checked here.
     fn check_tool_result(&self, entry: Raw, parent: Position) -> Result<(), Refusal> {
         if Kind::of(entry.get("type")) != Kind::Message {
             return Ok(());
@@ -249,11 +250,12 @@ impl<'s> Batch<'s> {
         ))
     }
 
-    /// Whether an entry makes the tool call with this id.
+    /// Whether an entry makes the tool call with this id. The calls of the session were collected
+    /// when it was loaded; those of the batch are read from its lines.
     fn makes_call(&self, ix: EntryIx, id: &Text) -> bool {
         match self.batch_index(ix) {
-            Some(number) => {
-                let message = Raw::from_checked(&self.change.entries[number].line).get("message");
+            Some(index) => {
+                let message = Raw::from_checked(&self.change.entries[index].line).get("message");
                 call_ids(message.and_then(|message| message.get("content"))).any(|call| call == *id)
             }
             None => {

@@ -7,13 +7,14 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns a custom entry with its type, and data as JSON.
+/// Returns a custom entry. `kind` is its `customType`, and `data` its content as JSON.
 pub fn custom_entry(kind: &Text, data: Option<Raw>) -> Object {
     let entry = Object::new().str("type", "custom").text("customType", kind);
     entry.with(data, |entry, data| entry.raw("data", data))
 }
 
-/// Returns a custom message with its type and text. `display` is whether the user sees it.
+/// Returns a custom message. `kind` is its `customType`, and `display` whether the user sees it. If
+/// the agent records an attribution, its default is added.
 pub fn custom_message_entry(agent: &dyn Agent, kind: &Text, text: &Text, display: bool) -> Object {
     let entry = Object::new()
         .str("type", "custom_message")
