@@ -58,22 +58,23 @@ pub fn session_folder(session: &Path) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Returns the files that are kept beside a session and move with it.
+/// Returns the files that are kept beside a session and move with it: the pruned file, and the
+/// files in the session's directory.
 ///
 /// # Errors
-/// If one of them cannot be found out about, or cannot be archived: it is behind a symbolic link, a
-/// FIFO or a device, or its name cannot be recorded.
+/// If one of them cannot be examined, or cannot be archived: it is behind a symbolic link, a FIFO
+/// or a device, or its name cannot be recorded.
 pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
-    let mut found = Vec::new();
+    let mut companions = Vec::new();
     let pruned = pruned_file(session);
     if pisess_store::own_file(&pruned).map_err(refuse_unreadable)? {
-        found.push(Companion {
+        companions.push(Companion {
             name: PRUNED.to_owned(),
             path: pruned,
         });
     }
     let Some(folder) = session_folder(session) else {
-        return Ok(found);
+        return Ok(companions);
     };
     for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
         if !is_regular {
@@ -82,26 +83,31 @@ pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
                 path.display()
             )));
         }
-        let name = archive_name(&folder, &path);
-        // A name that would not be restored is not archived.
-        let name = name.filter(|name| restore_path(name, session, None).as_ref() == Some(&path));
-        let Some(name) = name else {
+        let Some(name) = restorable_name(session, &folder, &path) else {
             return Err(Refusal::new(format!(
                 "the name of {} cannot be recorded",
                 path.display()
             )));
         };
-        found.push(Companion { name, path });
+        companions.push(Companion { name, path });
     }
-    Ok(found)
+    Ok(companions)
 }
 
 fn refuse_unreadable(error: StoreError) -> Refusal {
     Refusal::new(error.to_string())
 }
 
-/// Returns the name in an archive of a file below the directory of a session; `None` if it is not
-/// UTF-8.
+/// Returns the name in an archive of a file below the directory of a session; `None` if the file
+/// would not be restored to its path under this name.
+fn restorable_name(session: &Path, folder: &Path, path: &Path) -> Option<String> {
+    let name = archive_name(folder, path)?;
+    let restored = restore_path(&name, session, None)?;
+    if restored == path { Some(name) } else { None }
+}
+
+/// Returns the name in an archive of a file below the directory of a session; `None` if the path is
+/// not UTF-8.
 fn archive_name(folder: &Path, path: &Path) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.strip_prefix(folder).ok()?.components() {
@@ -112,37 +118,42 @@ fn archive_name(folder: &Path, path: &Path) -> Option<String> {
 
 /// Returns the hashes of the blobs that a session refers to.
 pub fn find_blob_hashes(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
-    let mut found = BTreeSet::new();
+    let mut hashes = BTreeSet::new();
     for_each_line(source, 0..source.len(), |line| {
-        found.extend(blob_hashes(line.bytes).map(str::to_owned));
+        hashes.extend(blob_hashes(line.bytes).map(str::to_owned));
         Ok::<(), io::Error>(())
     })?;
-    Ok(found)
+    Ok(hashes)
 }
 
-/// Returns the blobs with these hashes that exist. A file whose content has another hash is left
-/// out: it stays where it is, as all blobs do, and would not be restored.
-pub fn find_existing_blobs(hashes: BTreeSet<String>, store: &Path) -> io::Result<Vec<Companion>> {
-    let mut found = Vec::new();
+/// Returns those of the blobs with these hashes that are in a directory of blobs. A file whose
+/// content has another hash is left out: it would not be restored. Nothing is lost, because all
+/// blobs stay where they are.
+pub fn find_existing_blobs(
+    hashes: BTreeSet<String>,
+    blob_folder: &Path,
+) -> io::Result<Vec<Companion>> {
+    let mut blobs = Vec::new();
     for hash in hashes {
-        let path = store.join(&hash);
-        let blob = match Glance::open(&path) {
+        let path = blob_folder.join(&hash);
+        let file = match Glance::open(&path) {
+            Ok(file) => file,
             Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => continue,
-            opened => opened.map_err(io::Error::other)?,
+            Err(error) => return Err(io::Error::other(error)),
         };
         let mut hasher = Sha256::new();
-        copy_range(&blob, 0..blob.len(), &mut hasher)?;
+        copy_range(&file, 0..file.len(), &mut hasher)?;
         if has_hash(hasher, &hash) {
-            found.push(Companion {
+            blobs.push(Companion {
                 name: format!("{BLOB}{hash}"),
                 path,
             });
         }
     }
-    Ok(found)
+    Ok(blobs)
 }
 
-/// Reads the content of a blob in an archive. Returns whether it has the hash in its name.
+/// Whether the content of a blob in an archive has the hash in its name. Reads all of the content.
 pub fn is_blob_content(name: &str, content: &mut dyn Read) -> io::Result<bool> {
     let mut hasher = Sha256::new();
     io::copy(content, &mut hasher)?;
@@ -151,8 +162,8 @@ pub fn is_blob_content(name: &str, content: &mut dyn Read) -> io::Result<bool> {
         .is_some_and(|hash| has_hash(hasher, hash)))
 }
 
-fn has_hash(sum: Sha256, hash: &str) -> bool {
-    format!("{:x}", sum.finalize()).eq_ignore_ascii_case(hash)
+fn has_hash(hasher: Sha256, hash: &str) -> bool {
+    format!("{:x}", hasher.finalize()).eq_ignore_ascii_case(hash)
 }
 
 /// Whether a file of an archive is a blob, which sessions may share.
@@ -160,8 +171,9 @@ pub fn is_blob(name: &str) -> bool {
     name.starts_with(BLOB)
 }
 
-/// Returns where a file of an archive belongs, if the session has this path. `None` if it has no
-/// place.
+/// Returns the path to which a file of an archive is restored. `session` is the path of the
+/// restored session, and `blobs` the directory of blobs, if there is one. `None` if the name is not
+/// one that archives have, or is that of a blob without a directory.
 pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
     if name.contains(char::is_control) {
         return None;
@@ -179,9 +191,9 @@ pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<
     }
 }
 
-/// Returns where a file belongs whose name follows `folder/`. `None` if the name is not a plain
-/// path below the folder: it is empty, is absolute, has a part such as `..`, has a backslash, or
-/// ends with a slash.
+/// Returns the path to which a file is restored whose name in the archive is `folder/` and `name`.
+/// `None` if `name` is not a plain path below the session's directory: it is empty, is absolute,
+/// has a part such as `..`, has a backslash, or ends with a slash.
 fn restore_path_in_folder(name: &str, session: &Path) -> Option<PathBuf> {
     let path = Path::new(name);
     let is_below = path
@@ -212,7 +224,7 @@ pub struct ArchiveFacts {
 }
 
 impl ArchiveFacts {
-    /// Returns what a name may refer to, for the archive at a path.
+    /// Returns what a reference to the archive at this path may name: its path, id or name.
     pub fn into_known(self, path: PathBuf) -> SessionCandidate {
         let id = self.header.id.to_string_lossy().into_owned();
         SessionCandidate {
@@ -222,7 +234,8 @@ impl ArchiveFacts {
         }
     }
 
-    /// Writes what a list shows of a session, followed by the lines up to its header.
+    /// Returns what a list shows of a session, as one line of JSON. The lines of the file up to its
+    /// header follow.
     pub fn encode(
         listed: &ListedSession,
         source: &dyn ReadAt,
@@ -236,36 +249,37 @@ impl ArchiveFacts {
             .number("messageCount", f64::from(listed.message_count))
             .finish();
         facts.push(b'\n');
-        let start = facts.len();
-        pisess_store::resize(&mut facts, start + header.span.end() as usize)?;
-        source.read_exact_at(&mut facts[start..], 0)?;
+        let lines_start = facts.len();
+        pisess_store::resize(&mut facts, lines_start + header.span.end() as usize)?;
+        source.read_exact_at(&mut facts[lines_start..], 0)?;
         facts.push(b'\n');
         Ok(facts)
     }
 
-    /// Reads what [`ArchiveFacts::written`] wrote.
+    /// Reads what [`ArchiveFacts::encode`] returned. Missing texts count as empty, and a missing
+    /// number of messages as 0.
     ///
     /// # Errors
-    /// If it is damaged.
-    pub fn decode(written: &[u8]) -> Result<ArchiveFacts, LoadError> {
-        let end = memchr::memchr(b'\n', written).ok_or_else(damaged_title)?;
-        let facts = Raw::parse(&written[..end]).map_err(|_| damaged_title())?;
+    /// If it has no line of facts, or no valid time or header.
+    pub fn decode(encoded: &[u8]) -> Result<ArchiveFacts, LoadError> {
+        let facts_end = memchr::memchr(b'\n', encoded).ok_or_else(damaged_title)?;
+        let facts = Raw::parse(&encoded[..facts_end]).map_err(|_| damaged_title())?;
         let text = |key| facts.get_text(key).map(Text::into_owned);
-        let modified = text("modified").and_then(|time| parse_js_date(time.as_bytes()));
-        let messages = facts
+        let modified_ms = text("modified").and_then(|time| parse_js_date(time.as_bytes()));
+        let message_count = facts
             .get("messageCount")
             .and_then(Raw::number)
             .unwrap_or_default();
         Ok(ArchiveFacts {
-            header: read_header(&written[end + 1..].to_vec())?,
+            header: read_header(&encoded[facts_end + 1..].to_vec())?,
             agent: text("agent")
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned(),
             name: text("name"),
             title: text("title").unwrap_or_default(),
-            modified_ms: modified.ok_or_else(damaged_title)?,
-            message_count: messages as u32,
+            modified_ms: modified_ms.ok_or_else(damaged_title)?,
+            message_count: message_count as u32,
         })
     }
 }
@@ -287,7 +301,8 @@ pub struct ArchiveFilter {
 }
 
 impl ArchiveFilter {
-    /// Whether a session with this newest message and this number of messages is chosen.
+    /// Whether a session is chosen, given the time of its newest message, in milliseconds since
+    /// 1970, and the number of its messages.
     pub fn accepts(self, modified: i64, messages: u32) -> bool {
         self.before_ms.is_none_or(|before| modified < before) && (!self.only_empty || messages == 0)
     }

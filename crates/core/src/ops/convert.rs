@@ -26,7 +26,8 @@ use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use std::io;
 
-/// Returns a fork of a session as a session of the other agent.
+/// Returns a fork of a session as a session of the other agent. `new` is the fork as a session of
+/// the same agent.
 pub fn convert_session(
     reader: &EntryReader,
     new: NewSession,
@@ -44,7 +45,7 @@ pub fn convert_session(
     let title = name_json.as_deref().map(Raw::from_checked);
     let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
     let old_header = Raw::from_checked(&session.header.bytes);
-    let head = build_head_for(
+    let head_lines = build_head_for(
         target.agent(),
         title,
         title_source,
@@ -55,32 +56,34 @@ pub fn convert_session(
 
     let new = list_entries(reader, new, options, id_source)?;
     let edits = find_edits(reader, session.leaf)?;
-    let mut pieces = Vec::new();
-    for piece in new.entries.expect("they are listed") {
-        pieces.push(with_conversion(piece, reader, target, &edits)?);
+    let mut entries = Vec::new();
+    for entry in new.entries.expect("they are listed") {
+        entries.push(with_conversion(entry, reader, target, &edits)?);
     }
 
     let mut leaf = new.leaf;
-    if target == Dialect::Pi && name != last_title(reader, &pieces)? {
+    // The converted copies name the session for pi only if a `title_change` has its last name.
+    if target == Dialect::Pi && name != last_title(reader, &entries)? {
         let mut chain = Chain::with_parent_id(session, leaf, id_source);
-        chain.add_entry(
-            target
-                .agent()
-                .new_name_entry(&name.unwrap_or_default(), None),
-        );
+        let name_entry = target
+            .agent()
+            .new_name_entry(&name.unwrap_or_default(), None);
+        chain.add_entry(name_entry);
         leaf = chain.parent;
-        pieces.extend(chain.change.entries.into_iter().map(NewSessionEntry::New));
+        entries.extend(chain.change.entries.into_iter().map(NewSessionEntry::New));
     }
     Ok(NewSession {
-        head_lines: head,
+        head_lines,
         leaf,
-        entries: Some(pieces),
+        entries: Some(entries),
         ..new
     })
 }
 
-/// Returns the new session with its entries listed one by one. If the file has an older format, or
-/// contains leaf or head records, the whole tree is forked as a subtree.
+/// Returns the new session with its entries listed one by one, so that each can be converted.
+///
+/// If the file has an older format, or contains leaf or head records, the whole tree is forked as a
+/// subtree instead.
 fn list_entries(
     reader: &EntryReader,
     new: NewSession,
@@ -91,26 +94,24 @@ fn list_entries(
     if new.entries.is_some() {
         return Ok(new);
     }
-    let is_record = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
-    if session.format != Format::V3 || session.entry_indexes().any(is_record) {
+    let is_position_record =
+        |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
+    if session.format != Format::V3 || session.entry_indexes().any(is_position_record) {
         return fork_subtree(reader, None, Ancestors::Kept, options, id_source);
     }
+    let copies = session.entry_indexes().map(NewSessionEntry::copy_of);
     Ok(NewSession {
-        entries: Some(
-            session
-                .entry_indexes()
-                .map(NewSessionEntry::copy_of)
-                .collect(),
-        ),
+        entries: Some(copies.collect()),
         ..new
     })
 }
 
-/// Marks a copy to be converted when it is written, with pi's edit of its content applied.
+/// Returns a copy that is converted for `target` when it is written, and with pi's edit of its
+/// content applied. A new entry is returned as it is.
 fn with_conversion(
-    piece: NewSessionEntry,
+    new_entry: NewSessionEntry,
     reader: &EntryReader,
-    to: Dialect,
+    target: Dialect,
     edits: &HashMap<EntryIx, ContextEdit>,
 ) -> io::Result<NewSessionEntry> {
     let session = reader.session();
@@ -119,12 +120,13 @@ fn with_conversion(
         parent,
         mut first_kept,
         ..
-    } = piece
+    } = new_entry
     else {
-        return Ok(piece);
+        return Ok(new_entry);
     };
-    if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
-        // pi knows no native snapshots.
+    let is_compaction = session.entry(entry).kind == Kind::Compaction;
+    if target == Dialect::Pi && first_kept.is_none() && is_compaction {
+        // pi knows no native snapshots, which name the last covered entry instead.
         let kept =
             reader.with_entry(entry, |line| native::first_kept_entry(session, entry, line))?;
         first_kept = kept.map(|kept| session.id(kept).into_owned());
@@ -133,19 +135,19 @@ fn with_conversion(
         entry,
         parent,
         first_kept,
-        target_dialect: Some(to),
+        target_dialect: Some(target),
         edit: edits.get(&entry).copied(),
     })
 }
 
-/// Returns the title in the last `title_change` among the copies, from which pi gets the session's
-/// name. A blank title is none.
+/// Returns the title in the last `title_change` among the copies: it becomes the entry from which
+/// pi gets the session's name. A blank title is none.
 fn last_title(
     reader: &EntryReader,
-    pieces: &[NewSessionEntry],
+    entries: &[NewSessionEntry],
 ) -> io::Result<Option<Text<'static>>> {
-    for piece in pieces.iter().rev() {
-        if let NewSessionEntry::Copied { entry, .. } = piece
+    for new_entry in entries.iter().rev() {
+        if let NewSessionEntry::Copied { entry, .. } = new_entry
             && reader.session().entry(*entry).kind == Kind::TitleChange
         {
             let title =

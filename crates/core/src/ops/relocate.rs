@@ -22,9 +22,9 @@ pub struct HeaderChange {
     value: Vec<u8>,
 }
 
-/// Returns the changes to the header of a session that moves: its working directory, and for
-/// oh-my-pi the former paths of the session, as that agent records them. `old` is the path that it
-/// has now, if that changes.
+/// Returns the changes to the header of a session that moves to the working directory `cwd`. For
+/// oh-my-pi, the session's former paths are changed as well, which that agent records. `old_path`
+/// is the path that the session has now; `None` if it stays at this path.
 pub fn header_changes_for_move(
     header: &Header,
     dialect: Dialect,
@@ -35,22 +35,22 @@ pub fn header_changes_for_move(
         key: "cwd",
         value: encode_to_vec(&Text::from(&*cwd.to_string_lossy())),
     }];
-    if let Some(old) = old_path
+    if let Some(old_path) = old_path
         && dialect == Dialect::OhMyPi
     {
         let json = Raw::from_checked(&header.bytes);
-        let mut files: Vec<Text> = Vec::new();
-        if let Some(former) = json.get("previousSessionFiles") {
-            files.extend(former.items().filter_map(Raw::text));
+        let mut former_paths: Vec<Text> = Vec::new();
+        if let Some(recorded) = json.get("previousSessionFiles") {
+            former_paths.extend(recorded.items().filter_map(Raw::text));
         }
-        let old = Text::from(old.to_string_lossy().into_owned());
+        let old_path = Text::from(old_path.to_string_lossy().into_owned());
         // An interrupted run may have recorded it already.
-        if files.last() != Some(&old) {
-            files.push(old);
+        if former_paths.last() != Some(&old_path) {
+            former_paths.push(old_path);
         }
         changes.push(HeaderChange {
             key: "previousSessionFiles",
-            value: text_array(&files),
+            value: text_array(&former_paths),
         });
     }
     changes
@@ -73,7 +73,8 @@ pub fn apply_header_changes(header: &Header, changes: &[HeaderChange]) -> io::Re
     Ok(edit.finish())
 }
 
-/// Writes a session with other bytes in the place of its header; all others are unchanged.
+/// Writes a session with `new_header` in place of its header, which is at `header_span`. All other
+/// bytes are unchanged.
 pub fn write_with_header(
     header_span: &Span,
     new_header: &[u8],
@@ -85,17 +86,19 @@ pub fn write_with_header(
     copy_range(source, header_span.end()..source.len(), out)
 }
 
-/// Returns the directory in which the agent looks for sessions of the new project; `None` if the
-/// session stays where it is, because it is in no store or in a flat one. `old` and `new` are the
-/// stores as seen from the old and the new working directory.
+/// Returns the directory in which the agent looks for sessions of the new project. `None` if the
+/// session stays where it is, because its directory is in no store or is a flat store.
+///
+/// `folder` is the session's directory. The stores are as seen from the old and from the new
+/// working directory.
 pub fn find_project_folder<'a>(
     folder: &Path,
     dialect: Dialect,
-    old: &[Store],
-    new: &'a [Store],
+    old_stores: &[Store],
+    new_stores: &'a [Store],
 ) -> Option<&'a Path> {
-    let agent = find_store_agent(folder, dialect, old)?;
-    let target = new.iter().find(|store| store.agent == agent)?;
+    let agent = find_store_agent(folder, dialect, old_stores)?;
+    let target = new_stores.iter().find(|store| store.agent == agent)?;
     // A flat store holds all projects.
     if target.is_flat() && folder == target.root {
         return None;
@@ -103,7 +106,8 @@ pub fn find_project_folder<'a>(
     target.folders.first().map(PathBuf::as_path)
 }
 
-/// Returns the agent whose store holds a directory of sessions.
+/// Returns the agent whose store holds a directory of sessions. If the stores of both do, as when
+/// both are set to use the same directory, it is the session's own agent.
 fn find_store_agent(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
     let mut holders = Vec::new();
     for store in stores {
@@ -112,44 +116,48 @@ fn find_store_agent(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option
             holders.push(store.agent);
         }
     }
-    // Both agents may use the same directory: then it is the session's own agent.
     if holders.contains(&dialect) {
         return Some(dialect);
     }
     holders.first().copied()
 }
 
-/// Whether a path in a store may be, contain, or lie in a directory with sessions of the project
-/// from which the stores are seen, or of a directory below it: their names begin alike.
+/// Whether a path is, contains, or is inside of a directory that may have sessions of a project or
+/// of a directory below the project.
+///
+/// The stores are as seen from the project. Only names of directories are compared.
 pub fn may_hold_sessions(path: &Path, stores: &[Store]) -> bool {
     stores.iter().any(|store| {
-        let Ok(below) = path.strip_prefix(&store.root) else {
+        let Ok(path_in_store) = path.strip_prefix(&store.root) else {
             return store.root.starts_with(path);
         };
-        let Some(name) = below.iter().next() else {
+        let Some(folder_name) = path_in_store.iter().next() else {
+            // The path is the root of the store.
             return true;
         };
         store.is_flat()
             || store
                 .folders
                 .iter()
-                .any(|folder| is_named_after(name, folder))
+                .any(|folder| is_named_after(folder_name, folder))
     })
 }
 
 /// Whether a directory of a store has the name of a project's directory, or of one below it:
 /// `--p--` and `--p-sub--`, but not `--pq--`.
-fn is_named_after(name: &OsStr, project: &Path) -> bool {
-    let project = project.file_name().unwrap_or_default().as_encoded_bytes();
-    let start = project.strip_suffix(b"--").unwrap_or(project);
-    match name.as_encoded_bytes().strip_prefix(start) {
-        Some(rest) => rest.is_empty() || rest.starts_with(b"-"),
+fn is_named_after(name: &OsStr, project_folder: &Path) -> bool {
+    let project_name = project_folder.file_name().unwrap_or_default();
+    let project_name = project_name.as_encoded_bytes();
+    // In most names, `--` follows the encoded path.
+    let prefix = project_name.strip_suffix(b"--").unwrap_or(project_name);
+    match name.as_encoded_bytes().strip_prefix(prefix) {
+        Some(suffix) => suffix.is_empty() || suffix.starts_with(b"-"),
         None => false,
     }
 }
 
-/// Returns the directory of a session after `old` became `new`; `None` if its directory is neither
-/// `old` nor below it.
+/// Returns the working directory of a session after the directory `old` became `new`; `None` if it
+/// is neither `old` nor below it. A relative `cwd` is resolved against `here`.
 pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<PathBuf> {
     if cwd.is_empty() {
         return None;
@@ -157,24 +165,24 @@ pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<Pa
     let absolute_cwd = resolve_user_path(cwd, here);
     let old_bytes = old.as_os_str().as_encoded_bytes();
     if is_windows_absolute(old_bytes) {
-        let rest = strip_folder(absolute_cwd.as_os_str().as_encoded_bytes(), old_bytes)?;
-        let rest = std::str::from_utf8(rest).ok()?;
+        let below_old = strip_folder(absolute_cwd.as_os_str().as_encoded_bytes(), old_bytes)?;
+        let below_old = std::str::from_utf8(below_old).ok()?;
         // Part by part, because the new directory may be on another system.
-        let mut cwd = new.to_owned();
-        for part in rest.split(['/', '\\']) {
+        let mut moved = new.to_owned();
+        for part in below_old.split(['/', '\\']) {
             if !part.is_empty() {
-                cwd.push(part);
+                moved.push(part);
             }
         }
-        return Some(cwd);
+        return Some(moved);
     }
 
-    let rest = absolute_cwd.strip_prefix(old).ok()?;
-    if rest.as_os_str().is_empty() {
-        // Joined to nothing, it would end with a slash.
+    let below_old = absolute_cwd.strip_prefix(old).ok()?;
+    if below_old.as_os_str().is_empty() {
+        // Joined to an empty path, it would end with a slash.
         return Some(new.to_owned());
     }
-    Some(new.join(rest))
+    Some(new.join(below_old))
 }
 
 #[cfg(test)]
