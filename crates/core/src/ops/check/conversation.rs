@@ -59,56 +59,62 @@ fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut V
         }
         findings.push(finding);
     }
+    findings.extend(check_type(session, ix, is_active));
+    check_time(session, ix, is_active, findings);
+}
 
-    let mut report = |kind, grave: bool, message: &str| {
-        findings.push(finding_in_entry(session, ix, kind, message).with_grave(grave));
-    };
-    match entry.kind {
+/// Returns a finding if the entry is a leaf record, or has no known type, or is a message without a
+/// known role.
+fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
+    let entry = session.entry(ix);
+    let (kind, message) = match entry.kind {
         // Of a leaf record without an id, only the missing id is reported.
-        Kind::Leaf if entry.id.is_empty() => {}
+        Kind::Leaf if entry.id.is_empty() => return None,
         Kind::Leaf => {
             let is_last = ix.index() + 1 == session.entries.len();
-            report(K::LeafRecord, is_last, "the record marks the leaf");
+            let message = "the record marks the leaf";
+            let finding = finding_in_entry(session, ix, K::LeafRecord, message);
+            return Some(finding.with_grave(is_last));
         }
-        Kind::Missing => report(K::UnknownType, is_active, "the entry has no type"),
+        Kind::Missing => (K::UnknownType, "the entry has no type".to_owned()),
         Kind::Other => {
             let name = session.kind_name(ix).to_string();
-            report(K::UnknownType, is_active, &format!("unknown type {name:?}"));
+            (K::UnknownType, format!("unknown type {name:?}"))
         }
         Kind::Message => match session.role_name(ix) {
-            None => report(K::UnknownRole, is_active, "the message has no role"),
+            None => (K::UnknownRole, "the message has no role".to_owned()),
             Some(role) if entry.role == Role::Other => {
-                report(
-                    K::UnknownRole,
-                    is_active,
-                    &format!("the role {:?} is not known", role.to_string()),
-                );
+                let role = role.to_string();
+                (K::UnknownRole, format!("the role {role:?} is not known"))
             }
-            Some(_) => {}
+            Some(_) => return None,
         },
-        _ => {}
-    }
+        _ => return None,
+    };
+    Some(finding_in_entry(session, ix, kind, message).with_grave(is_active))
+}
 
-    // Entries of the draft tree may lack a time.
-    let is_dated = session.format != Format::Draft;
-    if is_dated && entry.time_ms == Entry::NO_TIME {
-        report(
-            K::BadTimestamp,
-            is_active,
-            "its timestamp is missing or invalid",
-        );
+/// Reports an entry without a valid time, or with an earlier one than its parent.
+fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
+    let entry = session.entry(ix);
+    if entry.time_ms == Entry::NO_TIME {
+        // Entries of the draft tree may lack a time.
+        if session.format != Format::Draft {
+            let message = "its timestamp is missing or invalid";
+            let finding = finding_in_entry(session, ix, K::BadTimestamp, message);
+            findings.push(finding.with_grave(is_active));
+        }
+        return;
     }
 
     let parent_ms = entry.parent.map(|parent| session.entry(parent).time_ms);
+    let is_older = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
     // A label in a fork has the time of the original.
     let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
-    let is_older = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
-    if is_older && entry.time_ms != Entry::NO_TIME && !may_be_older {
-        report(
-            K::TimeRunsBackwards,
-            is_active,
-            "it is older than its parent",
-        );
+    if is_older && !may_be_older {
+        let message = "it is older than its parent";
+        let finding = finding_in_entry(session, ix, K::TimeRunsBackwards, message);
+        findings.push(finding.with_grave(is_active));
     }
 }
 

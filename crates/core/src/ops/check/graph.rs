@@ -105,8 +105,10 @@ pub(super) fn plan_link_repair(
     graph.links
 }
 
+/// The ids and parents of a session while they are checked.
 struct Graph<'s, 'f> {
     session: &'s Session,
+    /// For each entry, whether it is on the path to the leaf.
     is_active: &'s [bool],
     findings: &'f mut Vec<Finding>,
     odd_ids_by_line: HashMap<LineNo, &'s OddIds>,
@@ -115,6 +117,7 @@ struct Graph<'s, 'f> {
     /// A union-find forest over the entries. Each entry has an ancestor of its tree, and a root has
     /// itself. Trees are joined when a root gets a parent.
     union_parents: Vec<EntryIx>,
+    /// The repair as planned so far.
     links: LinkRepair,
     /// For the last of several entries that shared a line, the entry that becomes its child: see
     /// [`find_continuations`].
@@ -212,16 +215,11 @@ impl<'s> Graph<'s, '_> {
                 let replacement = replacements.get(missing_id.as_bytes()).copied();
                 let finding =
                     self.missing_parent_finding(ix, &missing_id, replacement, &tree_sizes);
-                if let Some(parent) = replacement
-                    && self.try_attach(ix, parent)
-                {
-                    let fix = self.describe_parent(parent);
-                    self.findings.push(finding.with_fix(fix));
-                } else {
-                    let orphan = Orphan {
-                        missing_id,
-                        finding,
-                    };
+                let orphan = Orphan {
+                    missing_id,
+                    finding,
+                };
+                if let Some(orphan) = self.attach_or_return(ix, orphan, replacement) {
                     orphans.insert(ix, orphan);
                 }
             } else if let Some(odd_id) = self.odd_ids_of(ix).and_then(|odd| odd.parent.as_deref()) {
@@ -241,6 +239,26 @@ impl<'s> Graph<'s, '_> {
         self.report_several_roots();
     }
 
+    /// Attaches an entry whose parent is missing to the replacement for that parent, and reports
+    /// it. Returns it, not reported yet, if it has no replacement, or is an ancestor of the
+    /// replacement.
+    fn attach_or_return(
+        &mut self,
+        ix: EntryIx,
+        orphan: Orphan<'s>,
+        replacement: Option<Position>,
+    ) -> Option<Orphan<'s>> {
+        let Some(parent) = replacement else {
+            return Some(orphan);
+        };
+        if !self.try_attach(ix, parent) {
+            return Some(orphan);
+        }
+        let fix = self.describe_parent(parent);
+        self.findings.push(orphan.finding.with_fix(fix));
+        None
+    }
+
     fn report_forward_parent(&mut self, ix: EntryIx, parent: EntryIx) {
         let line = self.session.entry(parent).line.0;
         let message = format!("its parent is after it, on line {line}");
@@ -249,8 +267,8 @@ impl<'s> Graph<'s, '_> {
             .push(finding.with_grave(self.is_active[ix.index()]));
     }
 
-    /// Reports a `parentId` that is neither a string nor null, and makes the entry a child of
-    /// `parent`, the entry with the same odd value as its id.
+    /// Reports a `parentId` that is neither a string nor null. The entry becomes a child of
+    /// `parent`, which has the same odd value as its id.
     fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
         let mut finding = finding_in_entry(self.session, ix, K::OddParent, message)
@@ -516,10 +534,12 @@ fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryI
         let Some(entry) = session.entries.get(next.index()) else {
             continue;
         };
-        let has_own_place = entry.flags.contains(Flags::NO_PARENT_KEY)
+        // Entries without a parent, in a cycle or with a missing parent are repaired by other
+        // rules.
+        let has_other_defect = entry.flags.contains(Flags::NO_PARENT_KEY)
             || entry.flags.contains(Flags::IN_CYCLE)
             || session.dangling_id(next).is_some();
-        if !has_own_place && entry.parent == run[0].previous() {
+        if !has_other_defect && entry.parent == run[0].previous() {
             continuations.insert(last, next);
         }
     }

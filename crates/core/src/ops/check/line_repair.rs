@@ -212,8 +212,8 @@ impl LineRepair {
         self.file.push_new_bytes(b"\n");
     }
 
-    /// Counts the next line of the repaired file, and records the line of the source that it comes
-    /// from, unless that follows from the lines before.
+    /// Counts the next line of the repaired file. The line of the source that it comes from is
+    /// recorded, unless it follows from the lines before.
     pub fn count_repaired_line(&mut self, source_line: LineNo) {
         self.repaired_lines += 1;
         let previous = self.line_map.last().copied().unwrap_or(MappedLine::FIRST);

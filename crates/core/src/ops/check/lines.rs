@@ -15,9 +15,7 @@ use crate::agents::oh_my_pi::title::TITLE_LINE_BYTES;
 use crate::session::blobs::blob_hashes;
 use crate::session::collected::Collected;
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::header::{
-    Preamble, is_title_slot, read_preamble as read_header, version_number,
-};
+use crate::session::read::header::{Preamble, is_title_slot, read_preamble, version_number};
 use crate::session::read::line_chunks::{Line, LineChunk, for_each_line};
 use crate::session::read::record::{Block, Member, Record, scan_record};
 use crate::session::{Format, Session};
@@ -43,7 +41,7 @@ pub(super) fn repair_lines(
     session: Option<&Session>,
     new_header: Option<NewHeader>,
 ) -> io::Result<LineRepair> {
-    let preamble = read_header(source).ok();
+    let preamble = read_preamble(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut repair = LineRepair {
         refers_by_number: format == Some(Format::V1),
@@ -176,8 +174,9 @@ impl LineRepair {
         self.file.push_source(span);
     }
 
-    /// Checks any line of the source. A byte order mark before the first line is removed, a blank
-    /// line is kept, and a line with exactly one value is checked as that value.
+    /// Checks any line of the source. A byte order mark before the first line is removed. A blank
+    /// line is kept. A line with exactly one value is checked as that value, and any other as a
+    /// broken line.
     fn check_line(&mut self, number: LineNo, line: &Line) {
         let mut bytes = line.bytes;
         let mut start = line.span.start;
@@ -354,7 +353,8 @@ impl LineRepair {
     /// conditions of an entry.
     fn check_value(&mut self, located: &LocatedValue, record: &Record, blocks: &[Block]) {
         let value = Raw::from_checked(record.bytes);
-        if self.repaired_lines == 0 && is_title_slot(value) {
+        let may_be_title = self.repaired_lines == 0;
+        if may_be_title && is_title_slot(value) {
             self.check_title(located, record);
             return;
         }
@@ -421,8 +421,7 @@ impl LineRepair {
         self.reject_part(located, 0..located.bytes.len());
     }
 
-    /// Checks a header, and removes any after the first. A version that agents read as 3 although
-    /// it is not a number, such as `"3"`, becomes the number 3.
+    /// Checks a header, and removes any after the first.
     fn check_header(&mut self, located: &LocatedValue, record: &Record) {
         if self.moved_header == Some(located.number) {
             // The repaired file has it already, before the first entry.
@@ -435,6 +434,12 @@ impl LineRepair {
         }
         self.has_header = true;
 
+        self.check_version(located, record);
+    }
+
+    /// Checks the version of the first header, and keeps the header. A version that agents read as
+    /// 3 although it is not a number, such as `"3"`, becomes the number 3.
+    fn check_version(&mut self, located: &LocatedValue, record: &Record) {
         let header = Raw::from_checked(record.bytes);
         let version = version_number(header);
         self.is_old_format |= version < 3.0;
@@ -470,8 +475,8 @@ impl LineRepair {
     fn check_title(&mut self, located: &LocatedValue, record: &Record) {
         let line = self.report_and_convert_to_utf8(located, record);
         let width = line.len() + 1;
-        let is_right = width == TITLE_LINE_BYTES && located.has_newline && located.is_alone;
-        if is_right {
+        let is_valid = width == TITLE_LINE_BYTES && located.has_newline && located.is_alone;
+        if is_valid {
             self.keep_or_write(located, line);
             return;
         }
@@ -501,7 +506,7 @@ impl LineRepair {
         if count > 0 {
             let message = match count {
                 1 => "it refers to a blob outside of the file".to_owned(),
-                n => format!("{n} references to blobs outside of the file"),
+                count => format!("{count} references to blobs outside of the file"),
             };
             self.findings.push(finding_in_record(
                 located,

@@ -9,7 +9,7 @@
 //! ```text
 //!   source ── load ──> session, odd lines ── lines ──> repaired file ── load ──> session ── graph, conversation
 //!                                              │             │                                   │
-//!                                              └─ removed ───┴───── new ids, new parents ──> Repair, findings
+//!                                              └─ removed ───┴───── new ids, new parents ──> LinkRepair, findings
 //! ```
 
 mod conversation;

@@ -80,9 +80,8 @@ fn skip_white_space(line: &[u8], start: usize) -> usize {
 
 /// Scans values of one line until a budget of bytes is used up.
 ///
-/// The budget keeps the time linear in the length of the line. Without it, a line of nested values
-/// that all look like entries, and of which none ends, would be scanned to its end from each of
-/// them.
+/// The budget keeps the time linear in the length of the line. Without it, a line of many nested
+/// beginnings of entries, none of which ends, would be scanned to its end from each of them.
 struct BudgetedScan<'l> {
     line: &'l [u8],
     /// The number of bytes that may still be scanned.
@@ -127,8 +126,9 @@ impl<'l> BudgetedScan<'l> {
         None
     }
 
-    /// Returns the value that begins at `start`, if it is an entry, a header or an expected title
-    /// line, and nothing after it shows that it is part of another value.
+    /// Returns the range of the value that begins at `start`. `None` if it is not an entry, a
+    /// header or an expected title line, or if the byte after it shows that it is part of another
+    /// value.
     fn scan_entry(
         &mut self,
         start: usize,
