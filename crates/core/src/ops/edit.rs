@@ -40,8 +40,8 @@ pub enum EditAction<'a> {
 /// Returns edits of the entries, in path order; none if nothing changes.
 ///
 /// # Errors
-/// If an entry is not on the path to the leaf, is not of a kind that pi can edit, or is not in the
-/// context; or if the edits would separate a tool call from its result.
+/// If an entry is not on the path to the leaf, cannot be edited by pi, or is not in the context. If
+/// the edits would separate a tool call from its result.
 pub fn edit_entries(
     reader: &EntryReader,
     targets: &[EntryIx],

@@ -134,9 +134,9 @@ fn refuse_reference(name: &Text) -> Result<(), Refusal> {
     ))
 }
 
-/// Returns the last entry of the conversation: the nearest at or above the leaf that is not a
-/// label, a mark, a setting or other bookkeeping, so that labelling twice labels the same entry. If
-/// there is none, returns the leaf.
+/// Returns the last entry of the conversation: the nearest one at or above the leaf that is no
+/// label, mark, setting or other bookkeeping. So labelling twice labels the same entry. If there is
+/// none, returns the leaf.
 pub fn last_conversation_entry(session: &Session, leaf: Position) -> Position {
     let is_conversation =
         |ix: &EntryIx| session.entry(*ix).kind.schema().class == KindClass::Conversation;

@@ -4,7 +4,7 @@
 //! skipped.
 
 use crate::agents::oh_my_pi::title::repad_title_line;
-use crate::redact::addresses::collect_emails as collect_addresses;
+use crate::redact::addresses::collect_emails;
 use crate::redact::values::SecretValue;
 use crate::redact::{Finds, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
@@ -159,7 +159,7 @@ fn values_to_remove_everywhere(
 fn remove_addresses_in(values: &BTreeSet<SecretValue>, addresses: &mut BTreeSet<Vec<u8>>) {
     let mut in_secrets = BTreeSet::new();
     for value in values {
-        collect_addresses(&value.bytes, &mut in_secrets);
+        collect_emails(&value.bytes, &mut in_secrets);
     }
     addresses.retain(|address| !in_secrets.contains(address));
 }
@@ -335,7 +335,7 @@ fn search_range(
             searched.add_line(&bytes[line.clone()], start + line.start as u64, finds);
         });
         searched.line_count += count_newlines(&bytes[counted_end..]);
-        collect_addresses(bytes, &mut searched.addresses);
+        collect_emails(bytes, &mut searched.addresses);
         ControlFlow::Continue(())
     })?;
     Ok(searched)

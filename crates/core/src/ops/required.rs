@@ -92,7 +92,8 @@ pub(super) fn is_known_kind(kind: Kind) -> bool {
 /// Validates a message of a context, which may be one that no entry stores. Of the fields of its
 /// role, only those that a model reads are required.
 ///
-/// # Errors If the agent could not handle it.
+/// # Errors
+/// If the agent could not handle it.
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     let (_, fields) = find_role(dialect, message, |_| true)?;
     let mut read_fields = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! The last entry decides what the operation was. Labels, names and context edits are taken back by
 //! new entries that restore the state before; everything else by moving the leaf to where it was.
-//! Entries of one write have the same timestamp, and are one operation. A mark ([`super::switch`]) records which
-//! entries are taken back, so that the next undo passes over them:
+//! Entries of one write have the same timestamp, and are one operation. A mark ([`super::switch`])
+//! records which entries are taken back, so that the next undo passes over them:
 //!
 //! ```text
 //! a ─ b ─ label ─ compaction                              the file
@@ -217,8 +217,8 @@ fn last_write(reader: &EntryReader) -> io::Result<Option<WriteRange>> {
 }
 
 /// Returns the entry before the write of an undo, given its mark, the last entry of that write. The
-/// labels, names and edits that the undo restored are directly before the mark, as a chain that
-/// begins under the position to which the undo went.
+/// labels, names and edits that the undo restored are directly before the mark. They are a chain
+/// under the position to which the undo went.
 fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Option<EntryIx> {
     let mut before = mark_ix.previous();
     let Some(start) = mark.to else {

@@ -8,8 +8,8 @@
 //!   Restoration ── restored_file ──> the session with them
 //! ```
 //!
-//! A payload is replaced by a placeholder. An entry is removed with its line; those that follow it get the
-//! nearest ancestor that stays as their parent. Several runs add to the file; to restore, they are
+//! A payload is replaced by a placeholder. An entry is removed with its line; its children become
+//! children of the nearest ancestor that stays. Several runs add to the file; to restore, they are
 //! undone from the last to the first, whatever was appended since. Lines are changed by splicing,
 //! as stored, without migrating older formats.
 
@@ -205,24 +205,18 @@ impl PrunePlan {
             }
         }
 
-        let Some(mark) = &self.mark else {
-            return Ok(());
-        };
-        let mut members = side::begin_record(&mark.id, LineNo(session.line_count + 1))
-            .str("kind", side::MARK_KIND)
-            .number("bytes", mark.line.len() as f64);
-        // Of the line before the mark.
-        if !session.ends_with_newline {
-            members = members.bool("newline", false);
+        if let Some(mark) = &self.mark {
+            side::write_record(mark_record(session, mark), &mark.line, out)?;
         }
-        side::write_record(members, &mark.line, out)
+        Ok(())
     }
 
     /// Returns the number of tokens of the context at the leaf: first as it is, then with the
     /// values of this plan replaced. The session must have been loaded with estimates of its
     /// messages. Lines are read on up to `workers` threads.
     ///
-    /// # Errors If a line cannot be read.
+    /// # Errors
+    /// If a line cannot be read.
     pub fn context_tokens(
         &self,
         session: &Session,
@@ -292,7 +286,8 @@ struct RecordAnchor<'s> {
 }
 
 /// Returns the members of the record of a removed entry, without the payload. The record names the
-/// anchor, and the number of lines from the anchor to the entry.
+/// anchor, and the number of lines from the anchor to the entry. `has_newline` is whether the line
+/// of the entry ends with one.
 fn entry_record(
     session: &Session,
     ix: EntryIx,
@@ -310,6 +305,19 @@ fn entry_record(
     members
         .text_or_null("after", anchor.id.as_ref())
         .number("distance", f64::from(distance))
+}
+
+/// Returns the members of the record of an appended mark, without the payload. `newline` is whether
+/// the line before the mark ended with one.
+fn mark_record(session: &Session, mark: &NewEntry) -> Object {
+    let members = side::begin_record(&mark.id, LineNo(session.line_count + 1))
+        .str("kind", side::MARK_KIND)
+        .number("bytes", mark.line.len() as f64);
+    if session.ends_with_newline {
+        members
+    } else {
+        members.bool("newline", false)
+    }
 }
 
 /// Returns the size of a context, as the sum of the agent's estimates for its messages.

@@ -1,7 +1,7 @@
 //! The parts of an entry that can be pruned: images, results of tools and commands, details of
 //! extensions.
 //!
-//! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and is
+//! Each payload is one JSON value of the line, named by its path (`message.content[1]`). It is
 //! replaced by a placeholder that the agents accept in its place and a model understands. Values
 //! that providers verify or agents compute with are kept: signatures, thinking, summaries with
 //! their details, data of `custom` entries.

@@ -78,49 +78,26 @@ impl PrunePlan {
             .entry_indexes()
             .filter(|ix| is_removed[ix.index()])
             .collect();
-        // The entries that set a label of an entry that leaves, in file order.
-        let mut label_entries = Vec::new();
-        for change in &session.collected.labels {
-            let target = session.find_entry(&session.text(change.target));
-            let target_leaves = target.is_some_and(|target| is_removed[target.index()]);
-            if target_leaves && !change.name.is_empty() {
-                label_entries.push(change.entry);
-            }
-        }
-
+        let label_entries = find_labels_of_removed(session, &is_removed);
         let mut values = Vec::new();
         for ix in session.entry_indexes() {
             if is_removed[ix.index()] {
                 continue;
             }
-            let entry = session.entry(ix);
-            if entry
-                .parent
-                .is_some_and(|parent| is_removed[parent.index()])
-            {
-                let parent_id = match nearest_remaining(session, entry.parent, &is_removed) {
-                    Some(parent) => encode_to_vec(&session.id(parent)),
-                    None => b"null".to_vec(),
-                };
-                values.push(replace_link(&reader, ix, "parentId", parent_id)?);
-            }
+            values.extend(replace_parent(&reader, ix, &is_removed)?);
             if label_entries.binary_search(&ix).is_ok() {
                 values.push(replace_link(&reader, ix, "label", b"null".to_vec())?);
             }
-            if let Some(first) = replacement_for_first_kept(&reader, ix, &is_removed)? {
-                values.push(replace_link(
-                    &reader,
-                    ix,
-                    "firstKeptEntryId",
-                    encode_to_vec(&first),
-                )?);
+            if let Some(first_kept) = replacement_for_first_kept(&reader, ix, &is_removed)? {
+                let new_value = encode_to_vec(&first_kept);
+                values.push(replace_link(&reader, ix, "firstKeptEntryId", new_value)?);
             }
         }
 
         let leaf = nearest_remaining(session, session.leaf, &is_removed);
-        let found_leaf = leaf_after_removal(&reader, &is_removed)?;
+        let leaf_without_mark = leaf_after_removal(&reader, &is_removed)?;
         let mut chain = Chain::with_parent(session, leaf, id_source);
-        if leaf != found_leaf && !entries.is_empty() {
+        if leaf != leaf_without_mark && !entries.is_empty() {
             let id = chain.parent.clone();
             chain.add_entry(new_mark(id.as_ref(), id.as_ref(), &[]));
         }
@@ -132,6 +109,38 @@ impl PrunePlan {
             mark: chain.change.entries.pop(),
         })
     }
+}
+
+/// Returns the entries that set a label of a removed entry, in file order.
+fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx> {
+    let mut label_entries = Vec::new();
+    for change in &session.collected.labels {
+        let target = session.find_entry(&session.text(change.target));
+        let is_target_removed = target.is_some_and(|target| is_removed[target.index()]);
+        // An empty name has cleared the label already.
+        if is_target_removed && !change.name.is_empty() {
+            label_entries.push(change.entry);
+        }
+    }
+    label_entries
+}
+
+/// Returns the replacement of the parent of an entry, if that is removed.
+fn replace_parent(
+    reader: &EntryReader,
+    ix: EntryIx,
+    is_removed: &[bool],
+) -> io::Result<Option<PrunableValue>> {
+    let session = reader.session();
+    let parent = session.entry(ix).parent;
+    if !parent.is_some_and(|parent| is_removed[parent.index()]) {
+        return Ok(None);
+    }
+    let parent_id = match nearest_remaining(session, parent, is_removed) {
+        Some(ancestor) => encode_to_vec(&session.id(ancestor)),
+        None => b"null".to_vec(),
+    };
+    replace_link(reader, ix, "parentId", parent_id).map(Some)
 }
 
 /// Returns the entry at a position, or its nearest ancestor that is not removed.
@@ -167,9 +176,9 @@ fn replace_link(
     })
 }
 
-/// If the first kept entry of a compaction is removed, returns the id of the next entry on the path
-/// to the compaction that stays, which may be the compaction itself. So it keeps what is left of
-/// the part that it kept. Returns `None` for any other entry.
+/// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is removed; `None` for
+/// any other entry. It is the id of the next entry that stays on the path to the compaction, or
+/// that of the compaction itself. So the compaction keeps what is left of the part that it kept.
 fn replacement_for_first_kept(
     reader: &EntryReader,
     ix: EntryIx,

@@ -426,8 +426,9 @@ impl<'a> RestoredLines<'a> {
         Ok(stored == removed)
     }
 
-    /// Puts a value back where its placeholder is. This is in a line of the session, in a line that
-    /// was put back, or in a value at the same path that a later operation replaced.
+    /// Puts a value back where its placeholder is. This is in a line of the session, or in a line
+    /// that was put back. It may also be in a value at the same path that a later operation
+    /// replaced.
     ///
     /// If the value itself is there in place of the placeholder, it is [`Fate::Present`].
     fn put_value_back(
@@ -440,8 +441,8 @@ impl<'a> RestoredLines<'a> {
         let mut fate = Fate::Lost;
         for index in self.candidate_lines(record) {
             let line = self.lines[index];
-            // The operations are undone from the last, so a payload put back before is that of a
-            // later one, and may contain the placeholder of this one.
+            // Later operations were undone before. A payload that one of them put back at this path
+            // may be the placeholder.
             let later_payload = self.last_payload(line, field);
             let bytes = match later_payload {
                 Some(payload) => self.pruned.read_range(payload.range())?,

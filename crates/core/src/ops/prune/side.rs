@@ -164,7 +164,8 @@ impl PrunedFileError {
 /// Returns the operations that a pruned file lists, without reading its records. A file of an
 /// earlier version lists none.
 ///
-/// # Errors If it cannot be read, or belongs to another session.
+/// # Errors
+/// If it cannot be read, or belongs to another session.
 pub fn read_operations(
     pruned: &dyn ReadAt,
     session_id: &Text,
