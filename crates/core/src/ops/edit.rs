@@ -50,39 +50,11 @@ pub fn edit_entries(
 ) -> Result<Change, Refusal> {
     let session = reader.session();
     let path = session.path(session.leaf);
-    let on_path: HashSet<_> = path.iter().copied().collect();
-    if let Some(&elsewhere) = targets.iter().find(|ix| !on_path.contains(ix)) {
-        return Err(Refusal::with_hint(
-            format!("{} is not on the path to the leaf", session.id(elsewhere)),
-            "an edit applies to one branch; list its entries with `pisess path`",
-        ));
-    }
-    if let Some(&uneditable) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
-        let kind = session
-            .role_name(uneditable)
-            .unwrap_or_else(|| session.kind_name(uneditable));
-        return Err(Refusal::with_hint(
-            format!(
-                "{} cannot be edited: it is a {kind}",
-                session.id(uneditable)
-            ),
-            "pi supports edits of user, assistant, toolResult and custom messages",
-        ));
-    }
-
+    check_targets(session, &path, targets)?;
     let context: Vec<_> = indexes_in_effect(&path, reader)?
-        .map(|place| path[place as usize])
+        .map(|index| path[index as usize])
         .collect();
-    let in_context: HashSet<_> = context.iter().copied().collect();
-    if let Some(&compacted) = targets.iter().find(|ix| !in_context.contains(ix)) {
-        return Err(Refusal::with_hint(
-            format!(
-                "{} is not in the context: a compaction replaced it",
-                session.id(compacted)
-            ),
-            "`pisess context` prints what the model sees",
-        ));
-    }
+    check_in_context(session, &context, targets)?;
 
     let edits = collect_edits(context.iter().copied(), reader)?;
     let mut changes = HashMap::default();
@@ -103,6 +75,49 @@ pub fn edit_entries(
         }
     }
     Ok(chain.change)
+}
+
+/// Refuses targets that are not on the path to the leaf, or of a kind that pi cannot edit.
+fn check_targets(session: &Session, path: &[EntryIx], targets: &[EntryIx]) -> Result<(), Refusal> {
+    let on_path: HashSet<_> = path.iter().copied().collect();
+    if let Some(&elsewhere) = targets.iter().find(|ix| !on_path.contains(ix)) {
+        return Err(Refusal::with_hint(
+            format!("{} is not on the path to the leaf", session.id(elsewhere)),
+            "an edit applies to one branch; list its entries with `pisess path`",
+        ));
+    }
+    if let Some(&uneditable) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
+        let kind = session
+            .role_name(uneditable)
+            .unwrap_or_else(|| session.kind_name(uneditable));
+        return Err(Refusal::with_hint(
+            format!(
+                "{} cannot be edited: it is a {kind}",
+                session.id(uneditable)
+            ),
+            "pi supports edits of user, assistant, toolResult and custom messages",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses targets on the path that are not in the context.
+fn check_in_context(
+    session: &Session,
+    context: &[EntryIx],
+    targets: &[EntryIx],
+) -> Result<(), Refusal> {
+    let in_context: HashSet<_> = context.iter().copied().collect();
+    if let Some(&compacted) = targets.iter().find(|ix| !in_context.contains(ix)) {
+        return Err(Refusal::with_hint(
+            format!(
+                "{} is not in the context: a compaction replaced it",
+                session.id(compacted)
+            ),
+            "`pisess context` prints what the model sees",
+        ));
+    }
+    Ok(())
 }
 
 /// Adds an edit after which the model sees this content of an entry. If it is `None`, the entry is

@@ -53,6 +53,9 @@ impl<'s> Batch<'s> {
 
     /// Validates and adds the next entry, given as JSON. A missing id, parent or time is inserted.
     /// If the entry is refused, the batch is unchanged, apart from the ids that were issued.
+    ///
+    /// # Errors
+    /// If the line is not an object in UTF-8, or is not an entry that the agent would accept here.
     pub fn add_line(&mut self, line: &[u8], id_source: &mut IdSource) -> Result<(), Refusal> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let refuse = |what: &str| Refusal::with_hint(what, hint);
@@ -69,14 +72,7 @@ impl<'s> Batch<'s> {
         self.check_fields(&kind, entry)?;
         let id = self.choose_id(entry, id_source)?;
         let parent_id = self.choose_parent(entry)?;
-        if let Some(timestamp) = entry.get("timestamp")
-            && !is_time(timestamp)
-        {
-            return Err(Refusal::with_hint(
-                "`timestamp` is not a time",
-                "write it as 2026-01-31T12:00:00.000Z, or omit it",
-            ));
-        }
+        check_timestamp(entry)?;
         let parent = parent_id
             .as_ref()
             .and_then(|parent_id| self.find_entry(parent_id));
@@ -87,17 +83,17 @@ impl<'s> Batch<'s> {
             self.unknown_types.insert(kind.to_string());
         }
         let line = fill_missing_members(entry, &id, parent_id.as_ref(), id_source);
-        self.change.entries.push(NewEntry {
-            id: id.clone(),
-            line,
-        });
-        self.ids.insert(
-            id.clone(),
-            EntryIx::new(self.session.entries.len() + self.parents.len()),
-        );
-        self.parents.push(parent);
-        self.parent = Some(id);
+        self.push_entry(NewEntry { id, line }, parent);
         Ok(())
+    }
+
+    /// Adds an entry that was validated. It becomes the parent of the next one.
+    fn push_entry(&mut self, entry: NewEntry, parent: Position) {
+        let ix = EntryIx::new(self.session.entries.len() + self.parents.len());
+        self.ids.insert(entry.id.clone(), ix);
+        self.parents.push(parent);
+        self.parent = Some(entry.id.clone());
+        self.change.entries.push(entry);
     }
 
     /// Checks that a line of this type is an entry, and has the fields that the agent requires.
@@ -266,6 +262,17 @@ impl<'s> Batch<'s> {
                         .any(|call| self.session.bytes(call.id) == id.as_bytes())
             }
         }
+    }
+}
+
+/// Refuses an entry whose `timestamp` is not a time. A missing one is inserted later.
+fn check_timestamp(entry: Raw) -> Result<(), Refusal> {
+    match entry.get("timestamp") {
+        Some(timestamp) if !is_time(timestamp) => Err(Refusal::with_hint(
+            "`timestamp` is not a time",
+            "write it as 2026-01-31T12:00:00.000Z, or omit it",
+        )),
+        _ => Ok(()),
     }
 }
 

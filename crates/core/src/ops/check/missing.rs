@@ -72,7 +72,7 @@ fn find_missing_in_message(
     find_first_missing(
         fields,
         |name| has_member(message.members, name),
-        |want| match want {
+        |field_type| match field_type {
             FieldType::Usage => find_missing_in_usage(message.get(Member::Usage)?),
             FieldType::Content | FieldType::Blocks => {
                 find_missing_in_blocks(dialect, message, blocks)
@@ -87,7 +87,7 @@ fn find_missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -
     find_first_missing(
         fields,
         |name| entry.get(name).is_some(),
-        |want| match want {
+        |field_type| match field_type {
             FieldType::Usage => find_missing_in_usage(entry.get("usage")?),
             FieldType::Content => find_missing_in_blocks_of(dialect, entry),
             FieldType::Replacement => {
@@ -145,7 +145,7 @@ fn find_missing_in_usage(usage: Raw) -> Option<String> {
     find_first_missing(
         USAGE,
         |name| has_member(members, name),
-        |want| match want {
+        |field_type| match field_type {
             // The only object in the table is the cost.
             FieldType::Object => find_missing_in_cost(usage.get("cost")?),
             _ => None,
@@ -172,12 +172,12 @@ fn find_first_missing(
     has_field: impl Fn(&str) -> bool,
     find_inside: impl Fn(FieldType) -> Option<String>,
 ) -> Option<String> {
-    for &(name, want, needed) in fields {
+    for &(name, field_type, requirement) in fields {
         if has_field(name) {
-            if let Some(what) = find_inside(want) {
+            if let Some(what) = find_inside(field_type) {
                 return Some(format!("`{name}`: {what}"));
             }
-        } else if needed == Requirement::Always && !REPORTED.contains(&name) {
+        } else if requirement == Requirement::Always && !REPORTED.contains(&name) {
             return Some(format!("`{name}` is missing"));
         }
     }

@@ -49,7 +49,19 @@ pub(super) fn check_result_order(
         return Ok(());
     }
 
-    let mut moves = Moves::new(session, &parents, &gaps);
+    let moves = plan_moves(session, &parents, &gaps);
+    report_gaps(reader, &gaps, &moves, links, findings)?;
+    moves.apply_to(links);
+    Ok(())
+}
+
+/// Moves the late results of all gaps that are certain.
+fn plan_moves<'s, 'p>(
+    session: &'s Session,
+    parents: &'p [Position],
+    gaps: &[Gap],
+) -> Moves<'s, 'p> {
+    let mut moves = Moves::new(session, parents, gaps);
     // Only entries of these versions have a `parentId` that can be changed.
     let has_parent_ids = matches!(session.format, Format::V2 | Format::V3);
     if has_parent_ids {
@@ -60,9 +72,21 @@ pub(super) fn check_result_order(
         }
     }
 
-    // After all moves: a later move may change the parent of an entry around an earlier gap.
+    moves
+}
+
+/// Reports each gap, with the new parents of the entries around it. All moves must have been made:
+/// a later one may change the parent of an entry around an earlier gap.
+fn report_gaps(
+    reader: &EntryReader,
+    gaps: &[Gap],
+    moves: &Moves,
+    links: &LinkRepair,
+    findings: &mut Vec<Finding>,
+) -> io::Result<()> {
+    let session = reader.session();
     let sent_entries = find_sent_entries(reader)?;
-    for gap in &gaps {
+    for gap in gaps {
         let is_sent = gap
             .results
             .iter()
@@ -75,7 +99,6 @@ pub(super) fn check_result_order(
             findings.push(finding.with_fix(moves.describe_fix(gap, &changed, links)));
         }
     }
-    moves.apply_to(links);
     Ok(())
 }
 

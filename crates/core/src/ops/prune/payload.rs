@@ -144,17 +144,16 @@ fn find_payloads(
         values: Vec::new(),
     };
     let line = Raw::from_checked(stored_line.trim_ascii());
-    let [kind, message] = find_members(line, ["type", "message"]);
-    let is_custom = kind.is_some_and(|kind| kind.is("custom_message"));
-    let message = message.filter(|message| message.is_object() && !is_custom);
-    // A custom message has the members of a message in the entry itself.
-    let (holder, prefix) = match message {
-        Some(message) => (message, "message."),
-        None if is_custom => (line, ""),
-        None => return Vec::new(),
+    let Some(StoredMessage {
+        object,
+        prefix,
+        is_custom,
+    }) = find_message(line)
+    else {
+        return Vec::new();
     };
     let names = ["role", "toolName", "content", "output", "details"];
-    let [role, tool, content, output, details] = find_members(holder, names);
+    let [role, tool, content, output, details] = find_members(object, names);
     let role = Role::of(role);
     let writer = describe_writer(role, tool);
 
@@ -183,6 +182,34 @@ fn find_payloads(
         });
     }
     finder.values
+}
+
+/// The object of an entry that has the members of a message.
+struct StoredMessage<'l> {
+    object: Raw<'l>,
+    /// The path of the object in the line, with a dot at its end; empty for the entry itself.
+    prefix: &'static str,
+    /// Whether it is the entry of a custom message, which has these members itself.
+    is_custom: bool,
+}
+
+/// Returns the message of an entry; `None` if it is another kind of entry.
+fn find_message(line: Raw<'_>) -> Option<StoredMessage<'_>> {
+    let [kind, message] = find_members(line, ["type", "message"]);
+    let is_custom = kind.is_some_and(|kind| kind.is("custom_message"));
+    if is_custom {
+        return Some(StoredMessage {
+            object: line,
+            prefix: "",
+            is_custom,
+        });
+    }
+    let message = message.filter(|message| message.is_object())?;
+    Some(StoredMessage {
+        object: message,
+        prefix: "message.",
+        is_custom,
+    })
 }
 
 /// Collects the payloads of an entry.

@@ -219,9 +219,10 @@ enum Anchor {
 }
 
 /// An entry to put back behind its anchor.
-struct WaitingEntry {
+struct WaitingEntry<'a> {
+    record: &'a PrunedRecord,
     /// The index of its record in the operation.
-    record: usize,
+    index: usize,
     /// The number of lines from the anchor to it.
     distance: u32,
 }
@@ -327,9 +328,9 @@ impl<'a> RestoredLines<'a> {
         Ok(Fate::Restored)
     }
 
-    /// Inserts the lines that were removed, each at its distance behind its anchor, and sets their
-    /// fates. Entries that the session contains are not inserted. The fate of an entry without an
-    /// anchor does not change.
+    /// Puts back the entries that were removed, and sets their fates. Entries that the session
+    /// contains are not put back. The fate of an entry whose anchor is not in the file does not
+    /// change.
     fn put_entries_back(
         &mut self,
         records: &'a [PrunedRecord],
@@ -349,15 +350,25 @@ impl<'a> RestoredLines<'a> {
                 None => Anchor::Header,
             };
             waiting.entry(anchor).or_default().push(WaitingEntry {
-                record: index,
+                record,
+                index,
                 distance: *distance,
             });
         }
-        if waiting.is_empty() {
-            return Ok(());
+        if !waiting.is_empty() {
+            self.insert_entries(waiting, fates);
         }
+        Ok(())
+    }
 
-        let mut lines = Vec::with_capacity(self.lines.len() + records.len());
+    /// Inserts the lines of entries, each at its distance behind its anchor. The entries of an
+    /// anchor are in file order.
+    fn insert_entries(
+        &mut self,
+        mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
+        fates: &mut [Fate],
+    ) {
+        let mut lines = Vec::with_capacity(self.lines.len() + fates.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old_lines.next() {
             let anchor_index = lines.len();
@@ -379,18 +390,16 @@ impl<'a> RestoredLines<'a> {
                     session_number = between.session_number;
                     lines.push(between);
                 }
-                let record = &records[entry.record];
                 lines.push(RestoredLine {
                     session_number,
-                    record: Some(record),
-                    span: record.spans.payload,
-                    has_newline: record.has_newline,
+                    record: Some(entry.record),
+                    span: entry.record.spans.payload,
+                    has_newline: entry.record.has_newline,
                 });
-                fates[entry.record] = Fate::Restored;
+                fates[entry.index] = Fate::Restored;
             }
         }
         self.lines = lines;
-        Ok(())
     }
 
     /// Returns the anchor that a line is for the entries removed behind it; `None` if it is neither

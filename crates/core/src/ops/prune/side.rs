@@ -261,6 +261,15 @@ pub fn read_pruned_file(
         return Ok(vec![(operation, records)]);
     };
 
+    split_by_operation(operations, records)
+}
+
+/// Returns the operations that a first line lists, each with its records, which follow each other.
+/// Fails if there are more or fewer records than the operations have.
+fn split_by_operation(
+    operations: Vec<Operation>,
+    records: Vec<PrunedRecord>,
+) -> Result<Vec<(Operation, Vec<PrunedRecord>)>, PrunedFileError> {
     // The numbers are from the file, so their sum may overflow.
     let mut expected_count = 0_usize;
     for operation in &operations {
