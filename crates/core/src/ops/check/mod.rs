@@ -70,29 +70,8 @@ pub fn check_session<'a>(
         tool_calls: true,
         ..options.clone()
     };
-    // The first load also finds the lines that are not plain.
-    let first_options = LoadOptions {
-        is_plain_line: Some(is_plain),
-        ..options.clone()
-    };
-    let (loaded, load_error) = match load(source, &first_options) {
-        Ok(session) => (Some(session), None),
-        Err(error) => (None, Some(error)),
-    };
-    let new_header = match &load_error {
-        Some(error) if may_lack_header(error) => header::find_header(source, place)?,
-        _ => None,
-    };
-
-    let mut repair = lines::repair_lines(source, loaded.as_ref(), new_header)?;
+    let (mut repair, session) = load_with_repaired_lines(source, options, place)?;
     let file = repair.file.with_source(source);
-    // A session whose file changes is dropped before the other is loaded.
-    let unchanged = loaded.filter(|_loaded| repair.file.is_unchanged(source));
-    let session = match unchanged {
-        Some(session) => session,
-        // The error of the original file describes it better.
-        None => load(&file, options).map_err(|error| load_error.unwrap_or(error))?,
-    };
 
     let is_active = active_mask(&session, session.leaf);
     let reader = EntryReader::new(&session, &file);
@@ -102,7 +81,7 @@ pub fn check_session<'a>(
     let mut links = graph::plan_link_repair(&session, &repair, &is_active, &mut entry_findings);
     turns::check_result_order(&reader, &mut links, &mut entry_findings)?;
     conversation::check_content(&reader, &is_active, &mut entry_findings)?;
-    // These are about the repaired file so far.
+    // The lines of these findings are those of the repaired file so far.
     for finding in &mut entry_findings {
         finding.line = repair.source_line(finding.line);
     }
@@ -126,6 +105,41 @@ pub fn check_session<'a>(
         links,
         findings,
     })
+}
+
+/// Loads a file, repairs its lines, and returns the repair with the session as it loads after it.
+fn load_with_repaired_lines(
+    source: &dyn ReadAt,
+    options: &LoadOptions,
+    place: &SessionLocation,
+) -> Result<(LineRepair, Session), LoadError> {
+    // The first load also finds the lines that are not plain.
+    let first_options = LoadOptions {
+        is_plain_line: Some(is_plain),
+        ..options.clone()
+    };
+    let (loaded, load_error) = match load(source, &first_options) {
+        Ok(session) => (Some(session), None),
+        Err(error) => (None, Some(error)),
+    };
+    let new_header = match &load_error {
+        Some(error) if may_lack_header(error) => header::find_header(source, place)?,
+        _ => None,
+    };
+
+    let repair = lines::repair_lines(source, loaded.as_ref(), new_header)?;
+    if let Some(session) = loaded
+        && repair.file.is_unchanged(source)
+    {
+        return Ok((repair, session));
+    }
+    // The session of the original file is dropped here, before the other is loaded.
+    let file = repair.file.with_source(source);
+    match load(&file, options) {
+        Ok(session) => Ok((repair, session)),
+        // The error of the original file describes it better.
+        Err(error) => Err(load_error.unwrap_or(error)),
+    }
 }
 
 /// Reports a session that is not of version 3, which `pisess migrate` converts.
