@@ -5,9 +5,9 @@
 //! ```
 //!
 //! Entries are converted one by one as they are written ([`crate::agents::convert`]). What depends
-//! on several entries is determined here: the session's name, which pi keeps in an entry and
-//! oh-my-pi in the first line, and pi's edits of the context, which are applied to the entries that
-//! they edit.
+//! on several entries is determined here. One is the session's name, which pi keeps in an entry and
+//! oh-my-pi in the first line. The other is pi's edits of the context, which are applied to the
+//! entries that they edit.
 
 use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::ContextEdit;

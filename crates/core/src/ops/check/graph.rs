@@ -10,7 +10,7 @@
 
 use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use super::line_repair::{LineRepair, OddIds};
-use super::resync::LostParent;
+use super::resync::{LostEntry, LostParent};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::session::reference::Position;
 use crate::session::{Format, Session};
@@ -307,14 +307,14 @@ impl<'s> Graph<'s, '_> {
             if let Some(orphan) = orphans.remove(&ix) {
                 let parent_of_sibling = parents_by_missing_id.get(&orphan.missing_id).copied();
                 let only_end = ix.previous().filter(|&before| ends.is_only_end(before));
-                let mut finding = orphan.finding;
-                for parent in parent_of_sibling.into_iter().chain(only_end) {
-                    if self.try_attach(ix, Some(parent)) {
-                        finding = finding.with_fix(self.describe_parent(Some(parent)));
+                let finding = match self.attach_to_first(ix, [parent_of_sibling, only_end]) {
+                    Some(parent) => {
                         parents_by_missing_id.insert(orphan.missing_id, parent);
-                        break;
+                        let fix = self.describe_parent(Some(parent));
+                        orphan.finding.with_fix(fix)
                     }
-                }
+                    None => orphan.finding,
+                };
                 self.findings.push(finding);
             }
             // Only after its parent was chosen: until then, an orphan is not an end.
@@ -424,6 +424,21 @@ impl<'s> Graph<'s, '_> {
         }
         self.links.new_parents.insert(ix, parent);
         true
+    }
+
+    /// Makes `ix`, which is a root, a child of the first candidate for which this is possible, and
+    /// returns that candidate; `None` if there is none.
+    fn attach_to_first(
+        &mut self,
+        ix: EntryIx,
+        candidates: [Option<EntryIx>; 2],
+    ) -> Option<EntryIx> {
+        for parent in candidates.into_iter().flatten() {
+            if self.try_attach(ix, Some(parent)) {
+                return Some(parent);
+            }
+        }
+        None
     }
 
     fn describe_parent(&self, parent: Position) -> String {
@@ -558,36 +573,49 @@ fn find_replacement_parents(session: &Session, repair: &LineRepair) -> HashMap<V
 
     let mut replacements: HashMap<Vec<u8>, Position> = HashMap::default();
     for lost in &repair.lost_entries {
-        // The first entry after the lost one.
         let next_index = session
             .entries
             .partition_point(|entry| entry.line.0 <= lost.lines_before);
-        let id = match &lost.id {
-            Some(id) => id.as_bytes().to_vec(),
-            // The next entry is taken for a child of the unreadable one, if its parent is not in
-            // the file. The missing id is then that of the unreadable entry.
-            None => match session.dangling_id(EntryIx::new(next_index)) {
-                Some(id) if !lost_ids.contains(id.as_bytes()) => id.into_bytes(),
-                _ => continue,
-            },
+        let next_entry = EntryIx::new(next_index);
+        let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) else {
+            continue;
         };
-
-        let entry_before = next_index.checked_sub(1).map(EntryIx::new);
         let parent = match &lost.parent {
             LostParent::Root => None,
-            LostParent::Unknown => entry_before,
-            LostParent::Id(parent_id) => match session.find_entry(parent_id) {
-                Some(parent) => Some(parent),
+            LostParent::Unknown => next_entry.previous(),
+            LostParent::Id(parent_id) => {
                 // The parent may be a lost entry before this one.
-                None => {
-                    let grandparent = replacements.get(parent_id.as_bytes()).copied().flatten();
-                    grandparent.or(entry_before)
-                }
-            },
+                let lost_parent = replacements.get(parent_id.as_bytes()).copied().flatten();
+                session
+                    .find_entry(parent_id)
+                    .or(lost_parent)
+                    .or(next_entry.previous())
+            }
         };
         replacements.insert(id, parent);
     }
     replacements
+}
+
+/// Returns the id of a lost entry, as read from its line or concluded from the entry after it;
+/// `None` if it is not known.
+///
+/// The next entry is taken for a child of the lost one, if its parent is not in the file, and is
+/// none of the other lost entries. The lost entry then has the id of that parent.
+fn id_of_lost_entry(
+    session: &Session,
+    lost: &LostEntry,
+    next_entry: EntryIx,
+    lost_ids: &HashSet<&[u8]>,
+) -> Option<Vec<u8>> {
+    if let Some(id) = &lost.id {
+        return Some(id.as_bytes().to_vec());
+    }
+    let missing_parent = session.dangling_id(next_entry)?;
+    if lost_ids.contains(missing_parent.as_bytes()) {
+        return None;
+    }
+    Some(missing_parent.into_bytes())
 }
 
 /// Returns the root of an entry's tree in a union-find forest. Halves the path to the root on the

@@ -118,21 +118,23 @@ fn find_missing_in_blocks(
         return None;
     };
     for block in blocks {
-        let missing = if has_member(block.members, "type") {
-            let is_type = |name: &str| block.kind.is_some_and(|kind| kind.is(name));
-            find_first_missing(
-                block_fields(dialect, is_type),
-                |name| has_member(block.members, name),
-                |_| None,
-            )
-        } else {
-            Some("`type` is missing".to_owned())
-        };
-        if let Some(what) = missing {
+        if let Some(what) = find_missing_in_block(dialect, block) {
             return Some(format!("block {}: {what}", block.index + 1));
         }
     }
     None
+}
+
+fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
+    if !has_member(block.members, "type") {
+        return Some("`type` is missing".to_owned());
+    }
+    let is_type = |name: &str| block.kind.is_some_and(|kind| kind.is(name));
+    find_first_missing(
+        block_fields(dialect, is_type),
+        |name| has_member(block.members, name),
+        |_| None,
+    )
 }
 
 /// Returns what the usage of a turn lacks first, or the cost in it. A usage that is not an object

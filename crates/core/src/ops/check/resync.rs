@@ -126,9 +126,9 @@ impl<'l> BudgetedScan<'l> {
         None
     }
 
-    /// Returns the range of the value that begins at `start`. `None` if it is not an entry, a
-    /// header or an expected title line, or if the byte after it shows that it is part of another
-    /// value.
+    /// Returns the range of the value that begins at `start`, if it is an entry, a header or an
+    /// expected title line. A value is passed over if the byte after it shows that it is part of
+    /// another one.
     fn scan_entry(
         &mut self,
         start: usize,

@@ -7,8 +7,8 @@
 //! Not removed are the last model, thinking level and mode, and what extensions and unknown programs
 //! have stored.
 //!
-//! A branch needs everything from its last compaction on, what this compaction keeps and what it
-//! refers to, the settings in effect there ([`crate::agents::Agent::ancestors_in_use`]), and the
+//! A branch needs everything from its last compaction on, and what this compaction keeps and refers
+//! to. It needs the settings in effect there ([`crate::agents::Agent::ancestors_in_use`]), and the
 //! targets of context edits that stay. A branch without a compaction stays whole.
 
 use super::branch::find_bookkeeping_to_keep;
