@@ -162,8 +162,7 @@ impl HeaderlessFile {
     /// to its end is the exception: the lines after it may be entries.
     fn add_line(&mut self, number: LineNo, line: &Line) {
         let is_no_session = self.first_is_entry == Some(false);
-        let is_blank = Scanner::new(line.bytes).at_end();
-        if is_no_session || is_blank {
+        if is_no_session || Scanner::new(line.bytes).at_end() {
             return;
         }
         let Some(record) = scan_single_value(line.bytes) else {
