@@ -323,7 +323,8 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Reports an entry of a cycle. Loading cut the cycle at the entry that now has no parent. That
-    /// entry becomes a child of the entry before it, or a root if this would close a cycle again.
+    /// entry becomes a child of the entry before it. It becomes a root if it is the first of the file,
+    /// or if this would close a cycle again.
     fn check_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
         let root = self.original_roots[ix.index()];
@@ -549,8 +550,8 @@ fn find_continuations(session: &Session, repair: &LineRepair) -> BTreeMap<EntryI
         let Some(entry) = session.entries.get(next.index()) else {
             continue;
         };
-        // Entries without a parent, in a cycle or with a missing parent are repaired by other
-        // rules.
+        // An entry that was migrated has a `parentId`. Cycles and missing parents are repaired by
+        // other rules.
         let has_other_defect = entry.flags.contains(Flags::NO_PARENT_KEY)
             || entry.flags.contains(Flags::IN_CYCLE)
             || session.dangling_id(next).is_some();

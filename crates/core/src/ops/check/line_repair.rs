@@ -177,7 +177,7 @@ impl LineRepair {
         self.file.push_new_bytes(&line);
     }
 
-    /// Reports a last line without a newline. Every line of the repaired file ends with one.
+    /// Reports a last line without a newline. In the repaired file, one follows every value.
     fn report_missing_newline(&mut self, located: &LocatedValue) {
         if !located.is_alone || located.has_newline {
             return;

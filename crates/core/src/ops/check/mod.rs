@@ -187,7 +187,8 @@ impl Checkup<'_> {
     }
 
     /// Writes the repaired file: the file with repaired lines, in which some entries are edited. If
-    /// the leaf is not the last entry, a mark follows that makes it the leaf.
+    /// the conversation no longer ends at the leaf of the file, a mark follows that makes its end
+    /// the leaf.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);

@@ -292,10 +292,10 @@ fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
     const BEFORE_ID: &[u8] = b"\"id\":\"";
     const BETWEEN_IDS: &[u8] = b"\",\"parentId\":";
     /// How far before its end the key of the id is looked for, in bytes.
-    const MAX_ID_LEN: usize = 256;
+    const MAX_KEY_DISTANCE: usize = 256;
 
     let id_end = memmem::find(bytes, BETWEEN_IDS)?;
-    let search_start = id_end.saturating_sub(MAX_ID_LEN);
+    let search_start = id_end.saturating_sub(MAX_KEY_DISTANCE);
     let key_start = search_start + memmem::rfind(&bytes[search_start..id_end], BEFORE_ID)?;
     let id = &bytes[key_start + BEFORE_ID.len()..id_end];
     let is_plain = !id
