@@ -70,7 +70,7 @@ pub struct PrunableValue {
     pub kind: ValueKind,
     /// Its location.
     pub span: Span,
-    /// The JSON that replaces it: for a payload, what it was; for a link, the new link.
+    /// The JSON that replaces it: for a payload, a description of it; for a link, the new link.
     placeholder: Vec<u8>,
 }
 

@@ -177,8 +177,9 @@ fn replace_link(
 }
 
 /// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is removed; `None` for
-/// any other entry. It is the id of the next entry that stays on the path to the compaction, or
-/// that of the compaction itself. So the compaction keeps what is left of the part that it kept.
+/// any other entry, and if that entry is not on the path to the compaction. It is the id of the
+/// next entry that stays on this path, or that of the compaction itself. So the compaction keeps
+/// what is left of the part that it kept.
 fn replacement_for_first_kept(
     reader: &EntryReader,
     ix: EntryIx,

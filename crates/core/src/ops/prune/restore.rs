@@ -648,8 +648,8 @@ fn may_be_line_of(line: Raw, record: &PrunedRecord) -> bool {
 /// Whether a value is this placeholder, even if an agent has rewritten the file with another
 /// formatting.
 fn is_placeholder(value: Raw, placeholder: Raw) -> bool {
-    /// How many times longer than the placeholder a value may be to be compared. A longer one is
-    /// not the placeholder, whatever its formatting, and may be very long.
+    /// How many times longer than the placeholder a value may be to be compared. A longer one
+    /// counts as another value.
     const MAX_LENGTH_RATIO: usize = 8;
 
     value.bytes().len() <= MAX_LENGTH_RATIO * placeholder.bytes().len()

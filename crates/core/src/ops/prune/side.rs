@@ -175,7 +175,7 @@ pub fn read_operations(
 }
 
 /// Returns the operations that the first line of a pruned file lists, after checking the line.
-/// `None` if the line is a record, as in a file that an earlier version wrote.
+/// `None` if it lists none, as in a file that an earlier version wrote.
 fn parse_operations(
     line: &[u8],
     session_id: &Text,
