@@ -148,7 +148,7 @@ pub fn may_hold_sessions(path: &Path, stores: &[Store]) -> bool {
 fn is_named_after(name: &OsStr, project_folder: &Path) -> bool {
     let project_name = project_folder.file_name().unwrap_or_default();
     let project_name = project_name.as_encoded_bytes();
-    // In most names, `--` follows the encoded path.
+    // Some names have `--` behind the encoded path.
     let prefix = project_name.strip_suffix(b"--").unwrap_or(project_name);
     match name.as_encoded_bytes().strip_prefix(prefix) {
         Some(suffix) => suffix.is_empty() || suffix.starts_with(b"-"),
