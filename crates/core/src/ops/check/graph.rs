@@ -323,8 +323,8 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Reports an entry of a cycle. Loading cut the cycle at the entry that now has no parent. That
-    /// entry becomes a child of the entry before it. It becomes a root if it is the first of the file,
-    /// or if this would close a cycle again.
+    /// entry becomes a child of the entry before it. It becomes a root if it is the first of the
+    /// file, or if this would close a cycle again.
     fn check_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
         let root = self.original_roots[ix.index()];
