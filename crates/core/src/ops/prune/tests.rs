@@ -208,8 +208,17 @@ fn pruned(
         format!("{ids:08x}")
     };
     let mut fresh = IdSource::new(0, &mut candidates);
-    let prune =
-        PrunePlan::from_entries("compacted", session, source, wanted(), &mut fresh).unwrap();
+    let plan = PrunePlan::from_entries("compacted", session, source, wanted(), &mut fresh).unwrap();
+    run(&plan, session, source, old)
+}
+
+/// Prunes: returns the session and the pruned file.
+fn run(
+    prune: &PrunePlan,
+    session: &Session,
+    source: &Vec<u8>,
+    old: Option<&Vec<u8>>,
+) -> (Vec<u8>, Vec<u8>) {
     let old = old.map(|old| restore(session, source, old));
     let mut beside = Vec::new();
     prune
@@ -378,12 +387,59 @@ fn session_and_pruned_file() -> (Vec<u8>, Vec<u8>) {
     panic!("no session has both")
 }
 
+/// A session with payloads, and with a branch whose last entry is the leaf.
+const WITH_PAYLOADS_AND_BRANCHES: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}
+{"type":"message","id":"e1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"look"}}
+{"type":"message","id":"e2","parentId":"e1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{}}]}}
+{"type":"message","id":"e3","parentId":"e2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{"type":"text","text":"LONG"},{"type":"image","data":"LONG","mimeType":"image/png"}],"details":["LONG"],"isError":false}}
+{"type":"message","id":"e4","parentId":"e3","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"user","content":"removed"}}
+{"type":"message","id":"e5","parentId":"e4","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"user","content":"linked anew"}}
+{"type":"message","id":"e6","parentId":"e1","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"user","content":"another branch"}}
+{"type":"message","id":"e7","parentId":"e5","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"user","content":"the leaf, removed"}}
+"#;
+
+/// Returns a whole session, the session without some entries and payloads, and its pruned file, in
+/// which there are records of all kinds.
+fn session_and_pruned_file_of_all_kinds() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let long = "payload ".repeat(30);
+    let whole = WITH_PAYLOADS_AND_BRANCHES
+        .replace("LONG", &long)
+        .into_bytes();
+
+    let session = loaded(&whole);
+    let is_removed = |ix| matches!(&*session.id(ix).to_string(), "e4" | "e7");
+    let leaves: Vec<bool> = session.entry_indexes().map(is_removed).collect();
+    let (left, beside) = pruned(&session, &whole, None, &|| leaves.clone());
+
+    let session = loaded(&left);
+    let payloads = PrunePlan::from_payloads(&session, &left, 100, &ValueKind::PAYLOADS, 1).unwrap();
+    let (left, beside) = run(&payloads, &session, &left, Some(&beside));
+
+    let text = String::from_utf8_lossy(&beside);
+    for kind in ["entry", "link", "mark", "image", "result", "details"] {
+        assert!(text.contains(&format!("\"kind\":\"{kind}\"")), "{text}");
+    }
+    (whole, left, beside)
+}
+
 /// Damage in a line that is not in its payload may change an order or a place.
 #[test]
 fn a_changed_bit_anywhere_in_a_pruned_file_is_noticed() {
     let (left, beside) = session_and_pruned_file();
-    let id = loaded(&left).header.id;
-    assert!(read_pruned_file(&beside, &id).is_ok());
+    assert_changes_are_noticed(&left, &beside);
+}
+
+/// Each kind of record has members of its own.
+#[test]
+fn a_changed_bit_in_a_record_of_any_kind_is_noticed() {
+    let (whole, left, beside) = session_and_pruned_file_of_all_kinds();
+    assert!(restored(&left, &beside) == whole);
+    assert_changes_are_noticed(&left, &beside);
+}
+
+fn assert_changes_are_noticed(left: &Vec<u8>, beside: &Vec<u8>) {
+    let id = loaded(left).header.id;
+    assert!(read_pruned_file(beside, &id).is_ok());
     for at in 0..beside.len() {
         for bit in 0..8 {
             let mut changed = beside.clone();
