@@ -577,10 +577,166 @@ fn archiving_with_a_failing_call() {
     try_forms(&forms, Choice::OneOfEach);
 }
 
+/// A file with the old content that cannot be removed is reported; the change itself is whole.
+#[test]
+fn a_hidden_file_that_cannot_be_removed_is_reported() {
+    let mut forms = Vec::new();
+    for line in CHANGES.iter() {
+        // An older session, so that each change rewrites it.
+        forms.push(Form::new(every::of(line, "./s"), "v1", |s| {
+            put_session(s, "v1.jsonl")
+        }));
+    }
+    forms.push(Form::new("migrate ./s", "v1", |s| {
+        put_session(s, "v1.jsonl");
+    }));
+    forms.push(Form::new("check --repair ./s", "a damaged session", |s| {
+        put_session(s, "hazards/malformed-v3.jsonl");
+    }));
+    forms.push(Form::new(
+        "prune --over 1k ./s",
+        "a session pruned before",
+        |s| {
+            s.put("s", large());
+            let done = command(s, "prune --over 2k ./s").output().unwrap();
+            assert_eq!(done.status.code(), Some(0), "{done:?}");
+        },
+    ));
+    forms.push(Form::new("relocate p1 new", "a store", put_store));
+    forms.retain(changes_something);
+
+    let mut left = 0;
+    for form in &forms {
+        let s = Sandbox::new();
+        prepare(&s, form);
+        let clean = command(&s, &form.line).output().unwrap();
+        let wanted = state(&s);
+        prepare(&s, form);
+        let unlink = calls::kind_named("unlink");
+        let faulty = calls::fail_named(&mut command(&s, &form.line), unlink, ".part");
+
+        let stderr = String::from_utf8_lossy(&faulty.output.stderr);
+        let line = &form.line;
+        assert_eq!(faulty.output.status, clean.status, "{line}: {stderr}");
+        let mut found = state(&s);
+        let hidden: Vec<_> = found
+            .extract_if(.., |name, _| name.ends_with(".part"))
+            .collect();
+        for (name, _) in &hidden {
+            let path = s.path(name);
+            let note = format!("cannot remove {}: input/output error", path.display());
+            assert!(stderr.contains(&note), "{line}, {name}: {stderr}");
+        }
+        assert!(found == wanted, "{line}: {stderr}");
+        left += hidden.len();
+    }
+    assert!(left >= forms.len(), "{left} of {} forms", forms.len());
+}
+
+/// An archive that cannot be removed has its name again: it is not hidden where nobody finds it.
+#[test]
+fn an_archive_that_cannot_be_removed_keeps_its_name() {
+    let forms = [
+        ("archive --restore p1", 4),
+        ("archive --delete --force p1", 2),
+    ];
+    for (line, code) in forms {
+        let s = Sandbox::new();
+        put_store(&s);
+        make_old(&s);
+        let before = state(&s);
+        let done = command(&s, "archive p1").output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        let archived = state(&s);
+        let unlink = calls::kind_named("unlink");
+        let faulty = calls::fail_named(&mut command(&s, line), unlink, ".part");
+
+        let stderr = String::from_utf8_lossy(&faulty.output.stderr);
+        assert_eq!(faulty.output.status.code(), Some(code), "{line}: {stderr}");
+        assert!(stderr.contains("input/output error"), "{line}: {stderr}");
+        let mut wanted = archived.clone();
+        if code == 4 {
+            wanted.extend(before);
+        }
+        assert!(state(&s) == wanted, "{line}: {stderr}");
+
+        // The same command succeeds once the archive can be removed.
+        let again = command(&s, line).output().unwrap();
+        assert_eq!(again.status.code(), Some(0), "{line}: {again:?}");
+        assert!(
+            !state(&s).keys().any(|name| name.ends_with(".zst")),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_pruned_file_that_cannot_be_removed_is_reported() {
+    let s = Sandbox::new();
+    s.put("s", large());
+    let whole = state(&s);
+    let done = command(&s, "prune --over 1k ./s").output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let pruned = state(&s);
+    let unlink = calls::kind_named("unlink");
+    let faulty = calls::fail_named(&mut command(&s, "prune --restore ./s"), unlink, ".pruned");
+
+    let stderr = String::from_utf8_lossy(&faulty.output.stderr);
+    assert_eq!(faulty.output.status.code(), Some(4), "{stderr}");
+    assert!(
+        stderr.contains("cannot remove ./s.pruned: input/output error"),
+        "{stderr}"
+    );
+    let mut wanted = whole.clone();
+    wanted.insert("s.pruned".to_owned(), pruned["s.pruned"].clone());
+    assert!(state(&s) == wanted, "{stderr}");
+
+    // Nothing is left to put back, but the file stays as long as it cannot be removed.
+    let faulty = calls::fail_named(&mut command(&s, "prune --restore ./s"), unlink, ".pruned");
+    assert_eq!(faulty.output.status.code(), Some(2), "{:?}", faulty.output);
+    assert!(state(&s) == wanted);
+    let again = command(&s, "prune --restore ./s").output().unwrap();
+    assert_eq!(again.status.code(), Some(0), "{again:?}");
+    assert!(state(&s) == whole);
+}
+
+/// What is beside a session may hold the only copy of what was pruned.
+#[test]
+fn a_pruned_file_that_cannot_be_examined_does_not_count_as_absent() {
+    let lines = [
+        "archive p1",
+        "archive --all --older-than 1d",
+        "relocate p1 new",
+    ];
+    for line in lines {
+        let s = Sandbox::new();
+        put_store(&s);
+        make_old(&s);
+        let before = state(&s);
+        let stat = calls::kind_named("stat");
+        let faulty = calls::fail_named(&mut command(&s, line), stat, "2026_p1.jsonl.pruned");
+
+        let stderr = String::from_utf8_lossy(&faulty.output.stderr);
+        assert_eq!(faulty.output.status.code(), Some(2), "{line}: {stderr}");
+        let message = "2026_p1.jsonl.pruned: permission denied";
+        assert!(stderr.contains(message), "{line}: {stderr}");
+        let mut after = state(&s);
+        if line.contains("--all") {
+            // The other sessions are archived.
+            assert!(after.keys().any(|name| name.ends_with(".zst")), "{stderr}");
+            after.retain(|name, _| before.contains_key(name) && name.contains("_p1.jsonl"));
+            assert_eq!(after.len(), 2, "{stderr}");
+            assert!(after.iter().all(|(name, content)| before[name] == *content));
+        } else {
+            assert!(after == before, "{line}: {stderr}");
+        }
+    }
+}
+
 /// Without random bytes, nothing begins: a hash map of the standard library would panic.
 #[test]
 fn without_random_bytes_nothing_is_done() {
-    let getrandom = KINDS.iter().find(|kind| kind.name == "getrandom").unwrap();
+    let getrandom = calls::kind_named("getrandom");
     let s = Sandbox::new();
     put_session(&s, "tour.jsonl");
     let before = state(&s);

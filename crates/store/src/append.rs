@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Committed {
     /// The path of the file that was written, as given.
     pub path: PathBuf,
-    /// The errors that occurred after the change was in place: [`Cause::Unsynced`] deserves a note,
-    /// [`Cause::GrowthLost`] a warning.
+    /// The errors that occurred after the change was in place: [`Cause::Unsynced`] and
+    /// [`Cause::Unremoved`] deserve a note, [`Cause::GrowthLost`] a warning.
     pub troubles: Vec<StoreError>,
 }
 

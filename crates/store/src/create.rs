@@ -144,7 +144,9 @@ pub struct Beside {
 impl Beside {
     /// Keeps it, because the session that it belongs to was written. What it replaced is removed.
     pub fn keep(mut self) -> Committed {
-        drop(self.new.take());
+        if let Some(new) = self.new.take() {
+            self.committed.troubles.extend(new.remove().err());
+        }
         std::mem::replace(&mut self.committed, Committed::new(&self.target))
     }
 }
@@ -186,6 +188,7 @@ pub fn create_beside(
         has_replaced,
     };
     if !replaces && has_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)? {
+        beside.committed.troubles.extend(new.remove().err());
         return Ok(beside);
     }
     if beside.has_replaced {

@@ -48,6 +48,9 @@ pub enum Action {
     /// A file was to be renamed to this path.
     #[error("move to")]
     MoveTo,
+    /// A file that could not be removed was to get its name back, from this hidden one.
+    #[error("move back")]
+    MoveBack,
     /// A file to be removed was to be renamed to this path first.
     #[error("set aside as")]
     SetAsideAs,
@@ -158,6 +161,11 @@ pub enum Cause {
     /// restore the old state. Only in [`super::Committed::troubles`].
     #[error("{}", plain(.0))]
     Unsynced(io::Error),
+
+    /// The change is in place, but a hidden file with the old content could not be removed; the next
+    /// rewrite of the same file removes it. Only in [`super::Committed::troubles`].
+    #[error("{}", plain(.0))]
+    Unremoved(io::Error),
 
     /// The file was rewritten, but data that another process wrote to the old one at that moment
     /// could not be carried over (rule 4). Only in [`super::Committed::troubles`].
@@ -290,6 +298,7 @@ impl StoreError {
             Cause::Torn { .. } => "check the end of the file; the next append starts on a new line",
             Cause::UnsyncedAppend(_) => "do not repeat the command; check the disk",
             Cause::Unsynced(_) => "the change is in place; sync the disk before turning it off",
+            Cause::Unremoved(_) => "the change is in place; remove that file",
             Cause::GrowthLost(_) => "the new content is in place; check the end of the file",
         })
     }

@@ -67,9 +67,9 @@ impl Locked {
         Ok(Attempt::Done(removal.finish(&self.path)))
     }
 
-    /// Removes the file. If it has grown, changed, or another process may still write to it,
-    /// nothing is removed. A crash may leave a hidden file that the next rewrite of the same name
-    /// removes.
+    /// Removes the file. If it has grown, changed, another process may still write to it, or the
+    /// system refuses, it keeps its name. A crash may leave a hidden file that the next rewrite of
+    /// the same name removes.
     pub fn remove(mut self) -> Result<Attempt, StoreError> {
         let publish = PublishLock::take(&self)?;
         if self.has_grown()? {
@@ -82,15 +82,18 @@ impl Locked {
             .rename(&self.resolved, &aside.path)
             .map_err(|error| self.failed(error))?;
         drop(publish);
-        if let Err(error) = self.settle() {
-            // From here on, the hidden name is that of the session.
-            aside.placed();
+        // From here on, the hidden name is that of the session.
+        aside.placed();
+        let removed = self.settle().and_then(|()| {
+            unlink_own(self.files, &aside.path)
+                .map_err(|error| StoreError::io(Action::Remove, &aside.path, error))
+        });
+        if let Err(error) = removed {
             self.files
                 .rename_new(&aside.path, &self.resolved)
-                .map_err(|error| self.failed(error))?;
+                .map_err(|error| StoreError::io(Action::MoveBack, &aside.path, error))?;
             return Err(error);
         }
-        drop(aside);
         let mut committed = Committed::new(&self.path);
         committed
             .troubles

@@ -69,7 +69,7 @@ impl Locked {
                 .extend(sync_folder(self.files, folder).err());
         }
         then();
-        drop(new);
+        committed.troubles.extend(new.remove().err());
         Ok(Attempt::Done(committed))
     }
 
@@ -334,9 +334,10 @@ impl Batch {
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Attempt, StoreError> {
-        let Some((committed, _)) = locked.replace(backup, write)? else {
+        let Some((mut committed, new)) = locked.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(locked)));
         };
+        committed.troubles.extend(new.remove().err());
         let changed = [Some(&*locked.resolved), backup]
             .into_iter()
             .flatten()

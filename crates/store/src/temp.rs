@@ -1,6 +1,6 @@
 //! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
-use super::error::{Action, StoreError};
+use super::error::{Action, Cause, StoreError};
 use super::files::{Files, unlink_own, unlock};
 use super::read::ReadAt;
 use std::fs::{File, TryLockError};
@@ -105,6 +105,23 @@ impl Temp {
     /// under its new one.
     pub fn placed(&mut self) {
         self.is_placed = true;
+    }
+
+    /// Removes the file, unless it was placed. Other than dropping it, this reports a failure: what
+    /// has the name may be the old content of a file that was exchanged.
+    pub fn remove(mut self) -> Result<(), StoreError> {
+        if self.is_placed {
+            return Ok(());
+        }
+        self.is_placed = true;
+        match unlink_own(self.files, &self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::new(
+                Action::Remove,
+                &self.path,
+                Cause::Unremoved(error),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Gives the file the name of `old`, and `old` the name of the temporary file, so that it is

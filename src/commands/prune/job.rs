@@ -177,10 +177,10 @@ impl PruneJob<'_> {
         } else {
             locked.carrying_growth()
         };
-        let attempt =
+        let mut attempt =
             locked.rewrite(None, &mut |out| copy_all(&pruned.with_source(source), out))?;
-        if let Attempt::Done(_) = attempt {
-            new_side_file.keep();
+        if let Attempt::Done(committed) = &mut attempt {
+            committed.troubles.extend(new_side_file.keep().troubles);
         }
         Ok((Some(attempt), outcome))
     }

@@ -130,17 +130,49 @@ pub struct Run {
     pub counts: Vec<usize>,
 }
 
+/// Which calls fail.
+#[derive(Clone, Copy)]
+enum Failing {
+    None,
+    /// The call with this number, counted from 1.
+    Nth(usize),
+    /// All calls for a path that ends with this name.
+    Named(&'static str),
+}
+
+impl Failing {
+    /// Whether a call fails that is the `count`th of its kind.
+    fn contains(self, count: usize, call: &libc::seccomp_notif) -> bool {
+        match self {
+            Failing::None => false,
+            Failing::Nth(nth) => nth == count,
+            Failing::Named(name) => paths(call).any(|path| path.ends_with(name.as_bytes())),
+        }
+    }
+}
+
 /// Runs a command, and counts its calls of each of the [`KINDS`].
 pub fn count(command: &mut Command) -> Run {
-    watch(command, KINDS, None)
+    watch(command, KINDS, Failing::None)
 }
 
 /// Runs a command whose `nth` call of a kind fails, counted from 1.
 pub fn fail(command: &mut Command, kind: &'static Kind, nth: usize) -> Run {
-    watch(command, std::slice::from_ref(kind), Some(nth))
+    watch(command, std::slice::from_ref(kind), Failing::Nth(nth))
 }
 
-fn watch(command: &mut Command, kinds: &'static [Kind], failing: Option<usize>) -> Run {
+/// Runs a command whose calls of a kind all fail if their path ends with `name`.
+pub fn fail_named(command: &mut Command, kind: &'static Kind, name: &'static str) -> Run {
+    watch(command, std::slice::from_ref(kind), Failing::Named(name))
+}
+
+/// Returns the kind with this name.
+pub fn kind_named(name: &str) -> &'static Kind {
+    let found = KINDS.iter().find(|kind| kind.name == name);
+    found.expect("one of the names in the table")
+}
+
+fn watch(command: &mut Command, kinds: &'static [Kind], failing: Failing) -> Run {
     let (to_supervisor, from_starter) = channel();
     std::thread::scope(|scope| {
         let starter = scope.spawn(move || start(command, kinds, to_supervisor));
@@ -238,12 +270,7 @@ fn filter(kinds: &[Kind]) -> Vec<libc::sock_filter> {
 
 /// Answers every call until no process is left that has the filter. Returns how many of each kind
 /// there were.
-fn supervise(
-    listener: &OwnedFd,
-    starter: u32,
-    kinds: &[Kind],
-    failing: Option<usize>,
-) -> Vec<usize> {
+fn supervise(listener: &OwnedFd, starter: u32, kinds: &[Kind], failing: Failing) -> Vec<usize> {
     let mut has_begun = false;
     let mut counts = vec![0; kinds.len()];
     while let Some(call) = next_call(listener) {
@@ -259,7 +286,8 @@ fn supervise(
                     continue;
                 }
                 *count += 1;
-                if failing.is_some_and(|nth| nth == *count || kind.is_dead) {
+                let is_dead = kind.is_dead && !matches!(failing, Failing::None);
+                if is_dead || failing.contains(*count, &call) {
                     error = Some(kind.error);
                 }
             }
@@ -274,22 +302,32 @@ fn supervise(
 /// number changes at any moment, so these calls cannot be counted.
 fn is_about_processes(call: &libc::seccomp_notif) -> bool {
     const PROCESSES: &[u8] = b"/proc/";
-    let [first, second, ..] = call.data.args;
-    // Which argument is a path differs between the calls; the other is a number, or a path
-    // elsewhere.
-    let is_path = |address| starts_with(call.pid, address, PROCESSES);
-    let open_file = std::fs::read_link(format!("/proc/{}/fd/{first}", call.pid));
-    is_path(first)
-        || is_path(second)
+    let open_file = std::fs::read_link(format!("/proc/{}/fd/{}", call.pid, call.data.args[0]));
+    paths(call).any(|path| path.starts_with(PROCESSES))
         || open_file.is_ok_and(|file| file.as_os_str().as_bytes().starts_with(PROCESSES))
 }
 
-/// Whether the memory of a process has these bytes at an address.
-fn starts_with(pid: u32, address: u64, bytes: &[u8]) -> bool {
-    let mut found = vec![0; bytes.len()];
-    let read = File::open(format!("/proc/{pid}/mem"))
-        .and_then(|memory| memory.read_exact_at(&mut found, address));
-    read.is_ok() && found == bytes
+/// Returns the strings at the first two arguments of a call, as far as they are addresses. Which of
+/// them is a path differs between the calls; the other is a number, or a path elsewhere.
+fn paths(call: &libc::seccomp_notif) -> impl Iterator<Item = Vec<u8>> {
+    let [first, second, ..] = call.data.args;
+    let pid = call.pid;
+    [first, second]
+        .into_iter()
+        .filter_map(move |address| string_at(pid, address))
+}
+
+/// Returns the string in the memory of a process at an address, up to its zero byte; `None` if the
+/// process has nothing there.
+fn string_at(pid: u32, address: u64) -> Option<Vec<u8>> {
+    let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
+    let mut string = vec![0; libc::PATH_MAX as usize];
+    // It may be shorter, at the end of what the process has.
+    let read = memory.read_at(&mut string, address).ok()?;
+    string.truncate(read);
+    let end = string.iter().position(|&byte| byte == 0)?;
+    string.truncate(end);
+    Some(string)
 }
 
 /// Returns the next call, or `None` if the last process that had the filter has ended.
