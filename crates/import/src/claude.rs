@@ -3,10 +3,12 @@
 //! Each line has a `uuid` and a `parentUuid`, which give the tree. A response is written in several
 //! lines that share `message.id`, one for each block, and calls that run in parallel have their
 //! results below different ones of these lines. What is attached to such a line is attached to the
-//! end of the response, so that no result is on a branch of its own. Lines that Claude Code writes
-//! a second time, as it does before a compaction, are kept as custom entries.
+//! end of the response, so that no result is on a branch of its own, and each call is followed by
+//! its result ([`held`]). Lines that Claude Code writes a second time, as it does before a
+//! compaction, are kept as custom entries.
 
 mod blocks;
+mod held;
 mod injected;
 
 use super::parts::{
@@ -20,6 +22,7 @@ use blocks::{
     convert_user_block,
 };
 use foldhash::HashMap;
+use held::HeldLine;
 use injected::{InjectedKind, META_MESSAGE, classify_injected};
 use pisess_core::session::content::{find_members, finite_or_zero, is_block, join_text};
 use pisess_core::session::usage::Usage;
@@ -55,6 +58,8 @@ pub struct ClaudeReader<'o> {
     response_ids: HashMap<Box<[u8]>, usize>,
     /// The calls of tools, by their id.
     calls: HashMap<Box<[u8]>, ToolCallState>,
+    /// The lines that are held back, in the order of the source.
+    held_lines: Vec<HeldLine>,
     /// The last entry of the main conversation.
     main_leaf: Option<NodeIx>,
     /// The last entry of all, side chains included.
@@ -77,7 +82,7 @@ struct LineNodes {
     first: NodeIx,
     last: NodeIx,
     /// The response that the line is a part of, or has a result for: a position in
-    /// [`Claude::responses`].
+    /// [`ClaudeReader::responses`].
     response: Option<usize>,
 }
 
@@ -86,10 +91,15 @@ struct ResponseState {
     last_node: NodeIx,
     /// The tokens that its entries have together, as [`TOKEN_KEYS`].
     counted_tokens: [f64; 4],
+    /// The number of its calls without a result, apart from those that are held.
+    open_call_count: usize,
 }
 
 struct ToolCallState {
     name: Text<'static>,
+    /// Its response: a position in [`ClaudeReader::responses`].
+    response: usize,
+    place: CallPlace,
     /// Its last result.
     last_result: Option<NodeIx>,
 }
@@ -114,6 +124,21 @@ struct ClaudeLine<'a> {
     /// Whether it is on a side chain of the file, which is where a sub-agent wrote.
     is_sidechain: bool,
     time_ms: i64,
+}
+
+/// Where a call is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CallPlace {
+    Session,
+    /// In a line that is held back.
+    HeldLine,
+}
+
+impl ToolCallState {
+    /// Whether it is in the session, and has no result yet.
+    fn is_open(&self) -> bool {
+        self.place == CallPlace::Session && self.last_result.is_none()
+    }
 }
 
 impl From<NodeIx> for LineNodes {
@@ -210,20 +235,12 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
             return Ok(());
         }
 
-        let places = match self.convert_line(&line)? {
-            Some(places) => places,
-            None => self.keep_line(&line, is_repeated)?,
-        };
-        self.last_entry = Some(places.last);
-        if !line.is_sidechain {
-            self.main_leaf = Some(places.last);
+        if self.hold_line(&line)? {
+            return Ok(());
         }
-        if let Some(uuid) = line.uuid {
-            self.nodes_by_uuid.insert(uuid.as_bytes().into(), places);
-        } else if self.nodes_by_uuid.is_empty() {
-            self.last_before_tree = self.main_leaf;
-        }
-        Ok(())
+        self.release_lines_before(&line)?;
+        self.add_line(&line)?;
+        self.release_ready_lines()
     }
 
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
@@ -238,9 +255,10 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     }
 
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
+        self.keep_held_lines()?;
         // `main_leaf` may stay: the record is now the end of that entry, so that lines follow it.
         self.writer
-            .append(self.main_leaf.or(self.last_entry), draft)?;
+            .append_record(self.main_leaf.or(self.last_entry), draft)?;
         Ok(())
     }
 
@@ -289,6 +307,24 @@ impl<'o> ClaudeReader<'o> {
             is_sidechain: is_side && !self.is_sub_agent_file,
             time_ms: self.time_ms,
         }
+    }
+
+    /// Adds the entries of a line, and remembers where they are.
+    fn add_line(&mut self, line: &ClaudeLine) -> io::Result<()> {
+        let places = match self.convert_line(line)? {
+            Some(places) => places,
+            None => self.keep_line(line, false)?,
+        };
+        self.last_entry = Some(places.last);
+        if !line.is_sidechain {
+            self.main_leaf = Some(places.last);
+        }
+        if let Some(uuid) = &line.uuid {
+            self.nodes_by_uuid.insert(uuid.as_bytes().into(), places);
+        } else if self.nodes_by_uuid.is_empty() {
+            self.last_before_tree = self.main_leaf;
+        }
+        Ok(())
     }
 
     /// Adds the entries of a line, if its type has a counterpart; `None` if it has not, or the line
@@ -522,6 +558,7 @@ impl<'o> ClaudeReader<'o> {
         block: Raw,
         call_id: &Text,
     ) -> io::Result<()> {
+        self.release_call(call_id.as_bytes())?;
         let call = self.calls.get(call_id.as_bytes());
         let is_second = call.is_some_and(|call| call.last_result.is_some());
         let name = call.map(|call| call.name.clone());
@@ -548,6 +585,9 @@ impl<'o> ClaudeReader<'o> {
         user_blocks.note_added(place);
         user_blocks.has_result = true;
         if let Some(call) = self.calls.get_mut(call_id.as_bytes()) {
+            if call.is_open() {
+                self.responses[call.response].open_call_count -= 1;
+            }
             call.last_result = Some(place);
         }
         Ok(())
@@ -619,17 +659,9 @@ impl<'o> ClaudeReader<'o> {
             return Ok(None);
         }
 
-        // A response is continued only below its own lines.
-        let (mut parent, response_of_parent) = self.find_parent(line);
+        let (mut parent, _) = self.find_parent(line);
         let id = non_empty_text(message, "id");
-        let known = id
-            .as_ref()
-            .and_then(|id| self.response_ids.get(id.as_bytes()).copied());
-        let continued = if known == response_of_parent {
-            known
-        } else {
-            None
-        };
+        let continued = self.find_continued_response(line);
 
         let model = match non_empty_text(message, "model") {
             Some(model) => model.into_owned(),
@@ -680,12 +712,8 @@ impl<'o> ClaudeReader<'o> {
             line.draft_message(converted, &["error", "apiErrorStatus"], &unconverted_blocks);
         let last = self.add_response_part(continued, parent, draft)?;
 
-        self.remember_calls(&converted_blocks);
-        let response_state = ResponseState {
-            last_node: last,
-            counted_tokens: tokens.counted_tokens,
-        };
-        let response = self.remember_response(continued, response_state);
+        let response = self.remember_response(continued, last, tokens.counted_tokens);
+        self.remember_calls(response, converted_blocks.into_iter(), CallPlace::Session);
         if let Some(id) = id {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
@@ -694,6 +722,15 @@ impl<'o> ClaudeReader<'o> {
             last,
             response: Some(response),
         }))
+    }
+
+    /// Finds the response that a line of a response continues: one with the same `message.id`, and
+    /// only below its own lines.
+    fn find_continued_response(&self, line: &ClaudeLine) -> Option<usize> {
+        let id = non_empty_text(line.message?, "id")?;
+        let known = *self.response_ids.get(id.as_bytes())?;
+        let (_, response_of_parent) = self.find_parent(line);
+        (Some(known) == response_of_parent).then_some(known)
     }
 
     /// Adds an entry of a response: to the end of what is there, if the response is continued.
@@ -711,32 +748,58 @@ impl<'o> ClaudeReader<'o> {
     }
 
     /// Remembers the calls among these blocks of a response, whose results come later.
-    fn remember_calls(&mut self, blocks: &[Raw]) {
+    fn remember_calls<'a>(
+        &mut self,
+        response: usize,
+        blocks: impl Iterator<Item = Raw<'a>>,
+        place: CallPlace,
+    ) {
         for block in blocks {
-            if !is_block(*block, "tool_use") {
+            if !is_block(block, "tool_use") {
                 continue;
             }
-            let Some(id) = non_empty_text(*block, "id") else {
+            let Some(id) = non_empty_text(block, "id") else {
                 continue;
             };
-            let Some(name) = non_empty_text(*block, "name") else {
+            let Some(name) = non_empty_text(block, "name") else {
                 continue;
             };
             let call = ToolCallState {
                 name: name.into_owned(),
+                response,
+                place,
                 last_result: None,
             };
-            self.calls.insert(id.as_bytes().into(), call);
+            if call.is_open() {
+                self.responses[response].open_call_count += 1;
+            }
+            let replaced = self.calls.insert(id.as_bytes().into(), call);
+            if let Some(replaced) = replaced
+                && replaced.is_open()
+            {
+                self.responses[replaced.response].open_call_count -= 1;
+            }
         }
     }
 
     /// Stores the state of a response that is continued, or of a new one. Returns its position.
-    fn remember_response(&mut self, continued: Option<usize>, state: ResponseState) -> usize {
+    fn remember_response(
+        &mut self,
+        continued: Option<usize>,
+        last_node: NodeIx,
+        counted_tokens: [f64; 4],
+    ) -> usize {
         if let Some(position) = continued {
-            self.responses[position] = state;
+            let response = &mut self.responses[position];
+            response.last_node = last_node;
+            response.counted_tokens = counted_tokens;
             return position;
         }
-        self.responses.push(state);
+        self.responses.push(ResponseState {
+            last_node,
+            counted_tokens,
+            open_call_count: 0,
+        });
         self.responses.len() - 1
     }
 

@@ -212,7 +212,7 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
 
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
         self.release_reply(None)?;
-        self.leaf = Some(self.writer.append(self.leaf, draft)?);
+        self.leaf = Some(self.writer.append_record(self.leaf, draft)?);
         Ok(())
     }
 

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
-//! at a time, and what a line becomes depends only on the lines before it, so that an import can be
-//! continued when the source has grown. Lines without a counterpart become custom entries, and what
+//! at a time. What an import writes depends only on the lines that it reads and on where earlier
+//! imports ended, so that it can be continued when the source has grown. Lines without a counterpart become custom entries, and what
 //! a message has no place for is a member of its entry, named after the source. The last entry of
 //! an import records what was read ([`record`]).
 
@@ -389,11 +389,10 @@ pub fn emit_new_entries(
     target: &ImportTarget,
     emit: &mut Emit,
 ) -> io::Result<()> {
-    let since_offset = target.earlier_ends.last().copied().unwrap_or(0);
     let writer = EntryWriter::new(
         target.agent,
         target.id,
-        since_offset,
+        target.earlier_ends.len(),
         survey.created_ms,
         emit,
     );

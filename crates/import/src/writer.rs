@@ -69,8 +69,9 @@ struct Output<'o> {
 #[derive(Default)]
 pub struct EntryWriter<'o> {
     namespace: Uuid,
-    /// Entries of lines before this offset are in the session already.
-    since_offset: u64,
+    /// The number of earlier imports whose record is still to be laid out. Until then, entries are
+    /// in the session already.
+    earlier_import_count: usize,
     /// The time of the first line that has one: those before it have none.
     created_ms: i64,
     nodes: Vec<Node>,
@@ -85,18 +86,18 @@ pub struct EntryWriter<'o> {
 }
 
 impl<'o> EntryWriter<'o> {
-    /// Makes a writer for an agent. Entries of lines before the offset `since_offset` are laid out,
-    /// but not given to `emit`. (The default writer only lays out.)
+    /// Makes a writer for an agent. Entries up to the record of the last earlier import are laid
+    /// out, but not given to `emit`. (The default writer only lays out.)
     pub fn new(
         agent: Dialect,
         session_id: &str,
-        since_offset: u64,
+        earlier_import_count: usize,
         created_ms: i64,
         emit: &'o mut Emit<'o>,
     ) -> EntryWriter<'o> {
         EntryWriter {
             namespace: Uuid::new_v5(&Uuid::NAMESPACE_OID, session_id.as_bytes()),
-            since_offset,
+            earlier_import_count,
             created_ms,
             output: Some(Output { agent, emit }),
             ..EntryWriter::default()
@@ -130,7 +131,7 @@ impl<'o> EntryWriter<'o> {
             self.message_count += 1;
         }
 
-        if draft.offset >= self.since_offset && self.output.is_some() {
+        if self.earlier_import_count == 0 && self.output.is_some() {
             let line = self.entry_line(place, draft.kind, &draft.members.finish());
             self.write_line(&line)?;
         }
@@ -167,6 +168,18 @@ impl<'o> EntryWriter<'o> {
         if let Some(end) = end {
             self.node_mut(end).continuation = place;
         }
+        Ok(place)
+    }
+
+    /// Appends the record of an import, which ends it: what is added after that is new to the next
+    /// import, wherever its line is in the source.
+    pub fn append_record(
+        &mut self,
+        parent: Option<NodeIx>,
+        draft: EntryDraft,
+    ) -> io::Result<NodeIx> {
+        let place = self.append(parent, draft)?;
+        self.earlier_import_count = self.earlier_import_count.saturating_sub(1);
         Ok(place)
     }
 

@@ -1,0 +1,306 @@
+//! Lines that are held back until a result is there, so that every call is directly followed by its
+//! result.
+//!
+//! Claude Code writes each block of a response as a line, and starts a call when its line is there.
+//! The lines of calls that run in parallel therefore come before the results of the calls above
+//! them. Providers refuse a message between a call and its result, so a line is held as long as a
+//! call of its response has no result, and so is the result of a call that is held:
+//!
+//! ```text
+//! source     call a    call b    result a    result b    reply
+//! session    call a    result a    call b    result b    reply
+//! ```
+//!
+//! What Claude Code adds in the name of the user (the text of a skill, an image) is held as long as a
+//! call has no result, too. What the user said is not: the calls may never get one.
+//!
+//! What follows the response in the conversation releases its lines: then some calls get no result.
+//! A line that is still held when an import ends is kept as a custom entry, and becomes a message in
+//! a later import.
+//!
+//! *Rejected:* one message with all calls of a response, as pi and oh-my-pi write it. If an import
+//! ends between two of the lines, the first is written already.
+
+use super::blocks::answered_call_id;
+use super::{CallPlace, ClaudeLine, ClaudeReader, LineNodes, draft_kept_line};
+use crate::parts::non_empty_text;
+use pisess_core::session::content::is_block;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use std::io;
+
+/// The maximum number of lines that are held. A response has no more parallel calls than a few dozen.
+const MOST_LINES: usize = 100;
+
+/// The maximum number of bytes of the lines that are held.
+const MOST_BYTES: usize = 16 << 20;
+
+/// A line that is held back.
+pub struct HeldLine {
+    offset: u64,
+    bytes: Vec<u8>,
+    /// The response that it is a part of, or has a result for: a position in
+    /// [`ClaudeReader::responses`].
+    response: usize,
+    role: HeldRole,
+    is_sidechain: bool,
+    /// Whether it was kept as a custom entry when an import ended.
+    is_kept: bool,
+}
+
+/// What a held line is to its response.
+enum HeldRole {
+    /// A part of it.
+    Part,
+    /// The result of this call.
+    Result(Box<[u8]>),
+    /// What Claude Code adds in the name of the user.
+    Meta,
+}
+
+impl ClaudeReader<'_> {
+    /// Holds a line back, if it has to come after results that are not there yet. Returns whether it
+    /// is held.
+    pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
+        let (role, response) = if let Some(call) = self.find_held_call_answered_by(line) {
+            let response = self.calls[call.as_bytes()].response;
+            (HeldRole::Result(call.as_bytes().into()), response)
+        } else if let Some(response) = self.find_unanswered_response_of_part(line) {
+            (HeldRole::Part, response)
+        } else if let Some(response) = self.find_unanswered_response_of_meta(line) {
+            (HeldRole::Meta, response)
+        } else {
+            return Ok(false);
+        };
+
+        let bytes = line.raw.bytes();
+        let held_bytes: usize = self.held_lines.iter().map(|line| line.bytes.len()).sum();
+        if self.held_lines.len() == MOST_LINES || held_bytes + bytes.len() > MOST_BYTES {
+            self.release_all_lines()?;
+            return Ok(false);
+        }
+
+        if let HeldRole::Part = role {
+            self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
+        }
+        let (parent, _) = self.find_parent(line);
+        if let Some(uuid) = &line.uuid {
+            // Until it is released, what is attached to it follows what is there of the response.
+            let place = parent.unwrap_or(self.responses[response].last_node);
+            let places = LineNodes {
+                first: place,
+                last: place,
+                response: Some(response),
+            };
+            self.nodes_by_uuid.insert(uuid.as_bytes().into(), places);
+        }
+        self.held_lines.push(HeldLine {
+            offset: line.offset,
+            bytes: bytes.to_vec(),
+            response,
+            role,
+            is_sidechain: line.is_sidechain,
+            is_kept: false,
+        });
+        self.release_ready_lines()?;
+        Ok(true)
+    }
+
+    /// Returns the id of the call whose result a line has, if the call is held. Of several results,
+    /// the first decides; calls of the others are released when the line is added.
+    fn find_held_call_answered_by<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
+        if self.held_lines.is_empty() || !line.is_of_kind("user") {
+            return None;
+        }
+        let first = line.blocks().find_map(answered_call_id)?;
+        self.is_call_held(first.as_bytes()).then_some(first)
+    }
+
+    /// Returns the response that a line continues, if the line must not follow what is there of it:
+    /// a call has no result yet, or another line of the response is held already.
+    fn find_unanswered_response_of_part(&self, line: &ClaudeLine) -> Option<usize> {
+        if !line.is_of_kind("assistant") {
+            return None;
+        }
+        let response = self.find_continued_response(line)?;
+        let has_open_call = self.responses[response].open_call_count > 0;
+        let is_behind_another = self
+            .held_lines
+            .iter()
+            .any(|other| other.response == response);
+        (has_open_call || is_behind_another).then_some(response)
+    }
+
+    /// Returns the response to which a line of Claude Code itself is attached, if a call has no result
+    /// yet.
+    fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<usize> {
+        if !line.is_of_kind("user") || !line.has_flag("isMeta") || line.has_results() {
+            return None;
+        }
+        let (_, response) = self.find_parent(line);
+        response.filter(|&response| self.responses[response].open_call_count > 0)
+    }
+
+    fn is_call_held(&self, call_id: &[u8]) -> bool {
+        let call = self.calls.get(call_id);
+        call.is_some_and(|call| call.place == CallPlace::HeldLine)
+    }
+
+    /// Releases results whose call is there, and of a response without open calls the lines of Claude
+    /// Code itself, and the parts up to a call whose result is held.
+    ///
+    /// Other parts are held until something ends the response, because what Claude Code adds to a
+    /// result comes after it.
+    pub(super) fn release_ready_lines(&mut self) -> io::Result<()> {
+        while let Some(ready) = self.find_ready_line() {
+            self.release_line(ready)?;
+        }
+        Ok(())
+    }
+
+    fn find_ready_line(&self) -> Option<usize> {
+        for (at, line) in self.held_lines.iter().enumerate() {
+            let is_ready = match &line.role {
+                HeldRole::Result(call) => !self.is_call_held(call),
+                HeldRole::Meta => self.is_unblocked(line),
+                HeldRole::Part => false,
+            };
+            if is_ready {
+                return Some(at);
+            }
+        }
+        for (at, line) in self.held_lines.iter().enumerate() {
+            if self.is_unblocked(line) && self.has_held_result(line.response) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn has_held_result(&self, response: usize) -> bool {
+        let mut lines = self.held_lines.iter();
+        lines.any(|line| line.response == response && matches!(line.role, HeldRole::Result(_)))
+    }
+
+    /// Whether a line is no result, and all calls of its response so far have results.
+    fn is_unblocked(&self, line: &HeldLine) -> bool {
+        let is_result = matches!(line.role, HeldRole::Result(_));
+        !is_result && self.responses[line.response].open_call_count == 0
+    }
+
+    /// Releases the lines that must come before this one, because it ends their response. On a side
+    /// chain, that is the response to which it is attached: several side chains may be written at
+    /// the same time.
+    pub(super) fn release_lines_before(&mut self, line: &ClaudeLine) -> io::Result<()> {
+        if self.held_lines.is_empty() || !line.ends_response() {
+            return Ok(());
+        }
+        let (_, response) = self.find_parent(line);
+        while let Some(ended) = self.find_ended_line(line.is_sidechain, response) {
+            self.release_line(ended)?;
+        }
+        Ok(())
+    }
+
+    /// Finds a line whose response is ended by a line of the main conversation, or by one of a side
+    /// chain that is attached to `response`.
+    fn find_ended_line(&self, is_sidechain: bool, response: Option<usize>) -> Option<usize> {
+        self.held_lines.iter().position(|held| {
+            if is_sidechain {
+                held.is_sidechain && Some(held.response) == response
+            } else {
+                !held.is_sidechain
+            }
+        })
+    }
+
+    /// Releases lines until a call is there, because its result is added now.
+    pub(super) fn release_call(&mut self, call_id: &[u8]) -> io::Result<()> {
+        while self.is_call_held(call_id) {
+            let response = self.calls[call_id].response;
+            let mut lines = self.held_lines.iter();
+            let next = lines
+                .position(|line| line.response == response && matches!(line.role, HeldRole::Part));
+            let Some(next) = next else {
+                return Ok(());
+            };
+            self.release_line(next)?;
+        }
+        Ok(())
+    }
+
+    fn release_all_lines(&mut self) -> io::Result<()> {
+        while !self.held_lines.is_empty() {
+            self.release_line(0)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the entries of a line that was held.
+    fn release_line(&mut self, at: usize) -> io::Result<()> {
+        let held_line = self.held_lines.remove(at);
+        let time_ms = self.time_ms;
+        let line = self.parse_line(held_line.offset, Raw::from_checked(&held_line.bytes));
+        self.add_line(&line)?;
+        // The lines after it without a time have that of the line before them in the source.
+        self.time_ms = time_ms;
+        Ok(())
+    }
+
+    /// Adds what is held when an import ends: lines that no open call precedes, and the others as
+    /// custom entries, each once.
+    pub(super) fn keep_held_lines(&mut self) -> io::Result<()> {
+        while let Some(unblocked) = self
+            .held_lines
+            .iter()
+            .position(|line| self.is_unblocked(line))
+        {
+            self.release_line(unblocked)?;
+        }
+
+        let time_ms = self.time_ms;
+        let mut held_lines = std::mem::take(&mut self.held_lines);
+        for line in &mut held_lines {
+            if line.is_kept {
+                continue;
+            }
+            let draft =
+                draft_kept_line(&self.parse_line(line.offset, Raw::from_checked(&line.bytes)));
+            let end = self.responses[line.response].last_node;
+            self.writer.append(Some(end), draft)?;
+            line.is_kept = true;
+        }
+        self.held_lines = held_lines;
+        self.time_ms = time_ms;
+        Ok(())
+    }
+}
+
+impl<'a> ClaudeLine<'a> {
+    /// Whether the line has a message and is of this type.
+    fn is_of_kind(&self, kind: &str) -> bool {
+        self.message.is_some() && self.kind.is_some_and(|own| own.is(kind))
+    }
+
+    /// Returns the blocks of its message; none if that has only a text.
+    fn blocks(&self) -> impl Iterator<Item = Raw<'a>> {
+        let content = self.message.and_then(|message| message.get("content"));
+        content.unwrap_or(Raw::NULL).items()
+    }
+
+    fn has_results(&self) -> bool {
+        self.blocks().any(|block| is_block(block, "tool_result"))
+    }
+
+    /// Whether nothing of the response before it comes after it: it is another response, or said by
+    /// the user, or a compaction. Results, and what Claude Code adds to them, are not.
+    fn ends_response(&self) -> bool {
+        if self.is_of_kind("assistant") {
+            return true;
+        }
+        if self.is_of_kind("user") {
+            return !self.has_flag("isMeta") && !self.has_results();
+        }
+        non_empty_text(self.raw, "subtype").is_some_and(|subtype| subtype == *"compact_boundary")
+    }
+}
