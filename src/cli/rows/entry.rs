@@ -38,7 +38,6 @@ pub fn row_options_for(json: bool, ui: &Ui) -> LoadOptions {
     let rows = RowOptions {
         home,
         readable: !json,
-        ..RowOptions::default()
     };
     LoadOptions {
         rows: Some(rows),

@@ -8,6 +8,7 @@ use pisess::json::{KeyCache, Raw, Scanner};
 use pisess::load::{LoadOptions, load};
 use pisess::session::Session;
 use pisess::session::reference::resolve_reference;
+use pisess::session::search::SearchWords;
 use pisess::world::{Terminals, World};
 use std::cell::Cell;
 use std::io::Cursor;
@@ -53,12 +54,9 @@ pub fn lines(data: &[u8]) {
 
 /// Any lines after a header load; each entry is one line, and each walk ends.
 pub fn entries(data: &[u8]) {
-    let rows = RowOptions {
-        searchable: true,
-        ..RowOptions::default()
-    };
     let options = LoadOptions {
-        rows: Some(rows),
+        rows: Some(RowOptions::default()),
+        search: SearchWords::new("a b"),
         timestamps: true,
         ..LoadOptions::default()
     };

@@ -58,9 +58,8 @@ pub trait Agent: Debug + Sync {
     /// The text of an entry that the agent's search covers, without the label.
     fn search_text(&self, typed: &TypedRecord) -> Text<'static>;
 
-    /// Splits what the user typed into the words of a fuzzy search, for
-    /// [`matches`](super::row::search::matches). `None` if the agent's search is not fuzzy.
-    fn parse_fuzzy_query(&self, typed: &str) -> Option<Vec<Vec<u16>>>;
+    /// Whether the agent's search is the fuzzy one of [`search`](super::row::search).
+    fn has_fuzzy_search(&self) -> bool;
 
     /// Whether a text of an assistant message, given as stored between its quotes, says something.
     /// The agent's tree hides a message without such a text unless it is the leaf, failed, or ended

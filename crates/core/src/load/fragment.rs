@@ -308,10 +308,6 @@ impl Fragment {
             }
             parts
         });
-        if rows.searchable {
-            let text = self.keep_text(&agent.search_text(typed));
-            self.collected.searchable.push(text);
-        }
         self.keep_calls(entry, typed, Some(rows), reading);
     }
 
@@ -408,14 +404,32 @@ impl Fragment {
             self.keep_file_calls(entry, typed);
         }
         if !options.search.is_empty() {
-            let line = Raw::from_checked(typed.record.bytes);
-            if let Some(matches) = options.search.search_entry(line, typed.kind, typed.role) {
-                self.collected.found.push((entry, matches));
-            }
+            self.keep_matches(entry, typed, reading);
         }
         if let Some(period) = options.list_stats {
             let list_stats = &mut self.collected.list_stats;
             list_stats.add_entry(entry, typed, time_ms, period);
+        }
+    }
+
+    /// Stores which of the searched words an entry contains: in its fields, or else in the text that
+    /// the agent's own search covers.
+    fn keep_matches(&mut self, entry: EntryIx, typed: &TypedRecord, reading: &ReadContext) {
+        let words = &reading.options.search;
+        let line = Raw::from_checked(typed.record.bytes);
+        let mut matches = words.search_entry(line, typed.kind, typed.role);
+
+        if !matches.has_every_word() {
+            let text = reading.agent.search_text(typed);
+            words.mark_found(&text.to_string_lossy(), &mut matches.words);
+            // A fuzzy search also needs the label, which a later line sets.
+            if reading.agent.has_fuzzy_search() && !matches.has_every_word() {
+                let text = self.keep_text(&text);
+                self.collected.fuzzy_texts.push(EntryText { entry, text });
+            }
+        }
+        if matches.has_any_word() {
+            self.collected.found.push((entry, matches));
         }
     }
 

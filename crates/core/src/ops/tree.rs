@@ -1,12 +1,12 @@
 //! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
 
-use crate::agents::row::search::matches_query;
+use crate::agents::row::search::{matches_query, parse_query};
 use crate::session::Session;
 use crate::session::collected::{EntryText, ToolCall};
 use crate::session::entry::{EntryIx, Flags, Kind, Role, TreeVisibility};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
-use crate::session::search::{Hit, SearchWords};
+use crate::session::search::{Hit, Matches, SearchWords};
 use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -58,7 +58,7 @@ pub struct TreeView<'a> {
 }
 
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with
-/// rows and, if `query` contains words to search for, with searchable texts and matches.
+/// rows and, if `query` contains words to search for, with a search for them.
 pub fn build_view<'a>(
     session: &'a Session,
     leaf: Position,
@@ -248,8 +248,10 @@ impl<'a> TreeView<'a> {
     /// Returns where the entry or its label contains a searched word; `None` if only its row
     /// matches: oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
     pub fn find_hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
-        if let Some(found) = self.session.search_matches(ix) {
-            return Some(Cow::Borrowed(&found.hit));
+        if let Some(matches) = self.session.search_matches(ix)
+            && let Some(hit) = &matches.hit
+        {
+            return Some(Cow::Borrowed(hit));
         }
         let texts = [
             ("label", self.label(ix)),
@@ -371,10 +373,15 @@ struct RowSearch<'s> {
 
 impl<'s> RowSearch<'s> {
     fn new(session: &'s Session, query: &str) -> Self {
+        let fuzzy = if session.agent().has_fuzzy_search() {
+            Some(parse_query(query))
+        } else {
+            None
+        };
         RowSearch {
             session,
             words: SearchWords::new(query),
-            fuzzy: session.agent().parse_fuzzy_query(query),
+            fuzzy,
         }
     }
 
@@ -384,29 +391,32 @@ impl<'s> RowSearch<'s> {
         if self.words.is_empty() {
             return true;
         }
-        let mut found = match self.session.search_matches(ix) {
-            Some(found) => found.words.clone(),
-            None => vec![false; self.words.len()],
-        };
-        if found.iter().all(|&found| found) {
+        let matches = self.session.search_matches(ix);
+        if matches.is_some_and(Matches::has_every_word) {
             return true;
         }
 
+        let label = labels.get(ix);
+        if let Some(label) = &label {
+            let mut found = match matches {
+                Some(matches) => matches.words.clone(),
+                None => vec![false; self.words.len()],
+            };
+            self.words.mark_found(&label.to_string_lossy(), &mut found);
+            if found.iter().all(|&is_found| is_found) {
+                return true;
+            }
+        }
+
+        let Some(query) = &self.fuzzy else {
+            return false;
+        };
         let mut text = String::new();
-        if let Some(label) = labels.get(ix) {
+        if let Some(label) = label {
             text += &format!("{label} ");
         }
-        if let Some(&searchable) = self.session.collected.searchable.get(ix.index()) {
-            text += &self.session.text(searchable).to_string();
-        }
-        self.words.mark_found(&text, &mut found);
-        if found.iter().all(|&found| found) {
-            return true;
-        }
-        match &self.fuzzy {
-            Some(query) => matches_query(query, &text),
-            None => false,
-        }
+        text += &self.session.fuzzy_text(ix).to_string();
+        matches_query(query, &text)
     }
 }
 

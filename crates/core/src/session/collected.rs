@@ -213,8 +213,9 @@ collected! {
     tool_calls: Vec<ToolCall>,
     /// The ids of the calls that tool results answer, in file order, if rows were requested.
     tool_results: Vec<EntryText>,
-    /// The text of each entry to search in, if requested.
-    searchable: Vec<Slice>,
+    /// The texts for the agent's fuzzy search, of entries that do not contain every searched word, in
+    /// file order.
+    fuzzy_texts: Vec<EntryText>,
     /// The calls that name a file, in file order, if requested.
     file_calls: Option<Vec<FileCall>>,
     /// The matches in all text of the entries, in file order, if requested.

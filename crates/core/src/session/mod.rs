@@ -15,6 +15,7 @@ pub mod entry;
 pub mod fields;
 pub mod file_calls;
 pub mod period;
+pub mod prefilter;
 pub mod search;
 
 pub mod index;
@@ -266,6 +267,16 @@ impl Session {
             .binary_search_by_key(&ix, |&(entry, _)| entry)
             .ok()?;
         Some(&self.collected.found[at].1)
+    }
+
+    /// Returns the text of an entry for the agent's fuzzy search, without the label; empty if it was
+    /// not requested, or if the entry contains every word that the load searched for.
+    pub fn fuzzy_text(&self, ix: EntryIx) -> Text<'_> {
+        let texts = &self.collected.fuzzy_texts;
+        match texts.binary_search_by_key(&ix, |text| text.entry) {
+            Ok(at) => self.text(texts[at].text),
+            Err(_) => Text::default(),
+        }
     }
 
     /// Returns the calls of an entry that name a file, if they were requested.

@@ -6,10 +6,12 @@
 
 use super::entry::{Kind, Role};
 use super::fields::{FieldScope, visit_fields};
+use super::prefilter::Prefilter;
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::utf16_len;
 use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
 use std::ops::{ControlFlow, Range};
 
 /// The size of a snippet.
@@ -35,8 +37,9 @@ impl Default for SnippetSize {
 pub struct SearchWords {
     /// An expression for each word, which ignores case.
     words: Vec<Regex>,
-    /// Whether JSON can write their characters only as themselves or as `\u` escapes.
-    is_plain: bool,
+    /// The filter for raw bytes that may contain any of the words; `None` if raw bytes cannot rule
+    /// out a word.
+    prefilter: Option<Prefilter>,
 }
 
 /// The matches in one entry.
@@ -44,8 +47,20 @@ pub struct SearchWords {
 pub struct Matches {
     /// Whether each word was found.
     pub words: Vec<bool>,
-    /// The match to show.
-    pub hit: Hit,
+    /// The match to show; `None` if no field contains a word.
+    pub hit: Option<Hit>,
+}
+
+impl Matches {
+    /// Whether every word was found.
+    pub fn has_every_word(&self) -> bool {
+        self.words.iter().all(|&is_found| is_found)
+    }
+
+    /// Whether any word was found.
+    pub fn has_any_word(&self) -> bool {
+        self.words.contains(&true)
+    }
 }
 
 /// A match in a field, with the text around it on one line.
@@ -65,16 +80,16 @@ impl SearchWords {
     /// Parses what the user typed: words are separated by white space.
     pub fn new(typed: &str) -> SearchWords {
         let mut known = HashSet::default();
-        let mut words = Vec::new();
+        let mut sources = Vec::new();
         for word in typed.split_whitespace() {
             let is_new = known.insert(word.to_lowercase());
             if is_new {
-                words.push(word_regex(word));
+                sources.push(word_source(word));
             }
         }
         SearchWords {
-            words,
-            is_plain: typed.chars().all(is_plain),
+            words: sources.iter().map(|source| compile_word(source)).collect(),
+            prefilter: prefilter_of_any(&sources),
         }
     }
 
@@ -95,17 +110,21 @@ impl SearchWords {
         }
     }
 
-    /// Returns the matches in an entry, or `None` if it contains none of the words. The match to
-    /// show is in the first of the fields with the most words; the fields after one with every word
-    /// are not searched.
-    pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Option<Matches> {
+    /// Returns the matches in the fields of an entry. The match to show is in the first of the fields
+    /// with the most words; the fields after one with every word are not searched.
+    pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Matches {
         let mut words = vec![false; self.words.len()];
+        // Of most lines, the raw bytes show that no field can contain a word.
+        if !self.may_match_any(line.bytes()) {
+            return Matches { words, hit: None };
+        }
+
         let mut best: Option<Hit> = None;
         // The number of words in the field of the best match.
         let mut most_words = 0;
         // It breaks only where the answer is complete.
         let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
-            if !self.may_match(field.raw()) {
+            if !self.may_match_any(field.raw()) {
                 return ControlFlow::Continue(());
             }
             let decoded = field.text();
@@ -129,7 +148,7 @@ impl SearchWords {
                 ControlFlow::Continue(())
             }
         });
-        best.map(|hit| Matches { words, hit })
+        Matches { words, hit: best }
     }
 
     /// Returns the match in a text that is not a field of an entry.
@@ -167,23 +186,13 @@ impl SearchWords {
             .collect()
     }
 
-    /// Whether a string may contain a word, judged by its bytes before decoding. It does not miss
-    /// one, but may be wrong if it says yes.
-    fn may_match(&self, raw: &[u8]) -> bool {
-        // An escape with four digits can be any character, and other characters can fold to ASCII.
-        let is_plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
-        if is_plain && self.is_plain {
-            self.words.iter().any(|word| word.is_match(raw))
-        } else {
-            true
+    /// Whether raw bytes, as they are in a line, may contain any of the words.
+    fn may_match_any(&self, raw: &[u8]) -> bool {
+        match &self.prefilter {
+            Some(prefilter) => prefilter.may_match(raw),
+            None => true,
         }
     }
-}
-
-/// Whether JSON can write a character only as itself or as a `\u` escape, or it separates words.
-fn is_plain(c: char) -> bool {
-    let has_short_escape = matches!(c, '"' | '\\' | '/');
-    c.is_whitespace() || c.is_ascii_graphic() && !has_short_escape
 }
 
 /// Returns the first of the places at which words were found, if any was.
@@ -191,9 +200,9 @@ fn earliest_range(places: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
     places.into_iter().flatten().min_by_key(|place| place.start)
 }
 
-/// Returns an expression that finds a word where the text in lower case has it: `İ` becomes `i` and
-/// U+0307 there, so a word may end or begin with half of it.
-fn word_regex(word: &str) -> Regex {
+/// Returns the source of an expression that finds a word where the text in lower case has it: `İ`
+/// becomes `i` and U+0307 there, so a word may end or begin with half of it.
+fn word_source(word: &str) -> String {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
     if let Some(start) = source.strip_suffix('i') {
         source = format!("{start}[iİ]");
@@ -201,12 +210,26 @@ fn word_regex(word: &str) -> Regex {
     if let Some(end) = source.strip_prefix('\u{307}') {
         source = format!("[\u{307}İ]{end}");
     }
-    let mut builder = RegexBuilder::new(&source);
-    builder
+    source
+}
+
+/// Compiles the expression of a word.
+fn compile_word(source: &str) -> Regex {
+    RegexBuilder::new(source)
         .case_insensitive(true)
         .size_limit(usize::MAX)
         .build()
         .expect("an escaped word is an expression")
+}
+
+/// Returns the prefilter for any of the words with these expressions.
+fn prefilter_of_any(sources: &[String]) -> Option<Prefilter> {
+    let any = ParserBuilder::new()
+        .case_insensitive(true)
+        .build()
+        .parse(&sources.join("|"))
+        .ok()?;
+    Prefilter::new(&any)
 }
 
 impl Hit {
@@ -288,9 +311,11 @@ mod tests {
             Raw::parse(line.as_bytes()).unwrap(),
             Kind::Message,
             Role::Assistant,
-        )?;
-        let shown = marked(&found.hit);
-        Some((found.words, found.hit.field, found.hit.range, shown))
+        );
+        assert_eq!(found.has_any_word(), found.hit.is_some());
+        let hit = found.hit?;
+        let shown = marked(&hit);
+        Some((found.words, hit.field, hit.range, shown))
     }
 
     fn marked(
@@ -340,6 +365,41 @@ mod tests {
         assert_eq!(found("x").unwrap().2, 29..30);
         assert_eq!(found("A/B").unwrap().1, "message.content[2].arguments.path");
         assert_eq!(found("gone"), None);
+    }
+
+    #[test]
+    fn the_prefilter_misses_no_spelling() {
+        let spellings = [
+            ("parse", r"p\u0061r\u0053E"),
+            ("task", r"ta\u017f\u212A"),
+            ("TASK", "ta\u{17f}\u{212a}"),
+            ("li", r"l\u0130"),
+            ("li", "l\u{130}"),
+            ("i\u{307}x", "\u{130}x"),
+            ("\u{307}x", "\u{130}x"),
+            ("café", r"CAF\u00C9"),
+            ("a/b", r"A\/b"),
+            (r"c:\dir", r"C:\\Dir"),
+            ("\"x\"", r#"\"X\""#),
+            ("😀", r"\ud83d\ude00"),
+            ("gone 12", "a 12"),
+        ];
+        for (typed, stored) in spellings {
+            let line = format!(r#"{{"type":"message","message":{{"content":"{stored}"}}}}"#);
+            let line = Raw::parse(line.as_bytes()).unwrap();
+            let words = SearchWords::new(typed);
+            let unfiltered = SearchWords {
+                prefilter: None,
+                ..words.clone()
+            };
+            let expected = unfiltered.search_entry(line, Kind::Message, Role::User);
+            assert!(expected.has_any_word(), "{typed} {stored}");
+            assert_eq!(
+                words.search_entry(line, Kind::Message, Role::User),
+                expected
+            );
+        }
+        assert!(!SearchWords::new("midnight ferry").may_match_any(br"\u001b[0m night"));
     }
 
     #[test]

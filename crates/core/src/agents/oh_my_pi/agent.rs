@@ -10,7 +10,6 @@ use crate::agents::ordered::OrderedMap;
 use crate::agents::pi;
 use crate::agents::prepare::{BranchBudget, FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::row::RowText;
-use crate::agents::row::search::parse_query;
 use crate::session::Format;
 use crate::session::column::RowShape;
 use crate::session::defect::{FindingKind, Severity};
@@ -80,8 +79,8 @@ impl Agent for OhMyPi {
         row::search_text(typed)
     }
 
-    fn parse_fuzzy_query(&self, typed: &str) -> Option<Vec<Vec<u16>>> {
-        Some(parse_query(typed))
+    fn has_fuzzy_search(&self) -> bool {
+        true
     }
 
     fn is_visible_text(&self, text: &[u8]) -> bool {

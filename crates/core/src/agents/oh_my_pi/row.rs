@@ -352,6 +352,7 @@ mod tests {
     use crate::agents::row::RowOptions;
     use crate::load::{LoadOptions, load};
     use crate::session::entry::Flags;
+    use crate::session::search::SearchWords;
 
     /// Returns the row of an entry with these members, whether it is silent, and its text for
     /// searching.
@@ -360,14 +361,11 @@ mod tests {
         let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;
         let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n")
             .into_bytes();
-        let rows = RowOptions {
-            searchable: true,
-            ..RowOptions::default()
-        };
         let session = load(
             &file,
             &LoadOptions {
-                rows: Some(rows),
+                rows: Some(RowOptions::default()),
+                search: SearchWords::new("a-word-in-no-text"),
                 ..LoadOptions::default()
             },
         )
@@ -377,7 +375,7 @@ mod tests {
         (
             session.row(entry).to_string(),
             silent,
-            session.text(session.collected.searchable[0]).to_string(),
+            session.fuzzy_text(entry).to_string(),
         )
     }
 

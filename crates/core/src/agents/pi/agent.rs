@@ -75,8 +75,8 @@ impl Agent for Pi {
         row::search_text(typed)
     }
 
-    fn parse_fuzzy_query(&self, _typed: &str) -> Option<Vec<Vec<u16>>> {
-        None
+    fn has_fuzzy_search(&self) -> bool {
+        false
     }
 
     fn is_visible_text(&self, text: &[u8]) -> bool {

@@ -30,8 +30,6 @@ pub struct RowOptions {
     /// Whether the rows are for people, rather than those of the agent's tree: see
     /// [`readable`](crate::agents::readable).
     pub readable: bool,
-    /// Whether the text for searching is needed as well.
-    pub searchable: bool,
 }
 
 /// A row as an agent draws it, and its parts.

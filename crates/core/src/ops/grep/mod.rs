@@ -9,13 +9,11 @@
 
 mod around;
 mod pattern;
-mod prefilter;
 mod search;
 mod trail;
 
 pub use around::{NearbyEntry, entries_around_matches};
 pub use pattern::{Pattern, PatternOptions};
-pub use prefilter::Prefilter;
 pub use search::{Match, Query, ResumePoint, SearchOutcome, search_file, searchable_roles};
 pub use trail::{EntryContinuation, Trail};
 

@@ -1,6 +1,6 @@
 //! The pattern: all patterns and options of the command line as one regular expression.
 
-use super::prefilter::Prefilter;
+use crate::session::prefilter::Prefilter;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{self, Ast, ClassSetItem};
