@@ -290,7 +290,7 @@ impl EntryPainter<'_> {
         let Some(hit) = hit else {
             return self.draw_highlighted(rows, shown, style);
         };
-        let is_visible = !self.drawing.words.find_all(shown).is_empty();
+        let is_visible = self.drawing.words.any_occurs_in(shown);
         if is_visible {
             return self.draw_highlighted(rows, shown, style);
         }

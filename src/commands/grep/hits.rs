@@ -147,18 +147,22 @@ impl MatchPainter {
     /// `width` columns; if space is scarce, a third of it is for the text before the match.
     fn format_snippet(&self, hit: &Hit, width: usize, style: Style) -> String {
         let text = &hit.snippet;
-        let before = to_visible(&text[..hit.snippet_range.start]);
-        let matched = to_visible(&text[hit.snippet_range.clone()]);
-        let after = to_visible(&text[hit.snippet_range.end..]);
+        let mut before = to_visible(&text[..hit.snippet_range.start]);
+        let mut matched = to_visible(&text[hit.snippet_range.clone()]);
+        let mut after = to_visible(&text[hit.snippet_range.end..]);
 
-        let found = truncate_end(&matched, width, "…");
-        let room = width.saturating_sub(display_width(&found));
-        let room_before = room.saturating_sub(display_width(&after)).max(room / 3);
-        let before = truncate_start(&before, room_before, "…");
-        let room_after = room.saturating_sub(display_width(&before));
-        let after = truncate_end(&after, room_after, "…");
+        // A column takes at least a byte, so a text with few bytes need not be measured.
+        let certainly_fits = before.len() + matched.len() + after.len() <= width;
+        if !certainly_fits {
+            matched = truncate_end(&matched, width, "…");
+            let room = width.saturating_sub(display_width(&matched));
+            let room_before = room.saturating_sub(display_width(&after)).max(room / 3);
+            before = truncate_start(&before, room_before, "…");
+            let room_after = room.saturating_sub(display_width(&before));
+            after = truncate_end(&after, room_after, "…");
+        }
         apply_style(&before, style)
-            + &apply_style(&found, self.styles.hit)
+            + &apply_style(&matched, self.styles.hit)
             + &apply_style(&after, style)
     }
 

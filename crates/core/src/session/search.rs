@@ -158,6 +158,11 @@ impl SearchWords {
         Some(Hit::new(field.to_owned(), text, place, size))
     }
 
+    /// Whether a text contains any of the words.
+    pub fn any_occurs_in(&self, text: &str) -> bool {
+        self.words.iter().any(|word| word.is_match(text.as_bytes()))
+    }
+
     /// Returns all positions of the words in a text, in order and without overlaps, for
     /// highlighting.
     pub fn find_all(&self, text: &str) -> Vec<Range<usize>> {
@@ -240,18 +245,27 @@ impl Hit {
         let found = &text[place.clone()];
         let after = &text[place.end..];
 
-        let hit = squeeze_spaces(&found[..prefix_len(found.chars(), size.after)]);
-        let before_start = before.len() - prefix_len(before.chars().rev(), size.before);
-        let context_before = squeeze_spaces(&before[before_start..]);
-        let units_left = size.after.saturating_sub(utf16_len(hit.as_bytes()));
-        let after_end = prefix_len(after.chars(), units_left);
-        let context_after = squeeze_spaces(&after[..after_end]);
+        let most_units = size.before.saturating_add(size.after);
+        let mut snippet = String::with_capacity(text.len().min(most_units));
 
-        let mut snippet = String::from(ellipsis_for(&before[..before_start]));
-        snippet.push_str(context_before.trim_start());
-        let shown = snippet.len()..snippet.len() + hit.len();
-        snippet.push_str(&hit);
-        snippet.push_str(context_after.trim_end());
+        let before_start = before.len() - suffix_len(before, size.before);
+        snippet.push_str(ellipsis_for(&before[..before_start]));
+        push_squeezed(
+            before[before_start..].trim_start(),
+            usize::MAX,
+            &mut snippet,
+        );
+
+        let shown_start = snippet.len();
+        push_squeezed(found, size.after, &mut snippet);
+        let shown = shown_start..snippet.len();
+
+        let shown_units = utf16_len(&snippet.as_bytes()[shown.clone()]);
+        let units_left = size.after.saturating_sub(shown_units);
+        let after_end = push_squeezed(after, units_left, &mut snippet);
+        // White space at the end is not shown, unless the match ends with it.
+        let context_after = snippet[shown.end..].trim_end();
+        snippet.truncate(shown.end + context_after.len());
         snippet.push_str(ellipsis_for(&after[after_end..]));
 
         let start = utf16_len(before.as_bytes());
@@ -269,13 +283,13 @@ fn ellipsis_for(cut_off: &str) -> &'static str {
     if cut_off.trim().is_empty() { "" } else { "…" }
 }
 
-/// Returns the number of bytes of the first characters that take at most `units` UTF-16 units, if
+/// Returns the number of bytes of the last characters that take at most `units` UTF-16 units, if
 /// each run of white space takes one.
-fn prefix_len(chars: impl Iterator<Item = char>, units: usize) -> usize {
+fn suffix_len(text: &str, units: usize) -> usize {
     let mut bytes = 0;
     let mut left = units;
     let mut is_after_space = false;
-    for c in chars {
+    for c in text.chars().rev() {
         let is_space = c.is_whitespace();
         if !(is_space && is_after_space) {
             let Some(rest) = left.checked_sub(c.len_utf16()) else {
@@ -289,17 +303,38 @@ fn prefix_len(chars: impl Iterator<Item = char>, units: usize) -> usize {
     bytes
 }
 
-/// Returns the text with one space for each run of white space.
-fn squeeze_spaces(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(space) = rest.find(char::is_whitespace) {
-        out.push_str(&rest[..space]);
-        out.push(' ');
-        rest = rest[space..].trim_start();
+/// Appends the first characters that take at most `units` UTF-16 units, with one space for each run
+/// of white space. Returns the number of their bytes in `text`.
+fn push_squeezed(text: &str, units: usize, out: &mut String) -> usize {
+    let mut end = text.len();
+    // What is before this offset was appended; the rest is appended as it is, up to the next white
+    // space that changes.
+    let mut appended = 0;
+    let mut left = units;
+    let mut is_after_space = false;
+    for (at, c) in text.char_indices() {
+        let is_space = c.is_whitespace();
+        let continues_space = is_space && is_after_space;
+        if !continues_space {
+            let Some(rest) = left.checked_sub(c.len_utf16()) else {
+                end = at;
+                break;
+            };
+            left = rest;
+        }
+
+        let is_changed = continues_space || is_space && c != ' ';
+        if is_changed {
+            out.push_str(&text[appended..at]);
+            if !continues_space {
+                out.push(' ');
+            }
+            appended = at + c.len_utf8();
+        }
+        is_after_space = is_space;
     }
-    out.push_str(rest);
-    out
+    out.push_str(&text[appended..end]);
+    end
 }
 
 #[cfg(test)]
@@ -438,5 +473,9 @@ mod tests {
             format!("…{}<needle>", "😀".repeat(16))
         );
         assert_eq!(around(&format!("{}x", " ".repeat(9000)), "x"), "<x>");
+        assert_eq!(
+            around("a \u{a0}\u{3000}b  x\r\n\n y z \t", "x"),
+            "a b <x> y z"
+        );
     }
 }
