@@ -61,7 +61,7 @@ impl ShellCommand {
         let file = open.input.file();
         let event = HookEvent::from_session(self.clone(), event, open);
         let _waiting = ui.start_spinner("waiting for the hook");
-        let output = self.run(event.to_line(file.map(SessionFile::resolved)))?;
+        let output = self.run(event.into_line(file.map(SessionFile::resolved)))?;
         if output.trim_ascii().is_empty() {
             return Ok(HookAnswer::default());
         }
@@ -114,12 +114,12 @@ impl HookEvent {
             failure_outcome: "",
             ..self.hook.clone()
         };
-        hook.run(self.to_line(file)).map(|_| ())
+        hook.run(self.into_line(file)).map(|_| ())
     }
 
     /// Returns the line for the hook: the event, with the data that the agents pass to a handler as
     /// its second argument.
-    fn to_line(self, file: Option<&Path>) -> Vec<u8> {
+    fn into_line(self, file: Option<&Path>) -> Vec<u8> {
         let path = file.map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
             .text_or_null("cwd", self.cwd.as_ref())

@@ -434,9 +434,9 @@ impl<'s> Graph<'s, '_> {
         ix: EntryIx,
         candidates: [Option<EntryIx>; 2],
     ) -> Option<EntryIx> {
-        for parent in candidates.into_iter().flatten() {
-            if self.try_attach(ix, Some(parent)) {
-                return Some(parent);
+        for parent in candidates {
+            if parent.is_some() && self.try_attach(ix, parent) {
+                return parent;
             }
         }
         None

@@ -95,7 +95,7 @@ impl<'s> Counter<'s> {
             entries: Vec::new(),
             attributions: session.collected.attributions.iter().peekable(),
             next_call: 0,
-            turn: TurnState::AwaitingRequest,
+            turn: TurnState::Idle,
             last_ms: Entry::NO_TIME,
             provider: Slice::default(),
             model: Slice::default(),
@@ -220,11 +220,11 @@ const LONGEST_STEP_MS: i64 = 60 * 60 * 1000;
 #[derive(Clone, Copy)]
 enum TurnState {
     /// A request.
-    AwaitingRequest,
+    Idle,
     /// A reply.
-    AwaitingReply(i64),
+    Replying(i64),
     /// The results of tool calls.
-    AwaitingResults(i64),
+    RunningTools(i64),
 }
 
 /// An entry that continues a turn.
@@ -241,9 +241,9 @@ struct TurnEntry<'e> {
 impl TurnState {
     fn after_request(time_ms: i64) -> TurnState {
         if time_ms == Entry::NO_TIME {
-            TurnState::AwaitingRequest
+            TurnState::Idle
         } else {
-            TurnState::AwaitingReply(time_ms)
+            TurnState::Replying(time_ms)
         }
     }
 
@@ -255,7 +255,7 @@ impl TurnState {
     /// only the time of its own generation.
     fn advance_to(&mut self, step: &TurnEntry) -> i64 {
         if step.is_copy {
-            *self = TurnState::AwaitingRequest;
+            *self = TurnState::Idle;
             return 0;
         }
 
@@ -266,24 +266,22 @@ impl TurnState {
             Role::User => *self = TurnState::after_request(time_ms),
             Role::Assistant if is_timed => {
                 let began_ms = match *self {
-                    TurnState::AwaitingReply(since_ms) => since_ms,
-                    TurnState::AwaitingRequest | TurnState::AwaitingResults(_) => {
+                    TurnState::Replying(since_ms) => since_ms,
+                    TurnState::Idle | TurnState::RunningTools(_) => {
                         step.began_ms.unwrap_or(time_ms)
                     }
                 };
                 took_ms = time_ms - began_ms;
                 *self = if step.has_calls {
-                    TurnState::AwaitingResults(time_ms.max(began_ms))
+                    TurnState::RunningTools(time_ms.max(began_ms))
                 } else {
-                    TurnState::AwaitingRequest
+                    TurnState::Idle
                 };
             }
             Role::ToolResult if is_timed => {
-                if let TurnState::AwaitingReply(since_ms) | TurnState::AwaitingResults(since_ms) =
-                    *self
-                {
+                if let TurnState::Replying(since_ms) | TurnState::RunningTools(since_ms) = *self {
                     took_ms = time_ms - since_ms;
-                    *self = TurnState::AwaitingReply(since_ms.max(time_ms));
+                    *self = TurnState::Replying(since_ms.max(time_ms));
                 }
             }
             _ => {}
