@@ -9,56 +9,87 @@ const CHARS_PER_LINE: usize = 90;
 /// The lines of an image of usual height.
 const IMAGE_LINES: usize = 12;
 
-/// Estimates the number of lines.
+/// Estimates how many lines the shown text of an entry takes. Folded text and the later sections of
+/// long blocks are not shown, so they take none.
 pub fn estimate_lines(markup: &Markup) -> u32 {
+    let mut hidden = HiddenSections::default();
     let mut lines = 0_usize;
+    // The number of characters of the text that is not part of `lines` yet.
     let mut column = 0_usize;
-    // The sections around the current position, from the outermost that is hidden on. All sections
-    // of a fold are hidden, and in other elements all but the first.
-    let mut hidden_depth = 0_usize;
-    let mut is_later_section = false;
-    let mut is_fold = false;
     for event in markup.events() {
         match event {
-            Event::Section if hidden_depth > 0 || is_later_section => hidden_depth += 1,
-            Event::Section if is_fold => {
-                is_fold = false;
-                hidden_depth += 1;
-            }
-            Event::SectionEnd => {
-                hidden_depth = hidden_depth.saturating_sub(1);
-                // The next section belongs to the same element, unless another element begins
-                // before it.
-                is_later_section = true;
-            }
+            Event::Section => hidden.begin_section(),
+            Event::SectionEnd => hidden.end_section(),
             Event::Open(tag, _) => {
-                is_later_section = false;
-                if tag == Tag::Fold && hidden_depth == 0 {
-                    is_fold = true;
+                hidden.open_element(tag);
+                if hidden.contain_position() {
+                    continue;
                 }
-                if hidden_depth == 0 && !tag.is_inline() {
-                    lines += 1 + column.div_ceil(CHARS_PER_LINE).saturating_sub(1);
+                // A block begins on a line of its own. The text above it takes at least one line.
+                if !tag.is_inline() {
+                    lines += column.div_ceil(CHARS_PER_LINE).max(1);
                     column = 0;
                 }
-                if hidden_depth == 0 && tag == Tag::Image {
+                if tag == Tag::Image {
                     lines += IMAGE_LINES;
                 }
             }
-            Event::Text(text) if hidden_depth == 0 => {
-                for (at, line) in text.split('\n').enumerate() {
-                    if at > 0 {
+            _ if hidden.contain_position() => {}
+            Event::Text(text) => {
+                for (index, line) in text.split('\n').enumerate() {
+                    if index > 0 {
                         lines += 1 + column / CHARS_PER_LINE;
                         column = 0;
                     }
                     column += line.chars().count();
                 }
             }
-            // About the space between elements.
-            Event::Close | Event::WordEnd if hidden_depth == 0 => column += 1,
-            _ => {}
+            // Each end counts as one character, which is about the space between elements.
+            Event::Close | Event::WordEnd => column += 1,
+            Event::Word(_) => {}
         }
     }
     u32::try_from(lines + column / CHARS_PER_LINE + 1).unwrap_or(u32::MAX)
+}
+
+/// Whether the current position is in a section that is not shown: any section of a fold, or a
+/// section of another element after its first.
+#[derive(Default)]
+struct HiddenSections {
+    /// The number of sections around the current position, counted from the outermost hidden one.
+    depth: usize,
+    /// Whether a fold was opened whose section has not begun.
+    awaits_fold_section: bool,
+    /// Whether a section has ended, and no element was opened after it. The next section then
+    /// belongs to the same element, so it is a later one.
+    follows_section: bool,
+}
+
+impl HiddenSections {
+    fn contain_position(&self) -> bool {
+        self.depth > 0
+    }
+
+    fn open_element(&mut self, tag: Tag) {
+        self.follows_section = false;
+        if tag == Tag::Fold && self.depth == 0 {
+            self.awaits_fold_section = true;
+        }
+    }
+
+    fn begin_section(&mut self) {
+        if self.depth > 0 || self.follows_section {
+            self.depth += 1;
+        } else if self.awaits_fold_section {
+            self.awaits_fold_section = false;
+            self.depth += 1;
+        }
+    }
+
+    fn end_section(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        self.follows_section = true;
+    }
 }
 
 #[cfg(test)]
