@@ -3,48 +3,63 @@
 use super::commonmark::{Author, to_plain_line};
 use std::borrow::Cow;
 
-/// Returns a row's text without marks of Markdown; a skill is shown as the user called it.
-pub fn readable_row(body: &str, author: Author) -> Cow<'_, str> {
-    if let Some(name) = body
-        .strip_prefix("<skill name=\"")
-        .and_then(|rest| rest.split('"').next())
-    {
+/// Returns the text of a row without marks of Markdown. A row that begins with the instructions of
+/// a skill becomes `/skill:NAME`, as the user typed it.
+pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
+    if let Some(name) = skill_name(row) {
         return Cow::Owned(format!("/skill:{name}"));
     }
-    if !body.contains(['*', '`', '_', '#', '[', '~']) && !body.starts_with(['-', '>']) {
-        return Cow::Borrowed(body);
+    if !row.contains(['*', '`', '_', '#', '[', '~']) && !row.starts_with(['-', '>']) {
+        return Cow::Borrowed(row);
     }
-    // The number of an item would be lost.
-    let is_item = body.starts_with(|c: char| c.is_ascii_digit());
-    let line = if is_item {
-        body.to_owned()
+
+    // A number at the start may be the marker of an item, which `to_plain_line` drops. Such a row
+    // is not parsed, so that it keeps its number.
+    let begins_with_number = row.starts_with(|c: char| c.is_ascii_digit());
+    let line = if begins_with_number {
+        row.to_owned()
     } else {
-        to_plain_line(body, author)
+        to_plain_line(row, author)
     };
-    // A row is one line, so marks that begin a line, and those that end behind the row, remain.
-    let words = line.split_whitespace().filter(|word| {
-        let is_mark = |all: &str| word.chars().all(|c| all.contains(c));
-        !(word.starts_with("```") || is_mark("#") || is_mark("|-:") && word.len() > 3)
-    });
-    let words: Vec<String> = words
-        .map(|word| strip_emphasis(&word.replace('`', "")))
-        .collect();
+
+    // A row is the beginning of a text, joined to one line. Marks that began a later line, and
+    // marks whose counterpart is cut off, are therefore still there.
+    let mut words = Vec::new();
+    for word in line.split_whitespace() {
+        if !is_block_mark(word) {
+            words.push(strip_emphasis(&word.replace('`', "")));
+        }
+    }
     Cow::Owned(words.join(" "))
 }
 
-/// Removes the marks of strong emphasis around a word; a pattern such as `src/**/*.rs` keeps
-/// its asterisks.
+/// Returns the name in a row that begins with `<skill name="NAME"`, as agents insert a skill.
+fn skill_name(row: &str) -> Option<&str> {
+    let attribute = row.strip_prefix("<skill name=\"")?;
+    attribute.split('"').next()
+}
+
+/// Whether a word is the marker of a block: a fence with its language, the `#` of a heading, or the
+/// rule below a table's head. Three characters or fewer, such as a dash between words, are no rule.
+fn is_block_mark(word: &str) -> bool {
+    let is_heading = word.chars().all(|c| c == '#');
+    let is_table_rule = word.len() > 3 && word.chars().all(|c| "|-:".contains(c));
+    word.starts_with("```") || is_heading || is_table_rule
+}
+
+/// Removes the marks of strong emphasis around a word. Marks beside `/`, `*` or `\` are part of a
+/// pattern, such as `src/**/*.rs`, and stay.
 fn strip_emphasis(word: &str) -> String {
     let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
     let word = match word.strip_prefix("**") {
-        Some(rest) if is_text(rest.chars().next()) => rest,
+        Some(emphasized) if is_text(emphasized.chars().next()) => emphasized,
         _ => word,
     };
-    if let Some((inner, end)) = word.rsplit_once("**") {
-        // Punctuation may follow the mark at the end.
-        let ends_emphasis = end.chars().all(|c| c.is_ascii_punctuation());
-        if ends_emphasis && is_text(inner.chars().next_back()) {
-            return format!("{inner}{end}");
+    if let Some((emphasized, suffix)) = word.rsplit_once("**") {
+        // Punctuation of the sentence may follow the closing mark.
+        let is_punctuation = suffix.chars().all(|c| c.is_ascii_punctuation());
+        if is_punctuation && is_text(emphasized.chars().next_back()) {
+            return format!("{emphasized}{suffix}");
         }
     }
     word.to_owned()
