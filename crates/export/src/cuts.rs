@@ -22,23 +22,15 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// Keeps those of the entries, in file order, that are exported.
+    /// Removes the entries that the cuts leave out. `entries` is in file order, before and after.
     pub(super) fn retain_exported(
         &self,
         session: &Session,
         leaf: Position,
         entries: &mut Vec<EntryIx>,
     ) {
-        if let Some(last) = self.last_entries {
-            let path = session.path(leaf);
-            let first = path
-                .iter()
-                .copied()
-                .find(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST));
-            *entries = path[path.len().saturating_sub(last)..].to_vec();
-            entries.extend(first);
-            entries.sort_unstable();
-            entries.dedup();
+        if let Some(count) = self.last_entries {
+            *entries = first_request_and_last(session, leaf, count);
         }
         if let Some(filter) = self.filter {
             let labels = Labels::new(session);
@@ -54,9 +46,9 @@ impl Cuts {
         }
     }
 
-    /// The note for a reader on what is left out; `None` if nothing that a reader would look for.
-    /// `omitted_count` is the number of entries before the last ones, and `other_branches` what is
-    /// on other branches.
+    /// Returns the note for a reader on what is left out; `None` if a reader would miss nothing.
+    /// `omitted_count` is the number of entries between the first request and the last entries.
+    /// `other_branches` describes what is on branches that are not exported.
     pub fn omission_note(
         &self,
         omitted_count: usize,
@@ -74,7 +66,7 @@ impl Cuts {
         if self.omits_thinking {
             parts.push("thinking".to_owned());
         }
-        // Without tools there is no output.
+        // The note on tool calls covers their output.
         if !self.omits_tools {
             match self.max_lines {
                 None => {}
@@ -92,4 +84,21 @@ impl Cuts {
         }
         Some(format!("Left out: {}.", parts.join(", ")))
     }
+}
+
+/// Returns the first request of the path to the leaf and the last `count` entries of the path, in
+/// file order.
+fn first_request_and_last(session: &Session, leaf: Position, count: usize) -> Vec<EntryIx> {
+    let path = session.path(leaf);
+    let first_request = path
+        .iter()
+        .copied()
+        .find(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST));
+
+    let mut entries = path[path.len().saturating_sub(count)..].to_vec();
+    entries.extend(first_request);
+    entries.sort_unstable();
+    // The first request may be one of the last entries.
+    entries.dedup();
+    entries
 }

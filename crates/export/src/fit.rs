@@ -5,63 +5,79 @@ use super::source::Contents;
 use pisess_store::FnWriter;
 use std::io::{self, Write};
 
-/// The numbers of lines that are tried, one after the other.
-const LINES: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
+/// The limits for the lines of a tool's output, in the order in which they are tried.
+const LINE_LIMITS: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
 
-/// Leaves out as little as possible so that what `write` writes has at most `max_bytes` bytes:
-/// lines of output first, then thinking, then tools, then entries between the first request and the
-/// last answers. Returns whether it fits.
+/// Sets the cuts of `contents` so that `write` writes at most `max_bytes` bytes, and leaves out as
+/// little as possible. Lines of output go first, then thinking, then tools, then entries between
+/// the first request and the last answers.
+///
+/// Returns whether it fits. If not, the cuts are the largest ones.
 pub fn fit_to_size(
     contents: &mut Contents,
     max_bytes: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
     let requested = contents.cuts;
-    let least = Cuts {
+    let without_tools = Cuts {
         omits_tools: true,
         omits_thinking: true,
         ..requested
     };
-    for cuts in growing_cuts(requested, least) {
-        contents.apply_cuts(cuts);
-        if fits_in(contents, max_bytes, write)? {
+    for cuts in growing_cuts(requested, without_tools) {
+        if fits_with(contents, cuts, max_bytes, write)? {
             return Ok(true);
         }
     }
 
-    // The number of last entries is found by halving: `enough` fits, `too_many` does not.
-    let mut enough: Option<usize> = None;
-    let mut too_many = contents.session.path(contents.leaf).len();
-    loop {
-        let last = match enough {
-            None if too_many > 0 => 0,
-            Some(enough) if enough + 1 < too_many => enough.midpoint(too_many),
-            _ => break,
-        };
-        contents.apply_cuts(Cuts {
-            last_entries: Some(last),
-            ..least
-        });
-        if fits_in(contents, max_bytes, write)? {
-            enough = Some(last);
-        } else {
-            too_many = last;
-        }
-    }
+    let entry_count = most_last_entries(contents, without_tools, max_bytes, write)?;
     contents.apply_cuts(Cuts {
-        last_entries: Some(enough.unwrap_or(0)),
-        ..least
+        last_entries: Some(entry_count.unwrap_or(0)),
+        ..without_tools
     });
-    Ok(enough.is_some())
+    Ok(entry_count.is_some())
 }
 
-/// The cuts to try, from those that were asked for to `least`; each leaves out more.
-fn growing_cuts(requested: Cuts, least: Cuts) -> Vec<Cuts> {
+/// Returns the largest number of last entries with which the export fits, found by halving; `None`
+/// if it does not fit even with none. That it does not fit with the whole path is known to the
+/// caller. The cuts of `contents` are afterwards those tried last, not those that fit.
+fn most_last_entries(
+    contents: &mut Contents,
+    without_tools: Cuts,
+    max_bytes: u64,
+    write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
+) -> io::Result<Option<usize>> {
+    let path_len = contents.session.path(contents.leaf).len();
+    let with_last = |entry_count| Cuts {
+        last_entries: Some(entry_count),
+        ..without_tools
+    };
+    if path_len == 0 || !fits_with(contents, with_last(0), max_bytes, write)? {
+        return Ok(None);
+    }
+
+    let mut fitting = 0;
+    let mut too_many = path_len;
+    while fitting + 1 < too_many {
+        let entry_count = usize::midpoint(fitting, too_many);
+        if fits_with(contents, with_last(entry_count), max_bytes, write)? {
+            fitting = entry_count;
+        } else {
+            too_many = entry_count;
+        }
+    }
+    Ok(Some(fitting))
+}
+
+/// The cuts to try before entries are left out, from those that were asked for to those without
+/// tools. Each leaves out more than the one before it.
+fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
     let mut growing = vec![requested];
-    for lines in LINES {
-        if requested.max_lines.is_none_or(|asked| lines < asked) {
+    for limit in LINE_LIMITS {
+        // A limit above the one that was asked for would leave out less.
+        if requested.max_lines.is_none_or(|asked| limit < asked) {
             growing.push(Cuts {
-                max_lines: Some(lines),
+                max_lines: Some(limit),
                 ..requested
             });
         }
@@ -71,16 +87,19 @@ fn growing_cuts(requested: Cuts, least: Cuts) -> Vec<Cuts> {
         omits_thinking: true,
         ..requested
     });
-    growing.push(least);
+    growing.push(without_tools);
     growing
 }
 
-/// Whether what `write` writes has at most `max_bytes` bytes. It is stopped where it has more.
-fn fits_in(
-    contents: &Contents,
+/// Applies the cuts to `contents`, and returns whether what `write` writes then has at most
+/// `max_bytes` bytes. `write` is stopped by an error as soon as it has written more.
+fn fits_with(
+    contents: &mut Contents,
+    cuts: Cuts,
     max_bytes: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
+    contents.apply_cuts(cuts);
     let mut bytes_left = max_bytes;
     let count = |bytes: &[u8]| {
         bytes_left = bytes_left
