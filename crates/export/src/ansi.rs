@@ -17,52 +17,62 @@ pub struct Style {
     pub link: Option<String>,
 }
 
-/// Calls `put` with the pieces of `text`, in order; some may be empty.
+/// Calls `put` with the pieces of `text`, in order, each with its style; some may be empty.
 pub fn each_styled_piece<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)) {
-    each_styled_piece_after(text, &mut Style::default(), put);
+    each_styled_piece_of_part(text, &mut Style::default(), put);
 }
 
-/// Does the same for the next part of a text, where the parts before it have selected a style.
-pub fn each_styled_piece_after<'a>(
-    text: &'a str,
+/// Calls `put` with the pieces of one part of a text, as [`each_styled_piece`] does with a whole
+/// text. `style` is the style at the start of the part, and is set to the style at its end. The
+/// caller passes the end style of one part to the call for the next part.
+pub fn each_styled_piece_of_part<'a>(
+    part: &'a str,
     style: &mut Style,
     put: &mut dyn FnMut(&Style, &'a str),
 ) {
-    if memchr::memchr3(b'\x1b', b'\r', b'\x08', text.as_bytes()).is_none() {
-        return put(style, text);
+    // Most output has no escape, carriage return or backspace.
+    if memchr::memchr3(b'\x1b', b'\r', b'\x08', part.as_bytes()).is_none() {
+        return put(style, part);
     }
-    for line in text.split_inclusive('\n') {
-        let end = line.trim_end_matches(['\r', '\n']).len();
-        let visible_start = line[..end].rfind('\r').map_or(0, |at| at + 1);
-        // Colours and links of overwritten text still apply.
+    for line in part.split_inclusive('\n') {
+        let line_end = line.trim_end_matches(['\r', '\n']).len();
+        let visible_start = match line[..line_end].rfind('\r') {
+            Some(carriage_return) => carriage_return + 1,
+            None => 0,
+        };
+        // Overwritten text is not shown, but its colours and links still apply.
         each_line_piece(&line[..visible_start], style, &mut |_, _| ());
-        each_line_piece(&line[visible_start..end], style, put);
+        each_line_piece(&line[visible_start..line_end], style, put);
         if line.ends_with('\n') {
+            // A line break has no style, so that a link never spans lines.
             put(&Style::default(), "\n");
         }
     }
 }
 
-/// Matches a control sequence: one that ends with a letter, a title or a link up to BEL or `ESC \`,
-/// any other; or a backspace. Of one that is cut short, all that is there.
+/// Matches, in this order: a sequence `ESC [` up to its final character; a string, such as a title
+/// or a link, up to BEL or `ESC \`; any other escape sequence; a backspace. A sequence that is cut
+/// short matches up to where it ends.
 const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
 
+/// Calls `put` with the pieces of a line between its control sequences. Each sequence for colours
+/// or links changes `style`; all sequences are left out.
 fn each_line_piece<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
     static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
-    let mut at = 0;
+    let mut piece_start = 0;
     for sequence in SEQUENCES.find_iter(line) {
-        put(style, &line[at..sequence.start()]);
-        at = sequence.end();
+        put(style, &line[piece_start..sequence.start()]);
+        piece_start = sequence.end();
 
         if let Some(codes) = colour_codes(sequence.as_str()) {
             apply_colour_codes(codes, &mut style.word_kind);
         } else if let Some(address) = link_address(sequence.as_str()) {
-            // No fragment: what a command printed knows nothing of the page.
+            // A fragment is refused: a command cannot mean an element of the page.
             let is_allowed = is_allowed_address(address) && !address.starts_with('#');
             style.link = is_allowed.then(|| address.to_owned());
         }
     }
-    put(style, &line[at..]);
+    put(style, &line[piece_start..]);
 }
 
 /// Returns the codes of a sequence that selects colours.
@@ -81,30 +91,38 @@ fn link_address(sequence: &str) -> Option<&str> {
     Some(address)
 }
 
-/// Applies codes such as `1;31`.
-fn apply_colour_codes(selected: &str, word: &mut Option<WordKind>) {
-    let mut codes = selected
+/// Applies codes such as `1;31` to the kind of the words that follow. A word is bold or has one of
+/// eight text colours, not both; bright colours become normal ones. Backgrounds and unknown codes
+/// have no effect. An empty code is 0, which resets.
+fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
+    let mut codes = colour_codes
         .split([';', ':'])
         .map(|code| code.parse::<u16>().unwrap_or(0));
     while let Some(code) = codes.next() {
         match code {
-            0 | 39 => *word = None,
-            1 if word.is_none() => *word = Some(WordKind::BOLD),
-            22 if *word == Some(WordKind::BOLD) => *word = None,
-            30..=37 => *word = Some(WordKind::from_colour(code - 30)),
-            90..=97 => *word = Some(WordKind::from_colour(code - 90)),
-            // Colours by number or by value: the codes that follow belong to them.
-            38 | 48 => match (codes.next(), codes.next()) {
-                (Some(5), Some(number @ 0..=15)) if code == 38 => {
-                    *word = Some(WordKind::from_colour(number % 8))
+            // Everything reset, and the default text colour.
+            0 | 39 => *word_kind = None,
+            1 if word_kind.is_none() => *word_kind = Some(WordKind::BOLD),
+            // No longer bold.
+            22 if *word_kind == Some(WordKind::BOLD) => *word_kind = None,
+            30..=37 => *word_kind = Some(WordKind::from_colour(code - 30)),
+            90..=97 => *word_kind = Some(WordKind::from_colour(code - 90)),
+            // A text (38) or background (48) colour: `5;NUMBER` or `2;RED;GREEN;BLUE` follows. Its
+            // codes are read here, so that none is taken for a code of its own.
+            38 | 48 => {
+                let colour_format = codes.next();
+                let first_value = codes.next();
+                match (colour_format, first_value) {
+                    (Some(5), Some(number @ 0..=15)) if code == 38 => {
+                        *word_kind = Some(WordKind::from_colour(number % 8));
+                    }
+                    (Some(2), _) => {
+                        let _green = codes.next();
+                        let _blue = codes.next();
+                    }
+                    _ => {}
                 }
-                // A colour by value, of which one part is read already: two remain.
-                (Some(2), _) => {
-                    codes.next();
-                    codes.next();
-                }
-                _ => {}
-            },
+            }
             _ => {}
         }
     }

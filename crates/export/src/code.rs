@@ -7,21 +7,21 @@ use super::markup::{Markup, Tag, WordKind};
 use pisess_core::format::changes::DiffSign;
 use pisess_json::string::{decode, split_parts};
 
-/// The size of a section. It ends with the line or byte that reaches either number.
+/// The most that a section contains. A section is full as soon as it has reached either limit.
 #[derive(Clone, Copy)]
-struct SectionSize {
+struct SectionLimits {
     lines: usize,
     bytes: usize,
 }
 
-/// The size of the section that is shown at first.
-const FIRST_SECTION: SectionSize = SectionSize {
+/// The limits of the section that is shown at first.
+const FIRST_SECTION: SectionLimits = SectionLimits {
     lines: 24,
     bytes: 4 * 1024,
 };
 
-/// The size of each section that follows.
-const LATER_SECTION: SectionSize = SectionSize {
+/// The limits of each section that follows.
+const LATER_SECTION: SectionLimits = SectionLimits {
     lines: 400,
     bytes: 16 * 1024,
 };
@@ -32,7 +32,7 @@ const LONGEST_CHAR: usize = 4;
 /// The length in bytes above which code is not coloured.
 const LONGEST_COLOURED: usize = 4 << 20;
 
-/// Appends the lines of a file from line `first` on.
+/// Appends lines of a file, numbered from `first_line` on.
 pub fn push_numbered_lines(
     text: &str,
     first_line: u64,
@@ -55,7 +55,9 @@ pub fn push_code_block(
         let mut writer = SectionWriter::new(markup);
         match language {
             Some(language) if text.len() <= LONGEST_COLOURED => {
-                each_word(text, language, &mut |word, text| writer.write(word, text));
+                each_word(text, language, &mut |word_kind, word| {
+                    writer.write(word_kind, word)
+                });
             }
             _ => writer.write(None, text),
         }
@@ -76,7 +78,8 @@ pub fn push_output(text: &str, markup: &mut Markup) {
 /// The number of bytes of a long string that are decoded at a time.
 const PART_LEN: usize = 1 << 20;
 
-/// Appends a JSON string, given by the bytes between its quotes, as terminal output.
+/// Appends a JSON string, given by the bytes between its quotes, as terminal output. It is decoded
+/// in parts of [`PART_LEN`] bytes, so that a long string is not in memory twice.
 pub fn push_json_output(string: &[u8], markup: &mut Markup) {
     markup.push_element(Tag::Output, |markup| {
         let mut writer = SectionWriter::new(markup);
@@ -85,13 +88,13 @@ pub fn push_json_output(string: &[u8], markup: &mut Markup) {
         while let Some(part) = parts.next() {
             let decoded = decode(part);
             let decoded = decoded.to_string_lossy();
+            // The line break at the end of the output begins no further line.
             let is_last = parts.peek().is_none();
             let text = match decoded.strip_suffix('\n') {
                 Some(text) if is_last => text,
                 _ => &decoded,
             };
-            // The style at the end of a part is that at the beginning of the next.
-            ansi::each_styled_piece_after(text, &mut style, &mut |style, text| {
+            ansi::each_styled_piece_of_part(text, &mut style, &mut |style, text| {
                 writer.write_styled(style, text)
             });
         }
@@ -99,11 +102,12 @@ pub fn push_json_output(string: &[u8], markup: &mut Markup) {
     });
 }
 
-/// Appends a diff: its lines, each with the side that it is on.
+/// Appends a diff, given as its lines and the side that each is on. Adjacent lines of one side
+/// become one element, and common lines have none.
 pub fn push_diff(lines: &[(DiffSign, &str)], markup: &mut Markup) {
     markup.push_element(Tag::Diff, |markup| {
         let mut writer = SectionWriter::new(markup);
-        for run in lines.chunk_by(|(one, _), (other, _)| one == other) {
+        for run in lines.chunk_by(|(sign, _), (next_sign, _)| sign == next_sign) {
             let (sign, _) = run[0];
             match sign {
                 DiffSign::Added => writer.markup.open(Tag::Added),
@@ -122,44 +126,50 @@ pub fn push_diff(lines: &[(DiffSign, &str)], markup: &mut Markup) {
     });
 }
 
-/// Writes words in sections. A new one begins when the size of the last is reached.
+/// Writes words in sections. A section that is full ends, and another begins, when more text
+/// follows.
 struct SectionWriter<'m> {
     markup: &'m mut Markup,
-    /// What the section contains so far.
-    written: SectionSize,
-    limit: SectionSize,
+    /// The line breaks in the section so far.
+    written_lines: usize,
+    /// The bytes of text in the section so far.
+    written_bytes: usize,
+    limits: SectionLimits,
 }
-
-const EMPTY_SECTION: SectionSize = SectionSize { lines: 0, bytes: 0 };
 
 impl<'m> SectionWriter<'m> {
     fn new(markup: &'m mut Markup) -> Self {
         markup.begin_section();
         SectionWriter {
             markup,
-            written: EMPTY_SECTION,
-            limit: FIRST_SECTION,
+            written_lines: 0,
+            written_bytes: 0,
+            limits: FIRST_SECTION,
         }
     }
 
-    fn write(&mut self, word: Option<WordKind>, text: &str) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            // Divided only if more follows, so that no section is empty.
-            let is_full =
-                self.written.lines >= self.limit.lines || self.written.bytes >= self.limit.bytes;
-            if is_full {
+    /// Writes text of one kind. Text that does not fit in the section is continued in the next.
+    fn write(&mut self, word_kind: Option<WordKind>, text: &str) {
+        let mut unwritten = text;
+        while !unwritten.is_empty() {
+            // A section is divided only when more text follows, so that none is empty.
+            if self.section_is_full() {
                 self.markup.divide_section();
-                self.written = EMPTY_SECTION;
-                self.limit = LATER_SECTION;
+                self.written_lines = 0;
+                self.written_bytes = 0;
+                self.limits = LATER_SECTION;
             }
 
-            let (piece, more) = rest.split_at(self.piece_len(rest));
-            self.markup.push_word(word, piece);
-            self.written.lines += memchr::memchr_iter(b'\n', piece.as_bytes()).count();
-            self.written.bytes += piece.len();
-            rest = more;
+            let (piece, remainder) = unwritten.split_at(self.fitting_len(unwritten));
+            self.markup.push_word(word_kind, piece);
+            self.written_lines += memchr::memchr_iter(b'\n', piece.as_bytes()).count();
+            self.written_bytes += piece.len();
+            unwritten = remainder;
         }
+    }
+
+    fn section_is_full(&self) -> bool {
+        self.written_lines >= self.limits.lines || self.written_bytes >= self.limits.bytes
     }
 
     /// Writes a piece of terminal output.
@@ -175,27 +185,28 @@ impl<'m> SectionWriter<'m> {
         self.markup.close();
     }
 
-    /// The length of the prefix of `text` that fits in the section, which is not full: whole lines
-    /// if possible; a line longer than a section is split.
-    fn piece_len(&self, text: &str) -> usize {
-        let bytes_left = self.limit.bytes - self.written.bytes;
-        let lines_left = self.limit.lines - self.written.lines;
-        let window = &text.as_bytes()[..text.len().min(bytes_left)];
-        if let Some(newline) = memchr::memchr_iter(b'\n', window).nth(lines_left - 1) {
-            return newline + 1;
+    /// Returns how many bytes of the text go into the section, which must not be full: all of it,
+    /// or as many whole lines as fit. A line that does not fit is split between characters.
+    fn fitting_len(&self, text: &str) -> usize {
+        let bytes_left = self.limits.bytes - self.written_bytes;
+        let lines_left = self.limits.lines - self.written_lines;
+        let fitting_bytes = &text.as_bytes()[..text.len().min(bytes_left)];
+        if let Some(last_newline) = memchr::memchr_iter(b'\n', fitting_bytes).nth(lines_left - 1) {
+            return last_newline + 1;
         }
-        if window.len() == text.len() {
+        if fitting_bytes.len() == text.len() {
             return text.len();
         }
+        if let Some(last_newline) = memchr::memrchr(b'\n', fitting_bytes) {
+            return last_newline + 1;
+        }
 
-        if let Some(newline) = memchr::memrchr(b'\n', window) {
-            return newline + 1;
+        // At least one whole character, so that the text becomes shorter.
+        let mut split_offset = bytes_left.max(LONGEST_CHAR);
+        while split_offset < text.len() && !text.is_char_boundary(split_offset) {
+            split_offset += 1;
         }
-        let mut cut = bytes_left.max(LONGEST_CHAR);
-        while cut < text.len() && !text.is_char_boundary(cut) {
-            cut += 1;
-        }
-        cut.min(text.len())
+        split_offset.min(text.len())
     }
 
     fn finish(self) {
