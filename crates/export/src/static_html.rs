@@ -2,23 +2,27 @@
 
 use super::entry_view::draw_entry;
 use super::html::{Html, full_html};
+use super::index::{kind_letter, type_name};
 use super::page::{STATIC_STYLE, write_head};
 use super::source::{Contents, ContentsReader, cut};
 use foldhash::HashMap;
+use pisess_core::session::Session;
 use pisess_core::session::entry::{Entry, EntryIx, Kind};
 use pisess_core::session::labels::Labels;
+use pisess_json::Raw;
 use pisess_json::time::iso_string;
 use std::io::{self, Write};
 
-/// Writes the path to the leaf as a page without a script. `workers` threads make the parts of its
-/// entries.
+/// Writes the path to the leaf as a page without a script: its title, a note about what is left
+/// out, and an article for each entry that shows something. `workers` threads make the articles,
+/// which are written in the order of the path.
 pub fn write_static_page(
     contents: &Contents,
     workers: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let path = contents.exported_path();
-    let edits = edit_notes(&ContentsReader::new(contents), &path)?;
+    let edit_notes = edit_notes(&ContentsReader::new(contents), &path)?;
     let labels = Labels::new(contents.session);
     let is_in_document = contents.path_predicate();
 
@@ -41,18 +45,19 @@ pub fn write_static_page(
         Ok(PagePart {
             ix,
             label,
-            edit: edits.get(&ix).copied(),
+            edit_note: edit_notes.get(&ix).copied(),
             model: view.facts.model,
             body,
         })
     };
     let mut last_model: Option<String> = None;
     contents.for_each_in_order(&path, workers, make_part, |mut part| {
-        // A message that contains only tool calls is omitted: each call is shown with its result.
-        if part.body.as_str().is_empty() && part.edit.is_none() && part.label.is_none() {
+        // A message that contains only tool calls has no body, because each call is shown with its
+        // result. Without a note or a label, nothing of it is left to show.
+        if part.body.as_str().is_empty() && part.edit_note.is_none() && part.label.is_none() {
             return Ok(());
         }
-        // A model is named where it changes.
+        // The model is named only where it changes.
         if part.model == last_model {
             part.model = None;
         }
@@ -69,8 +74,8 @@ pub fn write_static_page(
 struct PagePart {
     ix: EntryIx,
     label: Option<String>,
-    /// The note that it was edited.
-    edit: Option<&'static str>,
+    /// The note that its content was edited.
+    edit_note: Option<&'static str>,
     /// The model of a reply, if it is written.
     model: Option<String>,
     body: Html,
@@ -84,12 +89,12 @@ impl PagePart {
         writeln!(
             out,
             "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{}</div></article>",
-            super::index::kind_letter(contents.session.entry(self.ix)),
+            kind_letter(contents.session.entry(self.ix)),
             contents.entry_number(self.ix).unwrap_or_default(),
             Html::from_text(&heading.join(" · ")),
             wrap_in_element("<span class=\"label\">", self.label.as_deref(), "</span>"),
             wrap_in_element("<span>", self.model.as_deref(), "</span>"),
-            wrap_in_element("<div class=\"note\">", self.edit, "</div>"),
+            wrap_in_element("<div class=\"note\">", self.edit_note, "</div>"),
             self.body,
         )
     }
@@ -103,31 +108,35 @@ fn wrap_in_element(begin: &str, text: Option<&str>, end: &str) -> String {
     }
 }
 
-/// The heading of an entry: who wrote it, the name of another message, or the type in words.
+/// Returns the heading of an entry: who wrote it, the name that a message of another origin has, or
+/// its type in words.
 pub(super) fn entry_heading(contents: &Contents, ix: EntryIx) -> String {
-    let name = match super::index::kind_letter(contents.session.entry(ix)) {
-        'u' => "User",
-        'a' => "Assistant",
-        't' => "Tool",
-        'b' => "Command",
-        'f' => "Files",
-        'c' => "Compaction",
-        'r' => "Branch summary",
-        'm' | 'x' => {
-            return match super::index::type_name(contents.session, ix) {
-                Some(name) if !name.is_empty() => name,
-                _ => "Message".to_owned(),
-            };
-        }
-        'l' => "Label",
-        'e' => "Edit of the context",
-        _ => {
-            return type_in_words(
-                &super::index::type_name(contents.session, ix).unwrap_or_default(),
-            );
-        }
+    let letter = kind_letter(contents.session.entry(ix));
+    let fixed_heading = match letter {
+        'u' => Some("User"),
+        'a' => Some("Assistant"),
+        't' => Some("Tool"),
+        'b' => Some("Command"),
+        'f' => Some("Files"),
+        'c' => Some("Compaction"),
+        'r' => Some("Branch summary"),
+        'l' => Some("Label"),
+        'e' => Some("Edit of the context"),
+        _ => None,
     };
-    name.to_owned()
+    if let Some(heading) = fixed_heading {
+        return heading.to_owned();
+    }
+
+    let name = type_name(contents.session, ix).unwrap_or_default();
+    let is_message = matches!(letter, 'm' | 'x');
+    if !is_message {
+        type_in_words(&name)
+    } else if name.is_empty() {
+        "Message".to_owned()
+    } else {
+        name
+    }
 }
 
 /// The day and the time of an entry to the minute, in UTC, because a document has no time zone.
@@ -155,9 +164,8 @@ fn type_in_words(name: &str) -> String {
     }
 }
 
-/// The notes for the reader at entries whose content was edited on a path. The last edit of an
-/// entry counts: a `replacement` that is `null` omits the content, any other replaces it, and
-/// without one there is no note.
+/// Returns the notes for the reader at entries whose content was edited on a path. The last edit of
+/// an entry counts.
 pub(super) fn edit_notes(
     source: &ContentsReader,
     path: &[EntryIx],
@@ -168,24 +176,38 @@ pub(super) fn edit_notes(
         if session.entry(ix).kind != Kind::ContextEdit {
             continue;
         }
-        source.reader.with_entry(ix, |line| {
-            let Some(target) = line
-                .get_text("targetId")
-                .and_then(|id| session.find_entry(&id))
-            else {
-                return;
-            };
-            let Some(replacement) = line.get("replacement") else {
-                notes.remove(&target);
-                return;
-            };
-            let note = if replacement.is_null() {
-                "No longer sent to the model: an edit further down omits it."
-            } else {
-                "The model sees other content in its place: see the edit further down."
-            };
-            notes.insert(target, note);
-        })?;
+        let edit = source
+            .reader
+            .with_entry(ix, |line| read_context_edit(session, line))?;
+        let Some(edit) = edit else { continue };
+        match edit.note {
+            Some(note) => notes.insert(edit.target, note),
+            None => notes.remove(&edit.target),
+        };
     }
     Ok(notes)
+}
+
+/// What an edit of the context changes for the model.
+struct ContextEdit {
+    /// The entry that is edited.
+    target: EntryIx,
+    /// The note at that entry; `None` if the edit undoes an earlier one.
+    note: Option<&'static str>,
+}
+
+/// Reads an edit of the context; `None` if its target is not in the session. A `replacement` that
+/// is `null` omits the target's content, and any other replaces it. An edit without a `replacement`
+/// undoes an earlier edit.
+fn read_context_edit(session: &Session, line: Raw) -> Option<ContextEdit> {
+    let target_id = line.get_text("targetId")?;
+    let target = session.find_entry(&target_id)?;
+    let note = line.get("replacement").map(|replacement| {
+        if replacement.is_null() {
+            "No longer sent to the model: an edit further down omits it."
+        } else {
+            "The model sees other content in its place: see the edit further down."
+        }
+    });
+    Some(ContextEdit { target, note })
 }
