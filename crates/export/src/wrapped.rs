@@ -46,20 +46,20 @@ pub fn split_parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let mut closing_tags = ClosingTags::default();
     let mut part_start = 0;
-    let mut at = 0;
-    while let Some(found) = text[at..].find('<') {
-        let start = at + found;
-        at = start + 1;
-        if !begins_line(text, start) {
+    let mut search_start = 0;
+    while let Some(distance) = text[search_start..].find('<') {
+        let element_start = search_start + distance;
+        search_start = element_start + 1;
+        if !begins_line(text, element_start) {
             continue;
         }
-        let Some(element) = read_element(text, start, &mut closing_tags) else {
+        let Some(element) = read_element(text, element_start, &mut closing_tags) else {
             continue;
         };
-        parts.push(TextPart::Text(&text[part_start..start]));
+        parts.push(TextPart::Text(&text[part_start..element_start]));
         parts.push(element.part);
         part_start = element.end;
-        at = element.end;
+        search_start = element.end;
     }
     parts.push(TextPart::Text(&text[part_start..]));
     parts
@@ -71,10 +71,33 @@ fn begins_line(text: &str, offset: usize) -> bool {
     before.is_empty() || before.ends_with('\n')
 }
 
-/// For each tag, the offset at which the closing tag was last found at the beginning of a line; the
-/// length of the text if there is none any more. It is searched for once, not for each opening tag.
+/// For each tag of [`TAGS`], the offset at which its closing tag was last found at the start of a
+/// line: 0 before the first search, and the length of the text if no more was found. Opening tags
+/// that no closing tag follows would otherwise each be searched for to the end of the text.
 #[derive(Default)]
 struct ClosingTags([usize; TAGS.len()]);
+
+impl ClosingTags {
+    /// Returns the offset of the first `closing_tag` at the start of a line behind `line_end`, the
+    /// offset of a line break or of the end. `None` if there is none. Calls for the same tag must
+    /// come in ascending order of `line_end`.
+    fn find_after(
+        &mut self,
+        text: &str,
+        line_end: usize,
+        tag_index: usize,
+        closing_tag: &str,
+    ) -> Option<usize> {
+        let last_found = &mut self.0[tag_index];
+        if *last_found <= line_end {
+            *last_found = match text[line_end..].find(&format!("\n{closing_tag}")) {
+                Some(newline) => line_end + newline + 1,
+                None => text.len(),
+            };
+        }
+        (*last_found < text.len()).then_some(*last_found)
+    }
+}
 
 /// An element in a text.
 struct Element<'t> {
@@ -83,7 +106,8 @@ struct Element<'t> {
     end: usize,
 }
 
-/// Reads the element that begins at `start`; `None` if there is none.
+/// Reads the element whose `<` is at the offset `start`. `None` if there is none: another tag, a
+/// file or skill without a name, a list with attributes, or no closing tag.
 fn read_element<'t>(
     text: &'t str,
     start: usize,
@@ -94,38 +118,28 @@ fn read_element<'t>(
         None => text.len(),
     };
     let line = &text[start + 1..line_end];
-    let tag = TAGS.iter().position(|tag| {
+    let tag_index = TAGS.iter().position(|tag| {
         line.strip_prefix(tag)
-            .is_some_and(|behind| behind.starts_with(['>', ' ']))
+            .is_some_and(|after_tag| after_tag.starts_with(['>', ' ']))
     })?;
-    let (attributes, behind) = line[TAGS[tag].len()..].split_once('>')?;
-    let name = match TAGS[tag] {
+    let tag = TAGS[tag_index];
+    let (attributes, body_on_line) = line[tag.len()..].split_once('>')?;
+    let name = match tag {
         "file" | "skill" => name_attribute(attributes)?,
         _ if attributes.is_empty() => "",
         _ => return None,
     };
 
-    let closing = format!("</{}>", TAGS[tag]);
-    let body_start = line_end - behind.len();
-    let body_end = if let Some(at) = behind.find(&closing) {
-        body_start + at
-    } else {
-        let closing_offset = &mut closing_tags.0[tag];
-        if *closing_offset <= line_end {
-            *closing_offset = match text[line_end..].find(&format!("\n{closing}")) {
-                Some(newline) => line_end + newline + 1,
-                None => text.len(),
-            };
-        }
-        if *closing_offset >= text.len() {
-            return None;
-        }
-        *closing_offset
+    let closing_tag = format!("</{tag}>");
+    let body_start = line_end - body_on_line.len();
+    let body_end = match body_on_line.find(&closing_tag) {
+        Some(offset) => body_start + offset,
+        None => closing_tags.find_after(text, line_end, tag_index, &closing_tag)?,
     };
 
     let body = &text[body_start..body_end];
     let body = body.strip_prefix('\n').unwrap_or(body);
-    let part = match TAGS[tag] {
+    let part = match tag {
         "file" => TextPart::File(name, body),
         "skill" => TextPart::Skill(name, body),
         "read-files" => TextPart::ReadFiles(body),
@@ -133,7 +147,7 @@ fn read_element<'t>(
     };
     Some(Element {
         part,
-        end: body_end + closing.len(),
+        end: body_end + closing_tag.len(),
     })
 }
 
