@@ -29,19 +29,19 @@ impl Html {
 
     /// Appends text in which invisible characters are already made visible, and escapes it.
     pub(super) fn push_escaped(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
-            self.0 += &rest[..at];
-            self.0 += match rest.as_bytes()[at] {
+        let mut unescaped = text;
+        while let Some(special) = unescaped.find(['&', '<', '>', '"', '\'']) {
+            self.0 += &unescaped[..special];
+            self.0 += match unescaped.as_bytes()[special] {
                 b'&' => "&amp;",
                 b'<' => "&lt;",
                 b'>' => "&gt;",
                 b'"' => "&quot;",
                 _ => "&#39;",
             };
-            rest = &rest[at + 1..];
+            unescaped = &unescaped[special + 1..];
         }
-        self.0 += rest;
+        self.0 += unescaped;
     }
 
     /// What was written so far.
@@ -49,7 +49,7 @@ impl Html {
         &self.0
     }
 
-    /// Appends the beginning of an element, with those of the attributes that are not empty.
+    /// Appends the opening tag of an element. Attributes with an empty value are left out.
     fn open_element(&mut self, element: &'static str, attributes: &[(&'static str, &str)]) {
         self.0.push('<');
         self.0 += element;
@@ -73,6 +73,7 @@ impl Html {
     fn open_tag(&mut self, tag: Tag, value: &str) -> &'static str {
         let (element, class) = tag.element();
         match tag {
+            // Void elements of HTML have no closing tag.
             Tag::Break | Tag::Rule => {
                 self.open_element(element, &[]);
                 ""
@@ -86,26 +87,30 @@ impl Html {
                 ""
             }
             _ => {
-                let class = match tag {
-                    Tag::Fold | Tag::Tool => format!("{class} {value}"),
-                    Tag::HeadCell | Tag::Cell => value.to_owned(),
-                    _ => class.to_owned(),
-                };
-                let direction = if tag.has_own_direction() { "auto" } else { "" };
-                let is_number =
-                    tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
-                let start = if is_number { value } else { "" };
-                self.open_element(
-                    element,
-                    &[
-                        ("class", class.trim()),
-                        ("dir", direction),
-                        ("start", start),
-                    ],
-                );
+                self.open_element_with_value(tag, value);
                 element
             }
         }
+    }
+
+    /// Opens the element of a tag whose value, if it has one, becomes an attribute: the class of a
+    /// fold or tool, the alignment of a cell, or the first number of a list.
+    fn open_element_with_value(&mut self, tag: Tag, value: &str) {
+        let (element, class) = tag.element();
+        let class = match tag {
+            Tag::Fold | Tag::Tool => format!("{class} {value}"),
+            Tag::HeadCell | Tag::Cell => value.to_owned(),
+            _ => class.to_owned(),
+        };
+        let direction = if tag.has_own_direction() { "auto" } else { "" };
+        let is_list_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
+        let start = if is_list_number { value } else { "" };
+        let attributes = [
+            ("class", class.trim()),
+            ("dir", direction),
+            ("start", start),
+        ];
+        self.open_element(element, &attributes);
     }
 
     /// Opens a link to this address, or a span with its text if it must not be a link. Returns the
@@ -125,17 +130,18 @@ impl Html {
         "a"
     }
 
-    /// Opens a figure, with its image if it is one of these. `value` is that of [`Tag::Image`].
-    /// Returns the HTML element that is to be closed.
+    /// Opens a figure. `value` is that of [`Tag::Image`]: the type and the name of an image. The
+    /// figure contains the image if `images` has one of that name. Returns the HTML element that
+    /// is to be closed.
     fn open_figure(&mut self, value: &str, images: &[NamedImage]) -> &'static str {
         self.open_element("figure", &[("class", "image")]);
-        let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
-        // The type and the data become part of an attribute, so that both are checked here, too.
+        let (image_type, name) = value.split_once(' ').unwrap_or((value, ""));
+        // The type and the data become part of an attribute, so they are checked here as well.
         if let Some(image) = images.iter().find(|image| image.name == name)
-            && IMAGE_TYPES.contains(&kind)
+            && IMAGE_TYPES.contains(&image_type)
             && is_base64(&image.data)
         {
-            let source = format!("data:{kind};base64,{}", image.data);
+            let source = format!("data:{image_type};base64,{}", image.data);
             self.open_element("img", &[("alt", "image of the session"), ("src", &source)]);
         }
         "figure"
@@ -167,28 +173,32 @@ pub fn prose_html(markup: &Markup) -> Html {
     html_of_events(markup.events_without(is_omitted), &|_| false, &[])
 }
 
+/// Converts events of markup to HTML. Each opened tag becomes at most one HTML element, which the
+/// matching [`Event::Close`] closes. Links to entries for which `is_in_document` is false, and to
+/// addresses that are not allowed, become plain text.
 fn html_of_events<'m>(
     events: impl Iterator<Item = Event<'m>>,
     is_in_document: &dyn Fn(&str) -> bool,
     images: &[NamedImage],
 ) -> Html {
     let mut html = Html::default();
-    // The HTML elements to close, one for each tag that is open; empty if it has none.
+    // The HTML element of each open tag, outermost first; empty if the tag has none to close.
     let mut open_elements = Vec::new();
     for event in events {
         match event {
             Event::Text(text) => html.push_escaped(text),
-            Event::Open(tag, value) => {
-                let element = match tag {
-                    Tag::Link => html.open_link(tag, value, is_allowed_address(value)),
-                    Tag::Entry | Tag::Call => {
-                        html.open_link(tag, &format!("#e{value}"), is_in_document(value))
-                    }
-                    Tag::Image => html.open_figure(value, images),
-                    _ => html.open_tag(tag, value),
-                };
-                open_elements.push(element);
+            Event::Open(Tag::Link, address) => {
+                let is_link = is_allowed_address(address);
+                open_elements.push(html.open_link(Tag::Link, address, is_link));
             }
+            Event::Open(tag @ (Tag::Entry | Tag::Call), number) => {
+                let is_link = is_in_document(number);
+                open_elements.push(html.open_link(tag, &format!("#e{number}"), is_link));
+            }
+            Event::Open(Tag::Image, value) => {
+                open_elements.push(html.open_figure(value, images));
+            }
+            Event::Open(tag, value) => open_elements.push(html.open_tag(tag, value)),
             Event::Close => {
                 let element = open_elements.pop().unwrap_or_default();
                 if !element.is_empty() {
@@ -231,11 +241,12 @@ pub fn is_allowed_address(address: &str) -> bool {
     {
         return false;
     }
+    // Only as much of the address is copied as the longest prefix has. If that would split a
+    // character, `get` returns `None`, and the address is refused.
     let prefixes = ["https://", "http://", "mailto:", "#"];
-    let longest = address.len().min("https://".len());
-    // `None` where a character would be cut: then it is none of these prefixes.
+    let longest_prefix = address.len().min("https://".len());
     let start = address
-        .get(..longest)
+        .get(..longest_prefix)
         .unwrap_or_default()
         .to_ascii_lowercase();
     prefixes.iter().any(|prefix| start.starts_with(prefix))

@@ -245,10 +245,10 @@ struct Section {
     /// The offset in the markup at which its content begins.
     start: usize,
     /// The number of elements opened in it.
-    elements: usize,
+    element_count: usize,
     /// The elements that are open, outermost first. For each, the range in the markup of its
     /// opening; `None` if the element is omitted because it is nested too deep.
-    open: Vec<Option<Range<usize>>>,
+    open_elements: Vec<Option<Range<usize>>>,
 }
 
 impl Markup {
@@ -273,7 +273,7 @@ impl Markup {
     /// Iterates over what the markup consists of, in order.
     pub fn events(&self) -> Events<'_> {
         Events {
-            rest: self.as_str(),
+            unread: self.as_str(),
         }
     }
 
@@ -332,23 +332,30 @@ impl Markup {
         self.push_open(&[OPEN_WITH, tag.code()], &format!("{value}{VALUE}"));
     }
 
-    /// Appends the opening of an element: its mark with its tag, then its value with [`VALUE`]. An
-    /// element that is nested too deep is omitted, as is its close.
-    fn push_open(&mut self, mark: &[char], value: &str) {
-        if self.section.open.len() + self.enclosing.len() >= MOST_LEVELS {
-            self.section.open.push(None);
+    /// Appends the opening of an element: its mark with its tag, then `value_part`, which is its
+    /// value with [`VALUE`], or empty.
+    ///
+    /// An element that is nested deeper than [`MOST_LEVELS`] is omitted. It is remembered as
+    /// `None`, so that [`Markup::close`] writes no mark for it either.
+    fn push_open(&mut self, mark_and_tag: &[char], value_part: &str) {
+        let depth = self.section.open_elements.len() + self.enclosing.len();
+        if depth >= MOST_LEVELS {
+            self.section.open_elements.push(None);
             return;
         }
-        let start = self.out.len();
-        self.out.extend(mark);
-        self.out += value;
-        self.section.elements += 1;
-        self.section.open.push(Some(start..self.out.len()));
+
+        let opening_start = self.out.len();
+        self.out.extend(mark_and_tag);
+        self.out += value_part;
+        let opening = opening_start..self.out.len();
+
+        self.section.element_count += 1;
+        self.section.open_elements.push(Some(opening));
     }
 
     /// Closes the element opened last in this section.
     pub fn close(&mut self) {
-        let opening = self.section.open.pop().flatten();
+        let opening = self.section.open_elements.pop().flatten();
         if opening.is_some() {
             self.out.push(CLOSE);
         }
@@ -362,7 +369,7 @@ impl Markup {
         self.end_section();
     }
 
-    /// Begins a section.
+    /// Begins a section. The elements that are open around it stay open until it has ended.
     pub fn begin_section(&mut self) {
         self.out.push(SECTION);
         let inner = Section {
@@ -381,8 +388,8 @@ impl Markup {
 
     /// Divides the section if it has reached one of these limits, and returns whether it had.
     pub fn divide_if_full(&mut self, limits: SectionLimits) -> bool {
-        let bytes = self.out.len() - self.section.start;
-        if bytes < limits.bytes && self.section.elements < limits.elements {
+        let byte_count = self.out.len() - self.section.start;
+        if byte_count < limits.bytes && self.section.element_count < limits.elements {
             return false;
         }
         self.divide_section();
@@ -392,7 +399,8 @@ impl Markup {
     /// Ends the section and begins another. The open elements are closed before it, and opened
     /// again in the new one, with the same values.
     pub fn divide_section(&mut self) {
-        for _ in self.section.open.iter().flatten() {
+        // Omitted elements are `None`, and need neither.
+        for _opening in self.section.open_elements.iter().flatten() {
             self.out.push(CLOSE);
         }
         self.out.extend([SECTION_END, SECTION]);
@@ -400,17 +408,17 @@ impl Markup {
         self.section.start = self.out.len();
         // Elements that are opened again do not count: if they reached the limit, no section would
         // have room for more.
-        self.section.elements = 0;
-        for opening in self.section.open.iter_mut().flatten() {
-            let start = self.out.len();
+        self.section.element_count = 0;
+        for opening in self.section.open_elements.iter_mut().flatten() {
+            let copy_start = self.out.len();
             self.out.extend_from_within(opening.clone());
-            *opening = start..self.out.len();
+            *opening = copy_start..self.out.len();
         }
     }
 
     /// Whether no element is open in the section.
     pub fn is_between_blocks(&self) -> bool {
-        self.section.open.is_empty()
+        self.section.open_elements.is_empty()
     }
 
     /// Appends a word of code; without a kind, plain text.
@@ -431,19 +439,24 @@ impl Markup {
 /// The iterator of [`Markup::events`].
 #[derive(Clone, Debug)]
 pub struct Events<'m> {
-    rest: &'m str,
+    /// The markup behind the last event.
+    unread: &'m str,
 }
 
 impl<'m> Iterator for Events<'m> {
     type Item = Event<'m>;
 
     fn next(&mut self) -> Option<Event<'m>> {
-        // The text before the next mark comes first. Marks are ASCII, so bytes can be compared.
-        let next_mark = self.rest.bytes().position(|byte| is_mark(char::from(byte)));
-        let text_len = next_mark.unwrap_or(self.rest.len());
+        // Text up to the next mark is an event of its own. Marks are ASCII, so comparing bytes is
+        // enough.
+        let next_mark = self
+            .unread
+            .bytes()
+            .position(|byte| is_mark(char::from(byte)));
+        let text_len = next_mark.unwrap_or(self.unread.len());
         if text_len > 0 {
-            let (text, rest) = self.rest.split_at(text_len);
-            self.rest = rest;
+            let (text, after_text) = self.unread.split_at(text_len);
+            self.unread = after_text;
             return Some(Event::Text(text));
         }
 
@@ -451,8 +464,8 @@ impl<'m> Iterator for Events<'m> {
             OPEN => Event::Open(self.next_tag(), ""),
             OPEN_WITH => {
                 let tag = self.next_tag();
-                let (value, rest) = self.rest.split_once(VALUE).unwrap_or_default();
-                self.rest = rest;
+                let (value, after_value) = self.unread.split_once(VALUE).unwrap_or_default();
+                self.unread = after_value;
                 Event::Open(tag, value)
             }
             WORD => Event::Word(self.next_char().unwrap_or_default()),
@@ -468,12 +481,13 @@ impl<'m> Iterator for Events<'m> {
 
 impl Events<'_> {
     fn next_char(&mut self) -> Option<char> {
-        let mut chars = self.rest.chars();
+        let mut chars = self.unread.chars();
         let next = chars.next()?;
-        self.rest = chars.as_str();
+        self.unread = chars.as_str();
         Some(next)
     }
 
+    /// Reads the letter of a tag, which follows the mark that opens an element.
     fn next_tag(&mut self) -> Tag {
         let code = self.next_char().unwrap_or_default();
         Tag::from_code(code).expect("markup is made with the letters of tags")
