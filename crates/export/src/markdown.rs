@@ -11,9 +11,11 @@
 
 use super::commonmark::{Author, to_plain_line};
 use super::entry_view::draw_entry;
+use super::index::kind_letter;
 use super::markup::make_visible;
 use super::source::{Contents, ContentsReader, cut};
 use super::static_html::{edit_notes, entry_heading, entry_time};
+use super::view_parts::EntryView;
 pub use escape::ZERO_WIDTH_SPACE;
 use escape::escape_markdown;
 use foldhash::HashMap;
@@ -45,11 +47,12 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     let make_part = |source: &ContentsReader, ix| document.entry_part(source, ix, &is_in_document);
     let mut last_model: Option<String> = None;
     contents.for_each_in_order(&path, workers, make_part, |part| {
+        // An entry of which nothing is shown has no part.
         let Some(mut part) = part else { return Ok(()) };
         if let Some(heading) = &part.heading {
             write!(out, "\n## {heading}\n")?;
         }
-        // A model is named where it changes.
+        // The model is the first of the notes, and is named only where it changes.
         if let Some(model) = part.model
             && last_model.as_ref() != Some(&model)
         {
@@ -72,6 +75,7 @@ struct Document<'a> {
 }
 
 /// What a document shows of an entry.
+#[derive(Default)]
 struct DocumentPart {
     /// The heading of a request; `None` for other entries.
     heading: Option<String>,
@@ -84,10 +88,9 @@ struct DocumentPart {
 }
 
 impl Document<'_> {
-    /// Returns the part of an entry; `None` if nothing is shown of it. A request has a heading, and
-    /// its time as a remark. Entries that are neither requests, replies nor results of tools have
-    /// their name and time as remarks. `is_here` returns whether the document contains the entry
-    /// with this number.
+    /// Returns the part of an entry; `None` if nothing is shown of it. Entries that are neither
+    /// requests, replies nor results of tools have their name and time as remarks.
+    /// `is_in_document` returns whether the document contains the entry with this number.
     fn entry_part(
         &self,
         source: &ContentsReader,
@@ -97,57 +100,74 @@ impl Document<'_> {
         if is_left_out(self.contents, ix) {
             return Ok(None);
         }
-        let letter = super::index::kind_letter(self.contents.session.entry(ix));
         let view = draw_entry(source, ix)?;
         let text = writer::markup_to_markdown(&view.markup, is_in_document);
-        let mut notes = self.entry_notes(ix);
-        // A message that contains only tool calls is left out: each call is shown with its result.
+        let notes = self.notes_from_others(ix);
+        // A message that contains only tool calls has no text: each call is shown with its result.
         if text.is_empty() && notes.is_empty() {
             return Ok(None);
         }
-        let time = entry_time(self.contents, ix);
-        match letter {
-            'u' => {
-                notes.splice(0..0, time);
-                if let Some(heading) = heading_line(&text) {
-                    return Ok(Some(DocumentPart {
-                        heading: Some(heading.to_owned()),
-                        notes,
-                        model: None,
-                        text: String::new(),
-                    }));
-                }
-                // Without this, a long request would be in memory twice.
-                drop(text);
-                let row = to_plain_line(&self.drawing.row(ix).body.to_string_lossy(), Author::User);
-                Ok(Some(DocumentPart {
-                    heading: Some(escape_line(&cut(&row, LONGEST_HEADING))),
-                    notes,
-                    model: None,
-                    text: writer::markup_to_quotation(&view.markup, is_in_document),
-                }))
-            }
-            'a' | 't' => Ok(Some(DocumentPart {
-                heading: None,
+
+        let part = match kind_letter(self.contents.session.entry(ix)) {
+            'u' => self.request_part(&view, notes, text, is_in_document),
+            // Replies and results of tools.
+            'a' | 't' => DocumentPart {
                 notes,
                 model: view.facts.model,
                 text,
-            })),
+                ..DocumentPart::default()
+            },
             _ => {
-                let name = entry_heading(self.contents, ix);
-                notes.splice(0..0, [name].into_iter().chain(time));
-                Ok(Some(DocumentPart {
-                    heading: None,
-                    notes,
-                    model: None,
+                let mut all_notes = vec![entry_heading(self.contents, ix)];
+                all_notes.extend(entry_time(self.contents, ix));
+                all_notes.extend(notes);
+                DocumentPart {
+                    notes: all_notes,
                     text,
-                }))
+                    ..DocumentPart::default()
+                }
             }
+        };
+        Ok(Some(part))
+    }
+
+    /// Returns the part of a request, with its time as the first remark. A short request is its own
+    /// heading, without further text. The heading of any other request is its row in the tree, and
+    /// the request follows as a quotation. `text` is the request as Markdown.
+    fn request_part(
+        &self,
+        view: &EntryView,
+        notes: Vec<String>,
+        text: String,
+        is_in_document: &dyn Fn(&str) -> bool,
+    ) -> DocumentPart {
+        let mut all_notes = Vec::new();
+        all_notes.extend(entry_time(self.contents, view.ix));
+        all_notes.extend(notes);
+        if let Some(heading) = heading_line(&text) {
+            return DocumentPart {
+                heading: Some(heading.to_owned()),
+                notes: all_notes,
+                ..DocumentPart::default()
+            };
+        }
+
+        // A long request would otherwise be in memory twice, as text and as a quotation.
+        drop(text);
+        let row = self.drawing.row(view.ix);
+        let row_text = to_plain_line(&row.body.to_string_lossy(), Author::User);
+        let heading = cut(&row_text, LONGEST_HEADING);
+        DocumentPart {
+            heading: Some(escape_line(&heading)),
+            notes: all_notes,
+            text: writer::markup_to_quotation(&view.markup, is_in_document),
+            ..DocumentPart::default()
         }
     }
 
-    /// Returns the remarks on an entry that other entries make: its label, and that it was edited.
-    fn entry_notes(&self, ix: EntryIx) -> Vec<String> {
+    /// Returns the remarks on an entry that come from other entries: its label, and that its
+    /// content was edited.
+    fn notes_from_others(&self, ix: EntryIx) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(label) = self.labels.get(ix) {
             notes.push(format!("Label “{}”", label.to_string_lossy()));
@@ -159,9 +179,13 @@ impl Document<'_> {
     }
 }
 
-/// Whether an entry of the path is left out of the document. Labels always are. Settings and
-/// bookkeeping are without a filter, hidden entries without a filter or with one that does not show
-/// them.
+/// Whether an entry of the path is left out of the document:
+///
+/// - a label always;
+/// - a setting or bookkeeping if there is no filter;
+/// - a hidden entry if there is no filter, or one that does not show it.
+///
+/// An entry with text of a renderer is never left out, unless it is a label.
 fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     let entry = contents.session.entry(ix);
     // A label is written at the entry that it labels.
@@ -174,7 +198,7 @@ fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     }
     match contents.cuts.filter {
         None => {
-            let is_setting = super::index::kind_letter(entry) == 'n';
+            let is_setting = kind_letter(entry) == 'n';
             is_setting || entry.kind.is_bookkeeping() || entry.flags.contains(Flags::HIDDEN)
         }
         Some(Filter::Default | Filter::NoTools) => entry.flags.contains(Flags::HIDDEN),
@@ -182,11 +206,12 @@ fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     }
 }
 
-/// Returns the Markdown of an entry alone, without leading line breaks. Its calls are part of it,
-/// because no result is there that shows them.
+/// Returns the Markdown of an entry alone, without leading line breaks. It includes the entry's
+/// calls, which a document shows with their results instead.
 pub fn entry_markdown(source: &ContentsReader, ix: EntryIx) -> io::Result<String> {
-    let is_here = |_: &str| false;
-    let mut text = writer::markup_to_markdown(&draw_entry(source, ix)?.markup, &is_here);
+    let view = draw_entry(source, ix)?;
+    let is_in_document = |_: &str| false;
+    let mut text = writer::markup_to_markdown(&view.markup, &is_in_document);
     let line_breaks = text.len() - text.trim_start_matches('\n').len();
     text.drain(..line_breaks);
     Ok(text)
@@ -204,10 +229,10 @@ fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
 /// The most characters of a heading.
 const LONGEST_HEADING: usize = 120;
 
-/// Returns a request in Markdown as a heading. `None` if it has several lines or more than
-/// [`LONGEST_HEADING`] characters, or if it begins a block, such as a list.
-fn heading_line(text: &str) -> Option<&str> {
-    let line = text.trim();
+/// Returns a request in Markdown as a heading. `None` if it is empty, has several lines or more
+/// than [`LONGEST_HEADING`] characters, or begins a block, such as a list.
+fn heading_line(request: &str) -> Option<&str> {
+    let line = request.trim();
     if line.is_empty() || line.contains('\n') || line.chars().count() > LONGEST_HEADING {
         return None;
     }

@@ -2,25 +2,22 @@
 
 use crate::commonmark::find_address;
 
-/// Returns text as inline code on one line; nothing if the text is blank.
+/// Returns text as inline code on one line, or an empty string if the text is blank. The delimiter
+/// has more backticks than any run in the text, so the text cannot end the code.
 pub fn inline_code(text: &str) -> String {
     let line = text.replace('\n', " ");
     if line.trim().is_empty() {
         return String::new();
     }
-    let fence = "`".repeat(longest_run(&line) + 1);
-    // A backtick at either end would lengthen the fence. A space on both sides prevents that;
-    // Markdown removes both.
-    let pad = if line.starts_with(['`', ' ']) || line.ends_with(['`', ' ']) {
-        " "
-    } else {
-        ""
-    };
-    format!("{fence}{pad}{line}{pad}{fence}")
+    let delimiter = "`".repeat(longest_backtick_run(&line) + 1);
+    // A backtick at either end would lengthen the delimiter, and Markdown removes one space from
+    // both ends. A further space on both sides is the one that is removed.
+    let needs_padding = line.starts_with(['`', ' ']) || line.ends_with(['`', ' ']);
+    let padding = if needs_padding { " " } else { "" };
+    format!("{delimiter}{padding}{line}{padding}{delimiter}")
 }
 
-/// Returns the length of the longest run of backticks.
-fn longest_run(text: &str) -> usize {
+fn longest_backtick_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
@@ -28,19 +25,20 @@ fn longest_run(text: &str) -> usize {
 /// no issue.
 pub const ZERO_WIDTH_SPACE: &str = "&#8203;";
 
-/// Appends a line as [`push_escaped`] does, except that bare addresses become links `<ADDRESS>`. An
-/// address is not escaped: a backslash would become a part of it.
-pub fn push_with_addresses(line: &str, mut starts_line: bool, out: &mut String) {
-    let mut remaining = line;
-    while let Some(address) = find_address(remaining) {
-        push_escaped(&remaining[..address.start], starts_line, out);
+/// Appends text of one line as [`push_escaped`] does, except that bare addresses become links in
+/// angle brackets. An address is not escaped, because a backslash would become a part of it.
+pub fn push_with_addresses(text: &str, starts_line: bool, out: &mut String) {
+    let mut unwritten = text;
+    let mut is_at_line_start = starts_line;
+    while let Some(address) = find_address(unwritten) {
+        push_escaped(&unwritten[..address.start], is_at_line_start, out);
         out.push('<');
-        out.push_str(&remaining[address.clone()]);
+        out.push_str(&unwritten[address.clone()]);
         out.push('>');
-        remaining = &remaining[address.end..];
-        starts_line = false;
+        unwritten = &unwritten[address.end..];
+        is_at_line_start = false;
     }
-    push_escaped(remaining, starts_line, out);
+    push_escaped(unwritten, is_at_line_start, out);
 }
 
 /// Returns the text escaped as by [`push_escaped`].
@@ -62,60 +60,70 @@ static IS_SPECIAL: [bool; 256] = {
     table
 };
 
-/// Appends a line so that none of its characters has a meaning in Markdown, or on a forge:
+/// Appends text of one line so that none of its characters has a meaning in Markdown, or on a
+/// forge:
 ///
-/// - a character that acts in Markdown where it is gets a backslash, as does one that begins a
-///   block if the text `starts_line`;
+/// - a character with a meaning in Markdown gets a backslash, as does one that begins a block if
+///   the text `starts_line`;
 /// - a tab becomes a space;
 /// - [`ZERO_WIDTH_SPACE`] follows `@` before a name, and `#` before the number of an issue.
 ///
 /// The bytes between two special ones are copied at once.
 pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
-    let block_mark = if starts_line { block_mark(text) } else { None };
-    let start = out.len();
-    let mut copied = 0;
+    let block_mark = if starts_line {
+        find_block_mark(text)
+    } else {
+        None
+    };
+    let out_start = out.len();
+    let mut copied_end = 0;
     for (offset, &byte) in text.as_bytes().iter().enumerate() {
         let is_block_mark = block_mark == Some(offset);
         if !IS_SPECIAL[usize::from(byte)] && !is_block_mark {
             continue;
         }
-        out.push_str(&text[copied..offset]);
-        copied = offset + 1;
+        // Every special byte is a character of its own, as it is ASCII.
+        out.push_str(&text[copied_end..offset]);
+        copied_end = offset + 1;
 
         // The ends of the text are like spaces.
         let before = text[..offset].chars().next_back().unwrap_or(' ');
         let after = text[offset + 1..].chars().next().unwrap_or(' ');
-        let needs_backslash = match byte {
-            b'\\' | b'`' | b'*' | b'[' | b']' | b'<' | b'~' | b'|' | b'$' => true,
-            // Within a word, it is no emphasis.
-            b'_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
-            // An entity, such as `&amp;` or `&#39;`.
-            b'&' => after.is_ascii_alphanumeric() || after == '#',
-            // An image.
-            b'!' => after == '[',
-            _ => is_block_mark,
-        };
-        if needs_backslash {
+        if is_block_mark || has_meaning(byte, before, after) {
             out.push('\\');
         }
         out.push(if byte == b'\t' { ' ' } else { char::from(byte) });
 
         let notifies = byte == b'@' && !before.is_alphanumeric() && after.is_alphanumeric();
         // `#1`, and `owner/repository#1`.
-        let is_issue = byte == b'#'
+        let links_issue = byte == b'#'
             && after.is_ascii_digit()
-            && (!before.is_alphanumeric() || last_word(&out[start..]).contains('/'));
-        if notifies || is_issue {
+            && (!before.is_alphanumeric() || last_word(&out[out_start..]).contains('/'));
+        if notifies || links_issue {
             out.push_str(ZERO_WIDTH_SPACE);
         }
     }
-    out.push_str(&text[copied..]);
+    out.push_str(&text[copied_end..]);
+}
+
+/// Whether a byte has a meaning in Markdown between these characters, wherever in a line it is.
+fn has_meaning(byte: u8, before: char, after: char) -> bool {
+    match byte {
+        b'\\' | b'`' | b'*' | b'[' | b']' | b'<' | b'~' | b'|' | b'$' => true,
+        // Within a word, it is no emphasis.
+        b'_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
+        // An entity, such as `&amp;` or `&#39;`.
+        b'&' => after.is_ascii_alphanumeric() || after == '#',
+        // An image.
+        b'!' => after == '[',
+        _ => false,
+    }
 }
 
 /// Returns the offset of the character that makes the line begin a block: a heading, an item, a
 /// quotation, a rule. It is the `.` or `)` after a number, or else the first character that is not
 /// white space.
-fn block_mark(line: &str) -> Option<usize> {
+fn find_block_mark(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let digits = bytes
         .iter()

@@ -65,9 +65,7 @@ impl MarkdownWriter {
         }
     }
 
-    /// Writes markup, without the calls whose result the document contains. A fence needs the
-    /// longest run of backticks in its text before it is opened, so the events of its text are read
-    /// twice.
+    /// Writes markup, without the calls whose result the document contains.
     fn write_markup(&mut self, markup: &Markup, is_in_document: &dyn Fn(&str) -> bool) {
         let mut events =
             markup.events_without(|tag, value| tag == Tag::Call && is_in_document(value));
@@ -75,6 +73,8 @@ impl MarkdownWriter {
             match event {
                 Event::Text(text) => self.write_text(text),
                 Event::Open(tag, value) if is_fenced(tag) => {
+                    // The length of the fence depends on the text inside, so the events of that
+                    // text are read twice: here through a copy of the iterator, then to write them.
                     let longest_run = longest_run_inside(events.clone());
                     self.open_fence(tag, value, longest_run);
                 }
@@ -120,10 +120,11 @@ impl MarkdownWriter {
         if self.fence.is_some() {
             return self.write_fenced_text(text);
         }
-        if let Some(held) = &mut self.collected {
-            *held += text;
+        if let Some(collected) = &mut self.collected {
+            *collected += text;
             return;
         }
+
         let in_link = self.open_elements.iter().any(|(tag, _)| *tag == Tag::Link);
         let in_table = self
             .open_elements
@@ -136,25 +137,30 @@ impl MarkdownWriter {
             } else if index > 0 {
                 self.break_line();
             }
-            let line_start = self.out.len();
-            // A link contains no further links.
-            if in_link {
-                push_escaped(line, self.is_at_line_start, &mut self.out);
-            } else {
-                push_with_addresses(line, self.is_at_line_start, &mut self.out);
-            }
-            if self.is_at_line_start {
-                self.remove_indent(line_start);
-            }
+            self.write_line(line, in_link);
         }
     }
 
-    /// Removes the white space at the start of the text that begins at the offset `line_start`, as
-    /// indentation has a meaning in Markdown. If no other text follows, the line still has none.
+    /// Writes a line of text of the session, escaped, without white space at its start. Bare
+    /// addresses become links, except within a link, which contains no further links.
+    fn write_line(&mut self, line: &str, in_link: bool) {
+        let line_start = self.out.len();
+        if in_link {
+            push_escaped(line, self.is_at_line_start, &mut self.out);
+        } else {
+            push_with_addresses(line, self.is_at_line_start, &mut self.out);
+        }
+        if self.is_at_line_start {
+            self.remove_indent(line_start);
+        }
+    }
+
+    /// Removes the white space that the text from the offset `line_start` on begins with, because
+    /// indentation has a meaning in Markdown. If the text is blank, the line is still at its start.
     fn remove_indent(&mut self, line_start: usize) {
         let line = &self.out[line_start..];
-        let indent = line.len() - line.trim_start().len();
-        self.out.drain(line_start..line_start + indent);
+        let indent_len = line.len() - line.trim_start().len();
+        self.out.drain(line_start..line_start + indent_len);
         self.is_at_line_start = self.out.len() == line_start;
     }
 
@@ -164,24 +170,27 @@ impl MarkdownWriter {
         self.is_at_line_start = false;
     }
 
-    /// Opens an element. Within a fence, elements have no effect. Within an element that is
-    /// collected, only the parts of a head line have one. Elsewhere, an element writes its marker,
-    /// or begins to collect its text.
+    /// Opens an element. There are three cases:
+    ///
+    /// - Within a fence, elements have no effect.
+    /// - Within an element that is collected, only the parts of a head line have an effect.
+    /// - Elsewhere, the element writes its marker, or begins to collect its text.
     fn open_element(&mut self, tag: Tag, value: &str) {
         self.open_elements.push((tag, value.to_owned()));
         if self.fence.is_some() {
             return;
         }
-        if let Some(held) = &mut self.collected {
-            // In a head line, the name and the subject are separate.
-            if let Some((mark, _)) = head_marks(tag) {
-                if !held.is_empty() {
-                    held.push(' ');
+        if let Some(collected) = &mut self.collected {
+            if let Some((begin_mark, _)) = head_marks(tag) {
+                // The name, the subject and the marks of a head line have spaces between them.
+                if !collected.is_empty() {
+                    collected.push(' ');
                 }
-                held.push_str(mark);
+                collected.push_str(begin_mark);
             }
             return;
         }
+
         if is_block(tag) {
             self.begin_block();
         }
@@ -221,6 +230,7 @@ impl MarkdownWriter {
         }
     }
 
+    /// Begins a row of a table on a line of its own. Each cell then adds itself to the row of rules.
     fn begin_row(&mut self) {
         if !self.is_at_line_start {
             self.break_line();
@@ -239,12 +249,13 @@ impl MarkdownWriter {
         self.push(" ");
     }
 
-    /// Begins an item with its marker, a number if the innermost list is numbered. Further lines of
-    /// the item are indented by the length of the marker.
+    /// Begins an item with its marker, and counts it if the innermost list is numbered. Further
+    /// lines of the item are indented by the length of the marker.
     fn begin_item(&mut self) {
         if !self.is_at_line_start {
             self.break_line();
         }
+
         let innermost_list = self
             .open_elements
             .iter()
@@ -265,7 +276,7 @@ impl MarkdownWriter {
         self.is_at_line_start = true;
     }
 
-    /// Closes the element opened last. See [`MarkdownWriter::open`] for the three cases.
+    /// Closes the element opened last. [`MarkdownWriter::open_element`] lists the three cases.
     fn close_element(&mut self) {
         let Some((tag, value)) = self.open_elements.pop() else {
             return;
@@ -276,12 +287,13 @@ impl MarkdownWriter {
             }
             return;
         }
-        if let Some(held) = &mut self.collected {
+        if let Some(collected) = &mut self.collected {
             if let Some((_, end_mark)) = head_marks(tag) {
-                *held += end_mark;
+                *collected += end_mark;
             }
             return self.close_collected(tag);
         }
+
         match tag {
             Tag::Link if !value.is_empty() => {
                 // Within `<…>`, these characters have a meaning.
@@ -292,14 +304,7 @@ impl MarkdownWriter {
                 self.push(&format!("](<{address}>)"));
             }
             Tag::Cell | Tag::HeadCell => self.push(" |"),
-            Tag::Row if self.is_head_row() => {
-                self.break_line();
-                let mut rules = "|".to_owned();
-                for rule in &self.column_rules {
-                    rules.push_str(&format!(" {rule} |"));
-                }
-                self.push(&rules);
-            }
+            Tag::Row if self.is_head_row() => self.write_row_of_rules(),
             Tag::Quote | Tag::Alert | Tag::Item => {
                 self.line_prefixes.pop();
             }
@@ -325,6 +330,17 @@ impl MarkdownWriter {
         }
     }
 
+    /// Writes the row of rules with the alignment of each column. Markdown requires it below the
+    /// first row of a table.
+    fn write_row_of_rules(&mut self) {
+        self.break_line();
+        let mut rules = "|".to_owned();
+        for rule in &self.column_rules {
+            rules.push_str(&format!(" {rule} |"));
+        }
+        self.push(&rules);
+    }
+
     /// Whether the row that has just ended is the first of its table: the line above it, without
     /// its prefix, is not a row.
     fn is_head_row(&self) -> bool {
@@ -332,41 +348,47 @@ impl MarkdownWriter {
         !line_above.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Writes the collected text, unless `tag` is an element that does not collect text, within one
-    /// that does. Code, a link to an entry, and a call become inline code. A summary or a tool's
-    /// head line becomes the beginning of `<details>`, which ends with its fold or tool.
+    /// Ends an element within collected text. If the element itself began the collecting, the text
+    /// is written: code, a link to an entry, and a call as inline code, and a summary or a tool's
+    /// head line as the beginning of `<details>`. Any other element only ends a part of the text.
     fn close_collected(&mut self, tag: Tag) {
         if !is_collected(tag) {
             return;
         }
-        let held = self.collected.take().unwrap_or_default();
+        let collected = self.collected.take().unwrap_or_default();
         match tag {
-            Tag::Code | Tag::Entry => self.push(&inline_code(&held)),
+            Tag::Code | Tag::Entry => self.push(&inline_code(&collected)),
             Tag::Call => {
                 self.begin_block();
                 // Control characters are removed: line breaks, and the placeholders of the name and
                 // the subject.
-                self.push(&inline_code(&held.replace(|c: char| c < ' ', "")));
+                let call = collected.replace(|c: char| c < ' ', "");
+                self.push(&inline_code(&call));
                 self.block_ended = true;
             }
-            _ => {
-                self.block_ended = true;
-                self.begin_block();
-                let mut html = Html::default();
-                html.push_escaped(&held.replace('\n', " "));
-                let mut head = html.to_string();
-                // Only now, so that the elements are not escaped.
-                for (placeholder, html_tag) in HEAD_PLACEHOLDERS {
-                    head = head.replace(placeholder, html_tag);
-                }
-                self.push(&format!("<details><summary>{head}</summary>"));
-                // A blank line ends the HTML block, so that Markdown is read after it.
-                self.block_ended = true;
-            }
+            _ => self.begin_details(&collected),
         }
     }
 
-    /// Begins a fenced block. Its fence is longer than `longest_run`, the length of the longest run
+    /// Begins `<details>` with its summary, the collected text of a head line. The end tag is
+    /// written when the fold or the tool is closed.
+    fn begin_details(&mut self, head_line: &str) {
+        let mut html = Html::default();
+        html.push_escaped(&head_line.replace('\n', " "));
+        let mut summary = html.to_string();
+        // The placeholders are replaced after the text is escaped, so that their tags are not.
+        for (placeholder, html_tag) in HEAD_PLACEHOLDERS {
+            summary = summary.replace(placeholder, html_tag);
+        }
+
+        self.block_ended = true;
+        self.begin_block();
+        self.push(&format!("<details><summary>{summary}</summary>"));
+        // A blank line ends the HTML block, so that Markdown is read after it.
+        self.block_ended = true;
+    }
+
+    /// Begins a fenced block. Its fence is one backtick longer than `longest_run`, the longest run
     /// of backticks in the text, and has at least the three backticks that Markdown requires.
     fn open_fence(&mut self, tag: Tag, value: &str, longest_run: usize) {
         self.open_elements.push((tag, value.to_owned()));
@@ -392,7 +414,8 @@ impl MarkdownWriter {
         });
     }
 
-    /// Writes text in the open fence. Line breaks are written before the next line that has text.
+    /// Writes text in the open fence as it is. A line break is only counted, and written before the
+    /// next line that has text: a break at the end of the text is that of the closing line.
     fn write_fenced_text(&mut self, text: &str) {
         for (index, line) in text.split('\n').enumerate() {
             let Some(fence) = &mut self.fence else {
@@ -416,10 +439,10 @@ impl MarkdownWriter {
         let Some(fence) = self.fence.take() else {
             return;
         };
-        // The break after the opening line does not belong to the text.
+        // Without any text, one pending break is that of the opening line.
         let opening_breaks = if fence.is_empty { 1 } else { 0 };
         let mut line_breaks = fence.pending_breaks;
-        // The closing line begins with the break that ends the text.
+        // The break that ends the text and that of the closing line are one.
         if line_breaks > opening_breaks {
             line_breaks -= 1;
         }
@@ -483,21 +506,22 @@ fn is_language_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.')
 }
 
-/// Returns the length of the longest run of backticks in the element whose opening precedes these
-/// events.
+/// Returns the length of the longest run of backticks in an element. `events` begins behind the
+/// opening of the element, and is read up to the matching close.
 fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
-    let mut longest = 0;
-    // The run at the end of the text so far: it may continue in the next section.
-    let mut run = 0;
+    let mut longest_run = 0;
+    // The length of the run that the text so far ends with. Another piece of text may continue it.
+    let mut current_run = 0;
     // The number of open elements, including the one that is searched.
     let mut depth = 1;
     for event in events {
         match event {
-            Event::Text(text) if memchr(b'`', text.as_bytes()).is_none() => run = 0,
+            // Most text has no backtick, and `memchr` is faster than the loop below.
+            Event::Text(text) if memchr(b'`', text.as_bytes()).is_none() => current_run = 0,
             Event::Text(text) => {
                 for byte in text.bytes() {
-                    run = if byte == b'`' { run + 1 } else { 0 };
-                    longest = longest.max(run);
+                    current_run = if byte == b'`' { current_run + 1 } else { 0 };
+                    longest_run = longest_run.max(current_run);
                 }
             }
             Event::Open(..) => depth += 1,
@@ -508,7 +532,7 @@ fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
             break;
         }
     }
-    longest
+    longest_run
 }
 
 /// Returns the mark that both begins and ends an element; `None` if there is no such mark.
