@@ -12,6 +12,18 @@ use pisess_core::session::usage::model_name;
 use pisess_json::{Raw, js};
 use std::io;
 
+/// The maximum number of characters of a label or of the value of a setting.
+const LONGEST_VALUE: usize = 200;
+
+/// The maximum number of characters of the name of a section in a system prompt.
+const LONGEST_SECTION_NAME: usize = 100;
+
+/// The maximum number of characters of a title with the names of tools.
+const LONGEST_TOOLS_TITLE: usize = 300;
+
+/// The maximum number of characters of the error that ended a turn.
+const LONGEST_ERROR: usize = 2000;
+
 /// Draws an entry: the Markdown that a renderer made of it, or else its own content.
 pub fn draw_entry<'s>(source: &'s ContentsReader<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
     let mut view = EntryView::new(source, ix);
@@ -25,6 +37,8 @@ pub fn draw_entry<'s>(source: &'s ContentsReader<'s>, ix: EntryIx) -> io::Result
 }
 
 impl EntryView<'_> {
+    /// Appends the content of an entry by its kind. An entry of an unknown kind, or a message
+    /// without its object, is shown as JSON.
     fn push_entry(&mut self, line: Raw) -> io::Result<()> {
         let entry = self.source.contents.session.entry(self.ix);
         match entry.kind {
@@ -32,11 +46,7 @@ impl EntryView<'_> {
                 Some(message) if message.is_object() => self.push_message(entry.role, message)?,
                 _ => self.push_unless_known("data", line, &[]),
             },
-            Kind::CustomMessage => {
-                self.push_content(line.get("content"), Author::Program);
-                self.push_hidden_note();
-                self.push_member(line, "details");
-            }
+            Kind::CustomMessage => self.push_custom_message(line),
             Kind::Compaction => self.push_compaction(line),
             Kind::BranchSummary => {
                 let branch_leaf = self.find_member_entry(line, "fromId");
@@ -45,27 +55,40 @@ impl EntryView<'_> {
             Kind::Custom => self.push_member(line, "data"),
             Kind::ContextEdit => self.push_context_edit(line),
             Kind::Label => self.push_label(line),
-            Kind::SessionInit => {
-                for (title, key) in [("System prompt", "systemPrompt"), ("Task", "task")] {
-                    if let Some(text) = line.get(key).and_then(decode_string) {
-                        self.push_folded_text(title, &text);
-                    }
-                }
-                self.push_unless_known("settings", line, &["systemPrompt", "task"]);
-            }
+            Kind::SessionInit => self.push_session_init(line),
             Kind::ResetBoundary => self.markup.push_text_element(
                 Tag::Note,
                 "What comes before is no longer sent to the model.",
             ),
             // A list of tools does not fit on the line of a setting.
-            kind if kind.schema().letter == 'n' && kind != Kind::ActiveToolsChange => {
-                self.push_setting(line)
-            }
+            kind if is_setting(kind) && kind != Kind::ActiveToolsChange => self.push_setting(line),
             _ => self.push_unless_known("data", line, &[]),
         }
         Ok(())
     }
 
+    /// Appends the system prompt and the task of a sub-agent, each folded, and the whole entry as
+    /// JSON if it has other members.
+    fn push_session_init(&mut self, line: Raw) {
+        if let Some(prompt) = line.get("systemPrompt").and_then(decode_string) {
+            self.push_folded_text("System prompt", &prompt);
+        }
+        if let Some(task) = line.get("task").and_then(decode_string) {
+            self.push_folded_text("Task", &task);
+        }
+        self.push_unless_known("settings", line, &["systemPrompt", "task"]);
+    }
+
+    /// Appends a message of an extension, which is an entry or a message with this role, and the
+    /// details that the extension keeps with it.
+    fn push_custom_message(&mut self, object: Raw) {
+        self.push_content(object.get("content"), Author::Program);
+        self.push_hidden_note();
+        self.push_member(object, "details");
+    }
+
+    /// Appends a message by its role. A message of an unknown role is shown by its content, and as
+    /// JSON if it has other members.
     fn push_message(&mut self, role: Role, message: Raw) -> io::Result<()> {
         match role {
             Role::User => self.push_content(message.get("content"), Author::User),
@@ -77,11 +100,7 @@ impl EntryView<'_> {
                 self.push_folded_content("Instructions", message.get("content"));
                 self.push_system_members(message);
             }
-            Role::Custom | Role::HookMessage => {
-                self.push_content(message.get("content"), Author::Program);
-                self.push_hidden_note();
-                self.push_member(message, "details");
-            }
+            Role::Custom | Role::HookMessage => self.push_custom_message(message),
             Role::BranchSummary => {
                 self.push_summary("Summary of a branch that was left", None, message)
             }
@@ -96,15 +115,15 @@ impl EntryView<'_> {
         Ok(())
     }
 
-    /// Appends the parts of a system prompt that follow its text: sections and tools, which later
-    /// messages change.
+    /// Appends the parts of a system prompt that follow its text: its named sections, and the tools
+    /// that it adds and removes. A section that is not a string removes the one of that name.
     fn push_system_members(&mut self, message: Raw) {
-        for (name, text) in message
+        let sections = message
             .get("sections")
             .map(js::object_entries)
-            .unwrap_or_default()
-        {
-            let name = cut(&name.to_string_lossy(), 100);
+            .unwrap_or_default();
+        for (name, text) in sections {
+            let name = cut(&name.to_string_lossy(), LONGEST_SECTION_NAME);
             match decode_string(text) {
                 Some(text) => self.push_folded_text(&format!("Section {name}"), &text),
                 None => self
@@ -112,28 +131,34 @@ impl EntryView<'_> {
                     .push_text_element(Tag::Note, &format!("Section {name} removed")),
             }
         }
-        for (key, title) in [("toolsAdded", "Tools"), ("toolsRemoved", "Tools removed")] {
-            let tools = message.get(key).unwrap_or(Raw::NULL);
-            if tools.items().next().is_none() {
-                continue;
-            }
-            // Tools that are added are objects; of those that are removed there are the names.
-            let names: Vec<String> = tools
-                .items()
-                .filter_map(|tool| decode_string(tool.get("name").unwrap_or(tool)))
-                .collect();
-            let title = format!("{title}: {}", names.join(", "));
-            self.push_json(&cut(&title, 300), tools);
-        }
+        self.push_tools("Tools", message.get("toolsAdded"));
+        self.push_tools("Tools removed", message.get("toolsRemoved"));
     }
 
+    /// Appends a list of tools as JSON, folded, with their names in the title; nothing if the list
+    /// is empty. A tool that is added is an object, and one that is removed only a name.
+    fn push_tools(&mut self, title: &str, tools: Option<Raw>) {
+        let tools = tools.unwrap_or(Raw::NULL);
+        if tools.items().next().is_none() {
+            return;
+        }
+        let mut names = Vec::new();
+        for tool in tools.items() {
+            names.extend(decode_string(tool.get("name").unwrap_or(tool)));
+        }
+        let title = format!("{title}: {}", names.join(", "));
+        self.push_json(&cut(&title, LONGEST_TOOLS_TITLE), tools);
+    }
+
+    /// Appends a reply, and records its model as a fact. The model that the provider reports in its
+    /// response precedes the one that was requested.
     fn push_reply(&mut self, message: Raw) {
         let names = ["content", "provider", "model", "responseModel"];
-        let [content, provider, model, response_model] = find_members(message, names);
+        let [content, provider, requested_model, response_model] = find_members(message, names);
         let provider = provider.and_then(decode_string);
         let model = response_model
             .and_then(decode_string)
-            .or_else(|| model.and_then(decode_string));
+            .or_else(|| requested_model.and_then(decode_string));
         self.facts.model = model_name(provider.as_deref(), model.as_deref());
         self.push_content(content, Author::Program);
         self.push_ending(message);
@@ -157,11 +182,13 @@ impl EntryView<'_> {
                 && !error.trim().is_empty()
             {
                 m.push_text(": ");
-                m.push_text(&cut(&error, 2000));
+                m.push_text(&cut(&error, LONGEST_ERROR));
             }
         });
     }
 
+    /// Appends a compaction: its size in the title, its summary, and a link to the first entry that
+    /// it kept, if it kept any.
     fn push_compaction(&mut self, line: Raw) {
         let tokens = line
             .get("tokensBefore")
@@ -186,8 +213,10 @@ impl EntryView<'_> {
         self.source.contents.session.find_entry(&id)
     }
 
-    fn push_summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
-        let summary = line
+    /// Appends the summary of an entry or a message, folded under `title`, and a link to the leaf
+    /// of the branch that was summarized, if `branch_leaf` is given.
+    fn push_summary(&mut self, title: &str, branch_leaf: Option<EntryIx>, object: Raw) {
+        let summary = object
             .get("summary")
             .and_then(decode_string)
             .unwrap_or_default();
@@ -195,73 +224,82 @@ impl EntryView<'_> {
         self.markup.push_fold("divider", title, |m| {
             push_prose(&summary, Author::Program, m)
         });
-        if let Some(from) = from {
-            self.push_entry_link("It ended at ", from);
+        if let Some(branch_leaf) = branch_leaf {
+            self.push_entry_link("It ended at ", branch_leaf);
         }
     }
 
-    fn push_entry_link(&mut self, before: &str, to: EntryIx) {
-        let Some(number) = self.source.contents.entry_number(to) else {
+    /// Appends a note that ends with a link to an entry; nothing if the entry is not exported.
+    fn push_entry_link(&mut self, text_before: &str, target: EntryIx) {
+        let Some(number) = self.source.contents.entry_number(target) else {
             return;
         };
-        let id = self.source.contents.entry_id(to);
+        let id = self.source.contents.entry_id(target);
         self.markup.push_element(Tag::Note, |m| {
-            m.push_text(before);
+            m.push_text(text_before);
             m.push_element_with(Tag::Entry, &number.to_string(), |m| m.push_text(&id));
         });
     }
 
-    /// Appends a change of what the model sees of another entry: other content, or `null` for none.
+    /// Appends a change of what the model sees of another entry: a note with a link to that entry,
+    /// and the other content. A `replacement` that is `null` omits the entry, and has no content.
+    /// Records the change as a fact, unless there is no `replacement`, which undoes an earlier one.
     fn push_context_edit(&mut self, line: Raw) {
         let target = self.find_member_entry(line, "targetId");
         let replacement = line.get("replacement");
         let omits = replacement.is_some_and(Raw::is_null);
         if let Some(target) = target {
-            let number = self.source.contents.entry_number(target);
-            if let Some(target) = number
+            let target_number = self.source.contents.entry_number(target);
+            if let Some(target) = target_number
                 && replacement.is_some()
             {
                 self.facts.edit = Some(EditFact { target, omits });
             }
-            let before = if omits {
+            let text_before = if omits {
                 "From here on the model no longer sees "
             } else {
                 "From here on the model sees other content of "
             };
-            self.push_entry_link(before, target);
+            self.push_entry_link(text_before, target);
         }
         let content = replacement.and_then(|replacement| replacement.get("content"));
         self.push_content(content, Author::Program);
     }
 
+    /// Appends that a label was set on an entry, or cleared if it has no name, with a link to the
+    /// entry if the session has it.
     fn push_label(&mut self, line: Raw) {
         let target = self.find_member_entry(line, "targetId");
-        let before = match line.get("label").and_then(decode_string) {
-            Some(name) if !name.is_empty() => format!("Label “{}” on ", cut(&name, 200)),
+        let text_before = match line.get("label").and_then(decode_string) {
+            Some(name) if !name.is_empty() => format!("Label “{}” on ", cut(&name, LONGEST_VALUE)),
             _ => "Label cleared of ".to_owned(),
         };
         match target {
-            Some(target) => self.push_entry_link(&before, target),
-            None => self
-                .markup
-                .push_text_element(Tag::Note, &format!("{before}an entry that is not here")),
+            Some(target) => self.push_entry_link(&text_before, target),
+            None => self.markup.push_text_element(
+                Tag::Note,
+                &format!("{text_before}an entry that is not here"),
+            ),
         }
     }
 
-    /// Appends a change of a setting, its values on one line.
+    /// Appends a change of a setting: all its members but those of the envelope, on one line.
     fn push_setting(&mut self, line: Raw) {
         let mut values = Vec::new();
         for (key, value) in line.members() {
-            let is_setting = !ENVELOPE_KEYS.iter().any(|name| key.is(name));
-            if is_setting && !value.is_null() {
-                values.push(format!(
-                    "{}: {}",
-                    key.text(),
-                    cut(&string_or_json(value), 200)
-                ));
+            let is_envelope = ENVELOPE_KEYS.iter().any(|name| key.is(name));
+            if is_envelope || value.is_null() {
+                continue;
             }
+            let value = cut(&string_or_json(value), LONGEST_VALUE);
+            values.push(format!("{}: {value}", key.text()));
         }
         self.markup
             .push_text_element(Tag::Note, &values.join(" · "));
     }
+}
+
+/// Whether entries of this kind change a setting, such as the model.
+fn is_setting(kind: Kind) -> bool {
+    kind.schema().letter == 'n'
 }

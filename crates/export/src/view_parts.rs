@@ -16,6 +16,9 @@ use pisess_json::scan::RawString;
 /// The length in bytes above which a text is long: as little of it as possible is held at a time.
 const LONGEST_TEXT: usize = 8 << 20;
 
+/// The maximum number of characters of the title of a fold.
+const LONGEST_TITLE: usize = 200;
+
 /// The members that every entry has.
 pub const ENVELOPE_KEYS: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
@@ -73,7 +76,8 @@ impl<'s> EntryView<'s> {
         push_prose(text, author, &mut self.markup);
     }
 
-    /// Keeps the source of a text, for copying, unless one is long.
+    /// Appends the source of a text to the Markdown for copying. As soon as one text of the entry
+    /// is long, no source is kept.
     pub(super) fn keep_source(&mut self, text: &str) {
         if text.len() > LONGEST_TEXT {
             self.discard_source();
@@ -119,20 +123,24 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a block of content. Calls are drawn in replies only; any other block that is not of
-    /// a known shape is shown as JSON.
+    /// Appends a block of content by its type, unless the cuts leave it out. A block of another
+    /// type, without its string, or a call outside of a reply is shown as JSON.
     fn push_block(&mut self, block: Raw, author: Author) {
-        let contents = self.source.contents;
-        let [kind, text, thinking] = find_members(block, ["type", "text", "thinking"]);
-        let kind = kind.and_then(Raw::text).unwrap_or_default();
+        let cuts = self.source.contents.cuts;
+        let is_reply = self
+            .source
+            .contents
+            .session
+            .is_message(self.ix, Role::Assistant);
+        let [block_type, text, thinking] = find_members(block, ["type", "text", "thinking"]);
+        let block_type = block_type.and_then(Raw::text).unwrap_or_default();
         let text = text.filter(|value| value.is_string());
         let thinking = thinking.filter(|value| value.is_string());
-        let is_reply = contents.session.is_message(self.ix, Role::Assistant);
-        match (kind.as_bytes(), text, thinking) {
+        match (block_type.as_bytes(), text, thinking) {
             (b"text", Some(text), _) => self.push_string(text, author),
-            (b"toolCall", ..) if is_reply && contents.cuts.omits_tools => {}
+            (b"toolCall", ..) if is_reply && cuts.omits_tools => {}
             (b"toolCall", ..) if is_reply => self.push_call(block),
-            (b"thinking" | b"redactedThinking", ..) if contents.cuts.omits_thinking => {}
+            (b"thinking" | b"redactedThinking", ..) if cuts.omits_thinking => {}
             (b"thinking", _, Some(thinking)) => self.push_thinking(thinking),
             (b"redactedThinking", ..) => {
                 self.markup
@@ -155,9 +163,10 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends an image, or why it is not shown.
+    /// Appends an image of an allowed type. In place of any other image, appends a note why it is
+    /// not shown.
     pub fn push_image(&mut self, block: Raw) {
-        let kind = block
+        let image_type = block
             .get("mimeType")
             .and_then(decode_string)
             .unwrap_or_default()
@@ -165,42 +174,49 @@ impl<'s> EntryView<'s> {
             .to_ascii_lowercase();
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
-        if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
-            let number = self
-                .source
-                .contents
-                .entry_number(self.ix)
-                .unwrap_or(u32::MAX);
-            let name = format!("i{number}-{}", self.images.len());
-            self.markup
-                .push_element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
-            self.images.push(NamedImage {
-                name,
-                data: data.into_owned(),
-            });
+        let is_shown =
+            IMAGE_TYPES.contains(&image_type.as_str()) && !data.is_empty() && is_base64(&data);
+        if is_shown {
+            self.push_named_image(&image_type, data.into_owned());
             return;
         }
 
         let url = block.get("url").and_then(decode_string);
         self.markup.push_element(Tag::Note, |m| {
             m.push_text("Image, ");
-            m.push_text(if kind.is_empty() {
+            m.push_text(if image_type.is_empty() {
                 "type unknown"
             } else {
-                &kind
+                &image_type
             });
             match url {
                 Some(url) if is_allowed_address(&url) => {
                     m.push_text(": ");
                     m.push_element_with(Tag::Link, &url, |m| m.push_text(&url));
                 }
+                // oh-my-pi stores large images in files of their own.
                 _ if data.starts_with("blob:") => m.push_text(": kept outside of the session file"),
                 _ => m.push_text(": not a type that can be shown here"),
             }
         });
     }
 
-    /// Notes that the agent does not show the message, if so.
+    /// Appends the element of an image, and keeps its data under the name in the element. The name
+    /// consists of the number of the entry and of the image, so it is unique in an export.
+    fn push_named_image(&mut self, image_type: &str, data: String) {
+        let number = self
+            .source
+            .contents
+            .entry_number(self.ix)
+            .unwrap_or(u32::MAX);
+        let name = format!("i{number}-{}", self.images.len());
+        self.markup
+            .push_element_with(Tag::Image, &format!("{image_type} {name}"), |_| ());
+        self.images.push(NamedImage { name, data });
+    }
+
+    /// If the agent does not show the message, appends a note, and records it as a fact for the
+    /// tree of the page.
     pub fn push_hidden_note(&mut self) {
         let entry = self.source.contents.session.entry(self.ix);
         if entry.flags.contains(Flags::HIDDEN) {
@@ -240,10 +256,14 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends the whole object, folded, if it has a member besides [`ENVELOPE_KEYS`] and `known`:
-    /// those that are shown already.
-    pub fn push_unless_known(&mut self, title: &str, object: Raw, known: &[&str]) {
-        let is_known = |key: RawString| known.iter().chain(&ENVELOPE_KEYS).any(|name| key.is(name));
+    /// Appends the whole object as JSON, folded, if it has a member besides [`ENVELOPE_KEYS`] and
+    /// `known_keys`, the members that the caller shows itself. A value that is not an object is
+    /// always appended.
+    pub fn push_unless_known(&mut self, title: &str, object: Raw, known_keys: &[&str]) {
+        let is_known = |key: RawString| {
+            let mut all_keys = known_keys.iter().chain(&ENVELOPE_KEYS);
+            all_keys.any(|name| key.is(name))
+        };
         if !object.is_object() || object.members().any(|(key, _)| !is_known(key)) {
             self.push_json(title, object);
         }
@@ -264,13 +284,15 @@ pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
         match part.title() {
             None => push_part(part, author, markup),
             Some(title) => markup.push_element(Tag::Fold, |m| {
-                m.push_text_element(Tag::Summary, &cut(&title, 200));
+                m.push_text_element(Tag::Summary, &cut(&title, LONGEST_TITLE));
                 m.push_section(|m| push_part(part, author, m));
             }),
         }
     }
 }
 
+/// Appends the content of a part: Markdown for text and skills, numbered lines for a file, and a
+/// list of files as it is.
 fn push_part(part: TextPart, author: Author, markup: &mut Markup) {
     match part {
         TextPart::Text(text) => commonmark::push_markdown(text, author, markup),
