@@ -64,20 +64,17 @@ impl EntryView<'_> {
     /// export has no result.
     pub fn push_call(&mut self, block: Raw) {
         let contents = self.source.contents;
-        let name = block
-            .get("name")
-            .and_then(decode_string)
-            .unwrap_or_default();
+        let name = string_member(block, "name").unwrap_or_default();
         let arguments = block.get("arguments").unwrap_or(Raw::NULL);
         let subject = self.call_subject(&name, arguments);
 
-        let result = block
+        let result_number = block
             .get_text("id")
             .and_then(|id| contents.nearest_result(id.as_bytes(), self.ix))
             .and_then(|result| contents.entry_number(result));
-        if let Some(result) = result {
+        if let Some(result_number) = result_number {
             self.markup
-                .push_element_with(Tag::Call, &result.to_string(), |m| {
+                .push_element_with(Tag::Call, &result_number.to_string(), |m| {
                     m.push_text_element(Tag::Name, &cut(&name, LONGEST_NAME));
                     m.push_text_element(Tag::Subject, &cut(&subject, LONGEST_SUBJECT));
                 });
@@ -86,7 +83,7 @@ impl EntryView<'_> {
 
         self.push_tool("open", |view| {
             let mut marks = Vec::new();
-            // A filter may have left out the result.
+            // With a filter, the session may have a result that is left out.
             if contents.cuts.filter.is_none() {
                 marks.push(HeadMark::remark("no result"));
             }
@@ -104,9 +101,9 @@ impl EntryView<'_> {
         })
     }
 
-    /// Appends a tool: its head line, the work that its arguments describe, its output, the calls
-    /// that it made itself, and the other content of its result. `message` is the result, and
-    /// `call` the block of its call, or `null` if there is none.
+    /// Appends a tool in this order: its head line, what its arguments and details describe, its
+    /// output, the calls that it made itself, and images and other content of its result.
+    /// `message` is the result, and `call` the block of its call, or `null` if there is none.
     fn push_call_with_result(&mut self, call: Raw, message: Raw) {
         let names = ["toolName", "content", "isError", "prunedAt", "details"];
         let [result_name, content, is_error, pruned_at, details] = find_members(message, names);
@@ -132,14 +129,15 @@ impl EntryView<'_> {
             let subject = view.call_subject(&name, arguments);
             push_head_line(&name, &subject, &marks, &mut view.markup);
 
-            let shows_change = view.push_call_details(&name, arguments, details);
+            let drawn = view.push_call_details(&name, arguments, details);
+            let shows_change = drawn == DrawnDetails::FileChange;
             let text = output.text.trim();
             if text.is_empty() {
                 if output.other_blocks.is_empty() && !shows_change {
                     view.markup.push_text_element(Tag::Note, "no output");
                 }
             } else if shows_change && !failed && is_edit_tool(&name) {
-                // Of a call that succeeded, the change says more than its output.
+                // The change was drawn, and the output of a successful edit only confirms it.
                 view.markup
                     .push_text_element(Tag::Note, &cut(&first_line(text), LONGEST_REMARK));
             } else {
@@ -166,16 +164,16 @@ impl EntryView<'_> {
     }
 
     /// Appends the text of a result, as many of its lines as are exported: the last ones of a
-    /// command, and else the first ones. The lines of a file that was read have their numbers.
+    /// command, and else the first ones. The lines of a file that was read have their numbers in
+    /// the file; the text of a `read` that failed is a message, not a file.
     fn push_output(&mut self, name: &str, arguments: Raw, text: &str, failed: bool) {
         match name {
             "read" if !failed => {
+                // The number of the first line that was read, from 1. 0 means the same.
                 let offset = arguments.get("offset").and_then(Raw::as_index);
                 let first_line = offset.unwrap_or(1).max(1) as u64;
-                let language = self
-                    .path_argument(arguments)
-                    .as_deref()
-                    .and_then(Language::from_path);
+                let path = self.path_argument(arguments);
+                let language = path.as_deref().and_then(Language::from_path);
                 self.push_first_lines(text, |text, m| {
                     code::push_numbered_lines(text, first_line, language, m);
                 });
@@ -185,14 +183,11 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends the calls that a tool made itself, folded.
+    /// Appends the head lines of the calls that a tool made itself, folded under their number. They
+    /// are in the member `nestedCalls` of its result.
     fn push_nested_calls(&mut self, message: Raw) {
-        let Some(calls) = message
-            .get("nestedCalls")
-            .and_then(|nested| nested.get("calls"))
-        else {
-            return;
-        };
+        let nested = message.get("nestedCalls").unwrap_or(Raw::NULL);
+        let calls = nested.get("calls").unwrap_or(Raw::NULL);
         let count = calls.items().count();
         if count == 0 {
             return;
@@ -221,26 +216,17 @@ impl EntryView<'_> {
         push_head_line(&name, &subject, &marks, &mut self.markup);
     }
 
-    /// The subject of a call, on one line: what the tool works on, under the names that the agents
-    /// give the tools. Of an unknown tool it is a path. If a call does not have what its tool
-    /// needs, the subject is its first string.
+    /// Returns the subject of a call, on one line: the command, file or pattern that the tool works
+    /// on. `name` is what its agent calls the tool: `bash`, `Bash` or `shell`. The subject of an
+    /// unknown tool is the path in its arguments. If the expected argument is missing, the subject
+    /// is the first argument that is a string.
     fn call_subject(&self, name: &str, arguments: Raw) -> String {
         let subject = match name {
             "bash" | "Bash" => string_member(arguments, "command").map(|text| first_line(&text)),
             "shell" | "local_shell" => shell_subject(arguments),
             "read" => self.read_subject(arguments),
-            "grep" | "Grep" => string_member(arguments, "pattern").map(|pattern| {
-                let directory = self.path_argument(arguments).unwrap_or(".".to_owned());
-                format!("/{pattern}/ in {directory}")
-            }),
-            "find" | "glob" | "Glob" => {
-                string_member(arguments, "pattern").map(|pattern| {
-                    match self.path_argument(arguments) {
-                        Some(place) => format!("{pattern} in {place}"),
-                        None => pattern,
-                    }
-                })
-            }
+            "grep" | "Grep" => self.grep_subject(arguments),
+            "find" | "glob" | "Glob" => self.glob_subject(arguments),
             _ => self.path_argument(arguments),
         };
         if let Some(subject) = subject {
@@ -255,8 +241,25 @@ impl EntryView<'_> {
         String::new()
     }
 
-    /// The file that a call reads, with the range of lines if it is limited: `PATH:FIRST-LAST`, or
-    /// `PATH:FIRST` if the range reaches to the end.
+    /// Returns the expression that a call searches for, and where: `/PATTERN/ in PATH`.
+    fn grep_subject(&self, arguments: Raw) -> Option<String> {
+        let pattern = string_member(arguments, "pattern")?;
+        let path = self.path_argument(arguments).unwrap_or(".".to_owned());
+        Some(format!("/{pattern}/ in {path}"))
+    }
+
+    /// Returns the pattern for the names of files, and where they are searched for:
+    /// `PATTERN in PATH`, or only the pattern.
+    fn glob_subject(&self, arguments: Raw) -> Option<String> {
+        let pattern = string_member(arguments, "pattern")?;
+        match self.path_argument(arguments) {
+            Some(path) => Some(format!("{pattern} in {path}")),
+            None => Some(pattern),
+        }
+    }
+
+    /// Returns the file that a call reads, with the range of lines if it is limited:
+    /// `PATH:FIRST-LAST`, or `PATH:FIRST` if the range reaches to the end.
     fn read_subject(&self, arguments: Raw) -> Option<String> {
         let path = self.path_argument(arguments)?;
         // The number of the first line, from 1, and how many lines are read.
@@ -264,9 +267,9 @@ impl EntryView<'_> {
         let limit = arguments.get("limit").and_then(Raw::as_index);
 
         let first = offset.unwrap_or(1);
-        if let Some(count) = limit {
-            // Both may be 0.
-            let last = (first + count).saturating_sub(1);
+        if let Some(line_count) = limit {
+            // The model may have written 0 for both.
+            let last = (first + line_count).saturating_sub(1);
             Some(format!("{path}:{first}-{last}"))
         } else if offset.is_some() {
             Some(format!("{path}:{first}"))
@@ -275,7 +278,8 @@ impl EntryView<'_> {
         }
     }
 
-    /// The path that arguments name, relative to the session's directory if it is in there.
+    /// Returns the path that arguments name, under any of the keys that the agents' tools use. A
+    /// path in the session's directory becomes relative to that directory.
     fn path_argument(&self, arguments: Raw) -> Option<String> {
         let path = ["path", "file_path", "notebook_path", "filePath", "file"]
             .iter()
@@ -285,53 +289,57 @@ impl EntryView<'_> {
             return Some(path);
         };
         match strip_folder(path.as_bytes(), cwd.to_string_lossy().as_bytes()) {
-            Some(rest) if !rest.is_empty() => Some(path[path.len() - rest.len()..].to_owned()),
+            Some(relative) if !relative.is_empty() => {
+                // `relative` is a suffix of the path, in bytes.
+                Some(path[path.len() - relative.len()..].to_owned())
+            }
             _ => Some(path),
         }
     }
 
-    /// Appends what the head line does not show of a call. Returns whether that is a change to a
-    /// file.
+    /// Appends what the head line of a call does not show, by the kind of its tool:
     ///
-    /// Of a command, this is the whole of a long one; of a tool that only reads, nothing; of a tool
-    /// that writes a file, its content. Of any other tool, it is the first of these that the call
-    /// has: the agent's diff in `details`, the texts that an edit replaces, the arguments as JSON.
-    fn push_call_details(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
+    /// - a command: the whole command if it is long;
+    /// - a tool that only reads: nothing;
+    /// - a tool that writes a file: the content of the file;
+    /// - any other tool: the change that it made to a file, or else its arguments as JSON.
+    fn push_call_details(&mut self, name: &str, arguments: Raw, details: Raw) -> DrawnDetails {
         match name {
             "bash" | "Bash" => {
                 let command = string_member(arguments, "command").unwrap_or_default();
                 if command.trim_end().contains('\n') || command.chars().count() > LONGEST_SUBJECT {
-                    code::push_code_block(
-                        &command,
-                        "sh",
-                        Language::from_name("sh"),
-                        &mut self.markup,
-                    );
+                    let language = Language::from_name("sh");
+                    code::push_code_block(&command, "sh", language, &mut self.markup);
                 }
-                return false;
+                DrawnDetails::NoFileChange
             }
             "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => {
-                return false;
+                DrawnDetails::NoFileChange
             }
-            "write" | "Write" => {
-                if let Some(content) = string_member(arguments, "content") {
+            "write" | "Write" => match string_member(arguments, "content") {
+                Some(content) => {
                     let path = self.path_argument(arguments);
                     let language = path.and_then(|path| Language::from_path(&path));
                     self.push_first_lines(&content, |text, m| {
                         code::push_numbered_lines(text, 1, language, m)
                     });
-                    return true;
+                    DrawnDetails::FileChange
                 }
-            }
-            _ => {}
+                None => self.push_change_or_arguments(arguments, details),
+            },
+            _ => self.push_change_or_arguments(arguments, details),
         }
+    }
 
+    /// Appends the first of these that a call has: the agent's diff in `details`, the texts that an
+    /// edit replaces, and several arguments, as JSON.
+    fn push_change_or_arguments(&mut self, arguments: Raw, details: Raw) -> DrawnDetails {
         if let Some(diff) = details.get("diff").and_then(decode_string) {
             let lines: Vec<_> = diff.lines().map(classify_diff_line).collect();
             // Some agents store only the headers of the hunks.
             if lines.iter().any(|(sign, _)| *sign != DiffSign::Common) {
                 self.push_diff(lines);
-                return true;
+                return DrawnDetails::FileChange;
             }
         }
 
@@ -340,37 +348,36 @@ impl EntryView<'_> {
             for TextReplacement { old, new } in &replacements {
                 self.push_comparison(old, new);
             }
-            return true;
+            return DrawnDetails::FileChange;
         }
 
-        // The subject usually shows a single argument.
+        // A single argument is usually the subject in the head line.
         let has_several = arguments.is_object() && arguments.members().nth(1).is_some();
         if has_several {
             self.push_json("arguments", arguments);
         }
-        false
+        DrawnDetails::NoFileChange
     }
 
-    /// Appends the difference between two texts as a diff. Texts that are too long to compare are
-    /// all removed lines, then all added lines.
+    /// Appends the difference between two texts as a diff. If they are too long to compare, all
+    /// lines of `old` are removed lines, followed by all lines of `new` as added lines.
     fn push_comparison(&mut self, old: &str, new: &str) {
-        let mut lines = Vec::new();
         if old.len() + new.len() > LONGEST_COMPARED {
+            let mut lines = Vec::new();
             lines.extend(old.lines().map(|line| (DiffSign::Removed, line)));
             lines.extend(new.lines().map(|line| (DiffSign::Added, line)));
             self.push_diff(lines);
             return;
         }
 
+        // The lines of a diff begin with their sign, as in a diff of an agent.
         let mut signed_lines = Vec::new();
         for (sign, line) in changes::diff_lines(old, new) {
             let line = line.trim_end_matches(['\n', '\r']);
             signed_lines.push((sign, format!("{}{line}", sign.as_str())));
         }
-        for (sign, line) in &signed_lines {
-            lines.push((*sign, line.as_str()));
-        }
-        self.push_diff(lines);
+        let lines = signed_lines.iter().map(|(sign, line)| (*sign, &**line));
+        self.push_diff(lines.collect());
     }
 
     /// Appends the first lines of a diff, as many as are exported.
@@ -426,17 +433,18 @@ impl EntryView<'_> {
             .push_text_element(Tag::Note, &format_count(count - shown, &one, &many));
     }
 
-    /// Appends a shell command or Python code that the user ran, with its output.
+    /// Appends a shell command or Python code that the user ran, with its output. The first line is
+    /// the subject of the head line; more lines follow as a block of code.
     pub fn push_execution(&mut self, message: Raw) {
-        let (name, language, key) = if message.get("command").is_some() {
-            ("bash", "sh", "command")
-        } else {
-            ("python", "py", "code")
-        };
-        let code = string_member(message, key).unwrap_or_default();
+        let is_shell = message.get("command").is_some();
+        let name = if is_shell { "bash" } else { "python" };
+        let language = if is_shell { "sh" } else { "py" };
+        let code_key = if is_shell { "command" } else { "code" };
+        let code = string_member(message, code_key).unwrap_or_default();
         let output = string_member(message, "output").unwrap_or_default();
 
-        // Its end is in its members: the agent adds no line about it to the output.
+        // How it ended is in its members: the agent adds no line about it to the output, so none
+        // is passed here.
         let outcome = Outcome::from_result(message, "");
         let exit_text = outcome.exit_code().map(|code| format!("exit {code}"));
         let mut marks = Vec::new();
@@ -452,20 +460,12 @@ impl EntryView<'_> {
             marks.push(HeadMark::remark("output shortened"));
         }
 
-        let state = if outcome == Outcome::Passed {
-            ""
-        } else {
-            "failed"
-        };
-        self.push_tool(state, |view| {
+        let failed = outcome != Outcome::Passed;
+        self.push_tool(if failed { "failed" } else { "" }, |view| {
             push_head_line(name, &first_line(&code), &marks, &mut view.markup);
             if code.trim_end().contains('\n') {
-                code::push_code_block(
-                    &code,
-                    language,
-                    Language::from_name(language),
-                    &mut view.markup,
-                );
+                let highlighting = Language::from_name(language);
+                code::push_code_block(&code, language, highlighting, &mut view.markup);
             }
             if output.trim().is_empty() {
                 view.markup.push_text_element(Tag::Note, "no output");
@@ -482,16 +482,15 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends a file that the user mentioned: its path, why its content was left out, its lines,
-    /// its image; whichever there are.
+    /// Appends a file that the user mentioned: its path, and as far as the agent stored them, the
+    /// reason why its content was left out, its lines, and its image.
     fn push_file(&mut self, file: Raw) {
         let path = self.path_argument(file).unwrap_or_default();
         push_head_line("file", &path, &[], &mut self.markup);
         if let Some(reason) = string_member(file, "skippedReason") {
-            self.markup.push_text_element(
-                Tag::Note,
-                &format!("left out: {}", cut(&reason, LONGEST_REASON)),
-            );
+            let reason = cut(&reason, LONGEST_REASON);
+            self.markup
+                .push_text_element(Tag::Note, &format!("left out: {reason}"));
         }
         if let Some(content) = string_member(file, "content")
             && !content.is_empty()
@@ -509,7 +508,16 @@ impl EntryView<'_> {
     }
 }
 
-/// Appends the head line of a tool.
+/// What [`EntryView::push_call_details`] has drawn of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DrawnDetails {
+    /// A change to a file: its new content, or a diff.
+    FileChange,
+    /// Anything else, or nothing.
+    NoFileChange,
+}
+
+/// Appends the head line of a tool: its name, its subject if it has one, and its marks.
 fn push_head_line(name: &str, subject: &str, marks: &[HeadMark], markup: &mut Markup) {
     markup.push_element(Tag::ToolHead, |m| {
         m.push_text_element(Tag::Name, &cut(name, LONGEST_NAME));
@@ -596,17 +604,19 @@ struct ToolOutput<'t> {
 }
 
 impl<'t> ToolOutput<'t> {
+    /// Divides the content of a result, which is a string or blocks. A block of the type `text`
+    /// without a text is one of the other blocks.
     fn new(content: Option<Raw<'t>>) -> Self {
-        let mut others = Vec::new();
+        let mut other_blocks = Vec::new();
         for block in content.unwrap_or(Raw::NULL).items() {
             let is_text = is_block(block, "text") && block.get("text").is_some();
             if !is_text {
-                others.push(block);
+                other_blocks.push(block);
             }
         }
         ToolOutput {
             text: join_text(content, "").into_string_lossy(),
-            other_blocks: others,
+            other_blocks,
         }
     }
 }
