@@ -41,6 +41,9 @@ pub struct SubAgent<'a> {
 /// agents stay far below; without a limit, a file could ask for the square of its size.
 const MOST_COPIES: usize = 8;
 
+/// A path with fewer entries is counted as having this many: its copies are few in any case.
+const SHORTEST_LIMITED_PATH: usize = 1000;
+
 /// Whether the path to the leaf has a step; a trajectory without steps is invalid.
 pub fn has_steps(contents: &Contents) -> bool {
     let session = contents.session;
@@ -53,9 +56,10 @@ pub fn has_steps(contents: &Contents) -> bool {
     })
 }
 
-/// Writes the trajectory of the path to the leaf, with those of the sub-agents that its results
-/// name, and of theirs. Several workers make the steps. It is an error if the compactions keep the
-/// same entries over and over.
+/// Writes the trajectory of the path to the leaf. The trajectories of sub-agents are embedded if a
+/// result names the sub-agent: a result of the path, or of a sub-agent that is embedded itself.
+/// `workers` threads make the steps. It is an error if the compactions keep the same entries over
+/// and over; see [`MOST_COPIES`].
 pub fn write_trajectory(
     contents: &Contents,
     path: &str,
@@ -63,38 +67,38 @@ pub fn write_trajectory(
     workers: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut named = BTreeSet::new();
-    Trajectory::new(contents, path, agents, &mut named, out).write_body(None, workers)?;
+    let mut named_agents = BTreeSet::new();
+    Trajectory::new(contents, path, agents, &mut named_agents, out).write_body(None, workers)?;
 
-    // Each sub-agent may name others.
-    let mut written = BTreeSet::new();
-    while let Some(number) = named.difference(&written).next().copied() {
-        let separator = if written.is_empty() {
+    // Writing a sub-agent adds those that it names, so the set grows within the loop.
+    let mut written_agents = BTreeSet::new();
+    while let Some(number) = named_agents.difference(&written_agents).next().copied() {
+        let separator = if written_agents.is_empty() {
             ",\n\"subagent_trajectories\":[\n"
         } else {
             ",\n"
         };
-        written.insert(number);
+        written_agents.insert(number);
         out.write_all(separator.as_bytes())?;
         let agent = &agents[number];
-        Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out)
+        Trajectory::new(&agent.contents, &agent.path, agents, &mut named_agents, out)
             .write_body(Some(&agent.id), workers)?;
         out.write_all(b"}")?;
     }
-    if !written.is_empty() {
+    if !written_agents.is_empty() {
         out.write_all(b"]")?;
     }
     out.write_all(b"}\n")
 }
 
-/// Whether a step is there for the first time.
+/// Whether the agent sees a step again, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CopyState {
-    /// It is.
-    No,
-    /// A fork copied it.
+    /// The step is there for the first time.
+    Original,
+    /// A fork copied the step from its parent.
     Forked,
-    /// It is on this path before, and a compaction kept it.
+    /// A compaction kept the step, which is on the same path before the compaction.
     Kept,
 }
 
@@ -138,25 +142,33 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         }
     }
 
-    /// Writes all but the closing brace. `id` is that of a sub-agent.
+    /// Writes the JSON object of the trajectory without its closing brace, because sub-agents may
+    /// follow in it. `id` is that of a sub-agent.
     fn write_body(&mut self, id: Option<&str>, workers: usize) -> io::Result<()> {
         let path = self.contents.session.path(self.contents.leaf);
         let plan = TrajectoryPlan::new(&path, self.contents, self.fork_time_ms)?;
         self.write_head(id, &path)?;
         self.write_steps(&plan, workers)?;
+        self.write_final_metrics()
+    }
 
+    /// Ends the list of steps, and writes the sums and the notes on what they contain. If requests
+    /// were pruned from the session, the sums are those of all its requests, not of the steps.
+    fn write_final_metrics(&mut self) -> io::Result<()> {
         let mut notes = Vec::new();
         if self.copy_count > 0 {
             notes.push("without the steps that have is_copied_context");
         }
         if let Some(requests) = &self.contents.requests {
             notes.push("with the requests that were pruned from the session");
+            // Requests before the fork count in the session that was forked.
             self.sums = requests
                 .iter()
-                .filter(|(time, _)| *time >= self.fork_time_ms)
+                .filter(|(time_ms, _)| *time_ms >= self.fork_time_ms)
                 .map(|(_, usage)| usage)
                 .collect();
         }
+
         let metrics = step::final_metrics(&self.sums, self.step_count - self.copy_count);
         self.out.write_all(b"\n],\n\"final_metrics\":")?;
         self.out.write_all(&metrics)?;
@@ -170,7 +182,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         Ok(())
     }
 
-    /// Writes the steps in order; several workers make them.
+    /// Writes the steps in the order of the plan. `workers` threads make them in batches, each with
+    /// a [`StepMaker`] of its own.
     fn write_steps(&mut self, plan: &TrajectoryPlan, workers: usize) -> io::Result<()> {
         let contents = self.contents;
         let batches = split_batches(&plan.entries, BatchSize::default(), |planned| {
@@ -179,36 +192,25 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let path_name = self.path_name;
         let agents = self.agents;
         let makers = Pool::new(|| StepMaker::new(contents, path_name, agents));
-        let make = |batch: Range<usize>| {
-            makers.with(|maker| {
-                let mut steps = Vec::new();
-                for planned in &plan.entries[batch] {
-                    if let Some(step) = maker.make_step(planned, plan.effort_at(planned))? {
-                        steps.push(step);
-                    }
-                }
-                Ok(steps)
-            })
+        let make_batch =
+            |batch: Range<usize>| makers.with(|maker| plan.make_steps(&plan.entries[batch], maker));
+        let write_batch = |steps: io::Result<Vec<TrajectoryStep>>| -> io::Result<()> {
+            for step in steps? {
+                self.write_step(step)?;
+            }
+            Ok(())
         };
-        in_order(
-            batches,
-            workers,
-            make,
-            |steps: io::Result<Vec<TrajectoryStep>>| {
-                for step in steps? {
-                    self.write_step(step)?;
-                }
-                Ok(())
-            },
-        )
+        in_order(batches, workers, make_batch, write_batch)
     }
 
-    /// Writes a step under the next number, and counts what it stands for.
+    /// Writes a step under the next number, and counts its usage and the sub-agents that it names.
+    /// A step for a result whose usage was counted with its call is not written.
     fn write_step(&mut self, step: TrajectoryStep) -> io::Result<()> {
-        if let Some(result) = step.if_uncounted
-            && !self.uncounted_results.remove(&result)
-        {
-            return Ok(());
+        if let Some(result) = step.if_uncounted {
+            let is_uncounted = self.uncounted_results.remove(&result);
+            if !is_uncounted {
+                return Ok(());
+            }
         }
         self.uncounted_results.extend(step.uncounted_results);
         self.named_agents.extend(step.named_agents);
@@ -222,6 +224,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let separator = if self.step_count == 0 { "" } else { ",\n" };
         self.step_count += 1;
         write!(self.out, "{separator}{{\"step_id\":{},", self.step_count)?;
+        // The number is the first member of the step's object; the others follow here.
         let members = step.json.strip_prefix(b"{").unwrap_or_default();
         write_valid(self.out, members, self.contents.session.is_utf8())
     }
@@ -256,7 +259,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 /// it kept.
 struct TrajectoryPlan {
     entries: Vec<PlannedEntry>,
-    /// The thinking levels, in the order in which they were set.
+    /// The thinking levels that entries set, in the order of `entries`. The first is `None`, for
+    /// the entries before any is set.
     efforts: Vec<Option<String>>,
 }
 
@@ -269,81 +273,110 @@ struct PlannedEntry {
     effort: u32,
 }
 
+/// The index in [`TrajectoryPlan::efforts`] before any thinking level is set.
+const NO_EFFORT: u32 = 0;
+
 impl TrajectoryPlan {
+    /// Plans the trajectory of a path. It is an error if the compactions keep more than
+    /// [`MOST_COPIES`] times as many entries as the path has.
     fn new(path: &[EntryIx], contents: &Contents, fork_time_ms: i64) -> io::Result<TrajectoryPlan> {
         let session = contents.session;
         let reader = EntryReader::new(session, contents.file);
-        let mut path_positions = vec![usize::MAX; session.entries.len()];
-        for (at, ix) in path.iter().enumerate() {
-            path_positions[ix.index()] = at;
+        let mut path_positions = vec![OFF_PATH; session.entries.len()];
+        for (position, ix) in path.iter().enumerate() {
+            path_positions[ix.index()] = position;
         }
 
         let mut plan = TrajectoryPlan {
             entries: Vec::with_capacity(path.len()),
             efforts: vec![None],
         };
-        let mut effort = 0;
+        let mut effort = NO_EFFORT;
         let mut kept_count = 0;
-        for (at, &ix) in path.iter().enumerate() {
+        for (position, &ix) in path.iter().enumerate() {
             let is_forked = session.entry(ix).time_ms < fork_time_ms;
             let copied = if is_forked {
                 CopyState::Forked
             } else {
-                CopyState::No
+                CopyState::Original
             };
-            effort = plan.add_entry(ix, copied, effort, &reader)?;
+            effort = plan.effort_after(ix, effort, &reader)?;
+            plan.entries.push(PlannedEntry { ix, copied, effort });
 
             let Some(kept_start) = first_kept_position(ix, &path_positions, &reader)? else {
                 continue;
             };
-            // A compaction that keeps nothing names itself; an entry off the path has no place.
-            if kept_start >= at {
+            // A compaction that keeps nothing names itself, and `OFF_PATH` is above any position.
+            if kept_start >= position {
                 continue;
             }
-            kept_count += at - kept_start;
-            if kept_count > MOST_COPIES * path.len().max(1000) {
+            kept_count += position - kept_start;
+            if kept_count > MOST_COPIES * path.len().max(SHORTEST_LIMITED_PATH) {
                 let what =
                     "the compactions of this path keep the same entries too often for a trajectory";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
-            let mut kept_effort = 0;
-            for &ix in &path[kept_start..at] {
-                kept_effort = plan.add_entry(ix, CopyState::Kept, kept_effort, &reader)?;
-            }
+            plan.add_kept_entries(&path[kept_start..position], &reader)?;
         }
         Ok(plan)
     }
 
-    /// Adds an entry. `effort` is the index of the thinking level that is in effect before it; that
-    /// of the level after it is returned.
-    fn add_entry(
-        &mut self,
-        ix: EntryIx,
-        copied: CopyState,
-        effort: u32,
-        reader: &EntryReader,
-    ) -> io::Result<u32> {
-        let mut effort = effort;
-        if reader.session().entry(ix).kind == Kind::ThinkingLevelChange {
-            effort = self.efforts.len() as u32;
-            let level = reader.with_entry(ix, |entry| {
-                let level = entry.get_text("thinkingLevel")?;
-                Some(level.to_string_lossy().into_owned())
-            })?;
-            self.efforts.push(level);
+    /// Adds the entries that a compaction kept once more. Their thinking level starts anew: it is
+    /// not set until one of these entries sets it.
+    fn add_kept_entries(&mut self, kept: &[EntryIx], reader: &EntryReader) -> io::Result<()> {
+        let mut effort = NO_EFFORT;
+        for &ix in kept {
+            effort = self.effort_after(ix, effort, reader)?;
+            self.entries.push(PlannedEntry {
+                ix,
+                copied: CopyState::Kept,
+                effort,
+            });
         }
-        self.entries.push(PlannedEntry { ix, copied, effort });
-        Ok(effort)
+        Ok(())
     }
 
-    fn effort_at(&self, planned: &PlannedEntry) -> Option<&str> {
-        self.efforts[planned.effort as usize].as_deref()
+    /// Returns the index of the thinking level in effect at an entry. If the entry sets a level,
+    /// that level is added to [`TrajectoryPlan::efforts`]. Otherwise it is `effort_before`, the
+    /// index at the entry above.
+    fn effort_after(
+        &mut self,
+        ix: EntryIx,
+        effort_before: u32,
+        reader: &EntryReader,
+    ) -> io::Result<u32> {
+        if reader.session().entry(ix).kind != Kind::ThinkingLevelChange {
+            return Ok(effort_before);
+        }
+        let level = reader.with_entry(ix, |entry| {
+            let level = entry.get_text("thinkingLevel")?;
+            Some(level.to_string_lossy().into_owned())
+        })?;
+        self.efforts.push(level);
+        Ok(self.efforts.len() as u32 - 1)
+    }
+
+    /// Makes the steps of planned entries. Some entries have no step.
+    fn make_steps(
+        &self,
+        entries: &[PlannedEntry],
+        maker: &StepMaker,
+    ) -> io::Result<Vec<TrajectoryStep>> {
+        let mut steps = Vec::new();
+        for planned in entries {
+            let effort = self.efforts[planned.effort as usize].as_deref();
+            steps.extend(maker.make_step(planned, effort)?);
+        }
+        Ok(steps)
     }
 }
 
-/// Finds the place on the path of the first entry that a compaction keeps; `None` if the entry is
-/// no compaction, or names none. `path_positions` are those of all entries, `usize::MAX` off the
-/// path.
+/// The position of an entry that is not on the path. It is greater than any position on it.
+const OFF_PATH: usize = usize::MAX;
+
+/// Returns the position on the path of the first entry that a compaction keeps, or [`OFF_PATH`].
+/// `None` if the entry is not a compaction, or names no entry. `path_positions` has the position of
+/// each entry of the session.
 fn first_kept_position(
     ix: EntryIx,
     path_positions: &[usize],
@@ -353,13 +386,14 @@ fn first_kept_position(
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
     }
-    let kept = reader.with_entry(ix, |entry| {
+    let first_kept = reader.with_entry(ix, |entry| {
         entry
             .get_text("firstKeptEntryId")
             .and_then(|id| session.find_entry(&id))
+            // A native snapshot names the last entry that it covers instead.
             .or_else(|| native::first_kept_entry(session, ix, entry))
     })?;
-    Ok(kept.map(|kept| path_positions[kept.index()]))
+    Ok(first_kept.map(|kept| path_positions[kept.index()]))
 }
 
 /// The model of the last reply.
@@ -371,8 +405,9 @@ fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Strin
     }
 }
 
-/// The time in milliseconds before which entries were copied by a fork: that of the header
-/// of a fork.
+/// Returns the time of the fork, in milliseconds: that of the header if the session is a fork.
+/// Entries before it were copied. For any other session it is [`Entry::NO_TIME`], which is before
+/// every time.
 fn fork_time_ms(session: &Session) -> i64 {
     let header = Raw::from_checked(&session.header.bytes);
     let is_fork = header.get("parentSession").is_some_and(Raw::is_string);

@@ -21,8 +21,8 @@ use std::path::Path;
 /// The types of images that the format knows.
 const ATIF_IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// The years that readers of the format take have four digits; JavaScript writes any other year
-/// with a sign and six digits, so that its time is longer.
+/// The length in bytes of a time whose year has four digits. Readers of the format take no other
+/// years. JavaScript writes any other year with a sign and six digits, so its time is longer.
 const TIME_LEN: usize = "2026-01-31T12:00:00.000Z".len();
 
 /// Who a step is from.
@@ -41,10 +41,11 @@ pub(super) struct TrajectoryStep {
     pub usages: Vec<Usage>,
     /// The numbers of the sub-agents that its results name.
     pub named_agents: Vec<usize>,
-    /// Its results with a usage of their own, if it is a copy.
+    /// The results in this step whose usage is not counted here, because a fork copied the reply.
+    /// Each may be counted in a step of its own.
     pub uncounted_results: Vec<EntryIx>,
-    /// For a result that is in the step of its call, that result: this step is there only if that
-    /// of the call did not count its usage.
+    /// The result of this step, if it is also in the step of its call. This step is then written
+    /// only if that step did not count the usage of the result.
     pub if_uncounted: Option<EntryIx>,
 }
 
@@ -85,6 +86,8 @@ impl<'a> StepMaker<'a> {
             .with_entry(ix, |line| self.entry_step(ix, line, copied, effort))?
     }
 
+    /// Makes the step of an entry from its line. Only messages, summaries, and requests that are
+    /// recorded by their usage have one. `effort` is the thinking level in effect.
     fn entry_step(
         &self,
         ix: EntryIx,
@@ -110,27 +113,28 @@ impl<'a> StepMaker<'a> {
                 _ => Ok(None),
             },
             Kind::CustomMessage => {
-                let source = if starts_user_turn(line) { USER } else { SYSTEM };
+                let source = source_of_custom_message(line);
                 Ok(Some(self.plain_step(ix, source, line, copied)))
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
-                let text = line
+                let summary = line
                     .get("summary")
                     .or(line.get("message"))
                     .and_then(decode_string)
                     .unwrap_or_default();
                 let extra = self.begin_extra_with_kind(ix);
-                Ok(Some(self.request_step(ix, None, &text, extra, copied)))
+                Ok(Some(self.request_step(ix, None, &summary, extra, copied)))
             }
             Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
-                let extra = self.begin_extra_with_kind(ix);
                 let model = read_model_name(line);
+                let extra = self.begin_extra_with_kind(ix);
                 Ok(Some(self.request_step(ix, model, "", extra, copied)))
             }
             _ => Ok(None),
         }
     }
 
+    /// Makes the step of a message by its role; `None` if it has none.
     fn message_step(
         &self,
         ix: EntryIx,
@@ -144,11 +148,7 @@ impl<'a> StepMaker<'a> {
             Role::BashExecution | Role::PythonExecution => self.execution_step(ix, message, copied),
             Role::User => self.plain_step(ix, USER, message, copied),
             Role::Custom | Role::HookMessage => {
-                let source = if starts_user_turn(message) {
-                    USER
-                } else {
-                    SYSTEM
-                };
+                let source = source_of_custom_message(message);
                 self.plain_step(ix, source, message, copied)
             }
             // pi sends its system messages again in the checkpoint of a compaction, which is no
@@ -193,37 +193,37 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::new(step, copied)
     }
 
-    /// Makes the step of a result, unless it is in the step of its call. There it is not counted if
-    /// that step is a copy, so that a result with a usage has a step as well, for the writer to
-    /// decide: see [`TrajectoryStep::if_uncounted`].
+    /// Makes the step of a result. A result that answers a call is in the step of that call, and
+    /// needs none, unless it has a usage. The step of the call does not count that usage if a fork
+    /// copied the reply. So a step is made for it here, and whether it is written is decided later:
+    /// see [`TrajectoryStep::if_uncounted`].
     fn tool_result_step(
         &self,
         ix: EntryIx,
         message: Raw,
         copied: CopyState,
     ) -> Option<TrajectoryStep> {
-        let call = message.get_text("toolCallId").unwrap_or_default();
-        let is_answer = self.contents.is_matching_result(call.as_bytes(), ix);
-        if is_answer && self.contents.session.usage_of(ix).is_none() {
+        let call_id = message.get_text("toolCallId").unwrap_or_default();
+        let answers_call = self.contents.is_matching_result(call_id.as_bytes(), ix);
+        if answers_call && self.contents.session.usage_of(ix).is_none() {
             return None;
         }
 
         let mut named_agents = Vec::new();
         let mut extra = self.begin_extra(ix).str("type", "toolResult");
-        if !is_answer {
-            extra = extra.json(
-                "result",
-                &self.result_json(message, None, &mut named_agents),
-            );
+        if !answers_call {
+            let result = self.result_json(message, None, &mut named_agents);
+            extra = extra.json("result", &result);
         }
         Some(TrajectoryStep {
             named_agents,
-            if_uncounted: if is_answer { Some(ix) } else { None },
+            if_uncounted: if answers_call { Some(ix) } else { None },
             ..self.request_step(ix, None, "", extra, copied)
         })
     }
 
-    /// Makes the step of a message that no request made.
+    /// Makes the step of a message that is not the reply to a request: its content or summary as
+    /// it is, without metrics. `source` is [`USER`] or [`SYSTEM`].
     fn plain_step(
         &self,
         ix: EntryIx,
@@ -243,8 +243,9 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::new(step, copied)
     }
 
-    /// Makes a step for an entry that a request may have made: with a usage, it is the agent's;
-    /// else the system's.
+    /// Makes the step of an entry that a request of the agent may have produced, such as a summary.
+    /// If the entry has a usage, a request did, and the step is from the agent, with `model` and
+    /// metrics. Otherwise the step is from the system.
     fn request_step(
         &self,
         ix: EntryIx,
@@ -268,7 +269,8 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::with_usages(step, copied, usages)
     }
 
-    /// Makes the step of a reply, with the results of its calls.
+    /// Makes the step of a reply: its text and thinking, its calls with their results, and the
+    /// metrics of its request and of those results.
     fn reply_step(
         &self,
         ix: EntryIx,
@@ -278,10 +280,11 @@ impl<'a> StepMaker<'a> {
     ) -> io::Result<TrajectoryStep> {
         let names = ["usage", "content", "stopReason", "errorMessage", "api"];
         let [usage, content, stop_reason, error, api] = find_members(message, names);
-        let own_usage = self.contents.session.usage_of(ix).copied();
-        // A reply that `pick` copied was paid for where it is first.
-        let is_paid = own_usage.is_some() || usage.is_none();
-        let copied = if copied == CopyState::No && !is_paid {
+        let counted_usage = self.contents.session.usage_of(ix).copied();
+        // A reply that `pick` copied was paid for where it is first, so the session does not count
+        // the usage in the message.
+        let is_picked = usage.is_some() && counted_usage.is_none();
+        let copied = if copied == CopyState::Original && is_picked {
             CopyState::Forked
         } else {
             copied
@@ -289,13 +292,14 @@ impl<'a> StepMaker<'a> {
 
         let blocks = content.unwrap_or(Raw::NULL);
         let calls = self.reply_calls(ix, blocks, copied)?;
-        let mut usages = Vec::from_iter(own_usage);
+        let mut usages = Vec::from_iter(counted_usage);
         usages.extend(calls.usages);
 
-        let thinking: Vec<_> = blocks_of_type(blocks, "thinking")
-            .filter_map(|block| block.get("thinking").and_then(decode_string))
-            .collect();
-        let thinking = thinking.join("\n");
+        let mut thinking_texts = Vec::new();
+        for block in blocks_of_type(blocks, "thinking") {
+            thinking_texts.extend(block.get("thinking").and_then(decode_string));
+        }
+        let thinking = thinking_texts.join("\n");
 
         let mut extra = self.begin_extra(ix);
         for (key, value) in [("stop_reason", stop_reason), ("error", error), ("api", api)] {
@@ -324,20 +328,22 @@ impl<'a> StepMaker<'a> {
         step = with_metrics(step, &usages, copied).json("extra", &extra.finish());
         Ok(TrajectoryStep {
             named_agents: calls.named_agents,
-            uncounted_results: calls.unpaid,
+            uncounted_results: calls.uncounted_results,
             ..TrajectoryStep::with_usages(step, copied, usages)
         })
     }
 
-    /// Reads the calls in the content of a reply, with their results.
+    /// Reads the calls in the content of a reply, with their results. The usage of a result counts
+    /// with an original reply. With a reply that a fork copied, it may count in a step of its own.
+    /// With a kept reply, it was counted where the reply is first.
     fn reply_calls(&self, ix: EntryIx, content: Raw, copied: CopyState) -> io::Result<ReplyCalls> {
         let session = self.contents.session;
         let mut reply_calls = ReplyCalls::default();
-        // A reply may have two calls with the same id: the first one gets the result.
-        let mut answers = Vec::new();
+        // Two calls of a reply may have the same id: the result belongs to the first one.
+        let mut used_results = Vec::new();
         for block in blocks_of_type(content, "toolCall") {
             let [id, name, arguments] = find_members(block, ["id", "name", "arguments"]);
-            let raw_id = id.and_then(Raw::text).unwrap_or_default();
+            let id_bytes = id.and_then(Raw::text).unwrap_or_default();
             let id = id.and_then(decode_string).unwrap_or_default();
             let name = name.and_then(decode_string).unwrap_or_default();
             let arguments = arguments.filter(|arguments| arguments.is_object());
@@ -347,27 +353,28 @@ impl<'a> StepMaker<'a> {
                 .json("arguments", arguments.map_or(b"{}", Raw::bytes));
             reply_calls.calls.push(call.finish());
 
-            let Some(answer) = self.contents.matching_result(raw_id.as_bytes(), ix) else {
+            let Some(result) = self.contents.matching_result(id_bytes.as_bytes(), ix) else {
                 continue;
             };
-            if answers.contains(&answer) {
+            if used_results.contains(&result) {
                 continue;
             }
-            answers.push(answer);
-            match (copied, session.usage_of(answer)) {
-                (CopyState::No, Some(usage)) => reply_calls.usages.push(*usage),
-                (CopyState::Forked, Some(_)) => reply_calls.unpaid.push(answer),
-                (CopyState::No | CopyState::Forked | CopyState::Kept, _) => {}
+            used_results.push(result);
+            match (copied, session.usage_of(result)) {
+                (CopyState::Original, Some(usage)) => reply_calls.usages.push(*usage),
+                (CopyState::Forked, Some(_)) => reply_calls.uncounted_results.push(result),
+                (CopyState::Kept, _) | (_, None) => {}
             }
-            let result = self.result_reader.with_message(answer, |answer| {
-                self.result_json(answer, Some(&id), &mut reply_calls.named_agents)
+            let result_json = self.result_reader.with_message(result, |message| {
+                self.result_json(message, Some(&id), &mut reply_calls.named_agents)
             })?;
-            reply_calls.results.push(result);
+            reply_calls.results.push(result_json);
         }
         Ok(reply_calls)
     }
 
-    /// The JSON of a result. Adds the numbers of the sub-agents that it names to `named_agents`.
+    /// Returns the JSON of a result, and adds the numbers of the sub-agents that it names to
+    /// `named_agents`. `call_id` is the id of its call, if the step contains the call.
     fn result_json(
         &self,
         message: Raw,
@@ -377,8 +384,9 @@ impl<'a> StepMaker<'a> {
         let names = ["details", "toolName", "isError", "content"];
         let [details, tool, is_error, content] = find_members(message, names);
 
-        let sessions = details.map(reported_session_ends).unwrap_or_default();
-        let path_ends = possible_session_ends(Path::new(self.path_name), &sessions);
+        // A result names the sessions of sub-agents by the ends of their paths.
+        let reported_ends = details.map(reported_session_ends).unwrap_or_default();
+        let path_ends = possible_session_ends(Path::new(self.path_name), &reported_ends);
         let mut references = Vec::new();
         for (number, agent) in self.agents.iter().enumerate() {
             if path_ends.contains(&session_end(&agent.path)) {
@@ -404,19 +412,20 @@ impl<'a> StepMaker<'a> {
             .finish()
     }
 
-    /// Begins the JSON of a step: with its time, where readers take it, and who it is from.
+    /// Begins the JSON of a step: with its time, who it is from, and whether it is a copy. A time
+    /// that readers of the format do not take is left out; see [`TIME_LEN`].
     fn begin_step(&self, ix: EntryIx, source: &str, copied: CopyState) -> Object {
         let mut step = Object::new();
         let time_ms = self.contents.session.entry(ix).time_ms;
         if time_ms != Entry::NO_TIME {
             let time = iso_string(time_ms);
-            // There is no year 0 in the calendar of Python.
+            // Readers are written in Python, whose calendar has no year 0.
             if time.len() == TIME_LEN && !time.starts_with("0000") {
                 step = step.str("timestamp", &time);
             }
         }
         step = step.str("source", source);
-        if copied != CopyState::No {
+        if copied != CopyState::Original {
             step = step.bool("is_copied_context", true);
         }
         step
@@ -427,9 +436,20 @@ impl<'a> StepMaker<'a> {
         Object::new().str("entry_id", &self.contents.session.id(ix).to_string_lossy())
     }
 
+    /// Begins the `extra` members of a step that is not a message, with the type of its entry.
     fn begin_extra_with_kind(&self, ix: EntryIx) -> Object {
         let kind = self.contents.session.kind_name(ix);
         self.begin_extra(ix).str("type", &kind.to_string_lossy())
+    }
+}
+
+/// Who a message of an extension is from: the user if it starts a turn, like a prompt, and else the
+/// system.
+fn source_of_custom_message(message: Raw) -> &'static str {
+    if starts_user_turn(message) {
+        USER
+    } else {
+        SYSTEM
     }
 }
 
@@ -444,15 +464,16 @@ struct ReplyCalls {
     usages: Vec<Usage>,
     /// As [`TrajectoryStep::named_agents`].
     named_agents: Vec<usize>,
-    /// As [`TrajectoryStep::unpaid`].
-    unpaid: Vec<EntryIx>,
+    /// As [`TrajectoryStep::uncounted_results`].
+    uncounted_results: Vec<EntryIx>,
 }
 
 impl TrajectoryStep {
+    /// Makes a step that counts no requests.
     fn new(object: Object, copied: CopyState) -> TrajectoryStep {
         TrajectoryStep {
             json: object.finish(),
-            is_copy: copied != CopyState::No,
+            is_copy: copied != CopyState::Original,
             ..TrajectoryStep::default()
         }
     }
@@ -468,7 +489,8 @@ impl TrajectoryStep {
     }
 }
 
-/// Adds the usage of the requests that a step stands for.
+/// Adds the sums of the usages of a step's requests, and their number if it is known. A kept step
+/// has none: they are in the step that it repeats.
 fn with_metrics(step: Object, usages: &[Usage], copied: CopyState) -> Object {
     if usages.is_empty() || copied == CopyState::Kept {
         return step;
@@ -481,7 +503,7 @@ fn with_metrics(step: Object, usages: &[Usage], copied: CopyState) -> Object {
     };
     let sums: UsageSums = usages.iter().collect();
     let step = step.json("metrics", &metrics_object(names, &sums).finish());
-    // With what a sub-agent used, the number of requests is not known.
+    // The usage of a result is that of a sub-agent, which made any number of requests.
     if usages.len() == 1 {
         step.number("llm_call_count", 1.0)
     } else {
@@ -510,10 +532,12 @@ struct MetricNames {
     cost: &'static str,
 }
 
+/// Returns the metrics under these names. Prompt tokens include those read from the cache and those
+/// written to it; the latter are in `extra`, too, as the format has no member for them.
 fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
-    let prompt = sums.input + sums.cache_read + sums.cache_write;
+    let prompt_tokens = sums.input + sums.cache_read + sums.cache_write;
     let mut metrics = Object::new()
-        .number(names.prompt, whole_number(prompt))
+        .number(names.prompt, whole_number(prompt_tokens))
         .number(names.completion, whole_number(sums.output))
         .number(names.cached, whole_number(sums.cache_read));
     // Without a price for any of the requests, the cost is not known.
@@ -527,10 +551,13 @@ fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
     metrics
 }
 
-/// Rounds a number of tokens to one that the format takes: an integer, which JSON writes without an
-/// exponent, and not a negative one.
+/// The largest number of tokens that is written. Below 2^53, integers are exact as floats, and JSON
+/// has them without an exponent.
+const MOST_TOKENS: f64 = 9e15;
+
+/// Rounds a number of tokens to an integer that the format takes, from 0 to [`MOST_TOKENS`].
 fn whole_number(tokens: f64) -> f64 {
-    tokens.round().clamp(0.0, 9e15)
+    tokens.round().clamp(0.0, MOST_TOKENS)
 }
 
 /// The tools of a system message, as OpenAI's API has them; `None` if there is none.
@@ -548,6 +575,8 @@ pub(super) fn tool_definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
     Some(array(definitions))
 }
 
+/// Returns a tool as OpenAI's API has it: `{"type":"function","function":{…}}`, with its name,
+/// description and parameters.
 fn tool_definition(tool: Raw) -> Vec<u8> {
     let mut function = Object::new();
     for key in ["name", "description", "parameters"] {
@@ -565,12 +594,13 @@ fn observation_json(results: &[Vec<u8>]) -> Vec<u8> {
     Object::new().json("results", &array(results)).finish()
 }
 
-/// The JSON of content: a string, or an array of parts if it has images.
+/// Returns the JSON of content: a string, or an array of parts if it has an image. Blocks other
+/// than texts and images are left out.
 fn content_json(content: Option<Raw>) -> Vec<u8> {
     let blocks = content.unwrap_or(Raw::NULL);
     let mut has_image = false;
-    for_each_item(blocks, ["type"], |[kind]| {
-        has_image |= kind.is_some_and(|kind| kind.is("image"));
+    for_each_item(blocks, ["type"], |[block_type]| {
+        has_image |= block_type.is_some_and(|block_type| block_type.is("image"));
     });
     if !has_image {
         let text = join_text(content, "\n");
@@ -580,6 +610,7 @@ fn content_json(content: Option<Raw>) -> Vec<u8> {
     let mut parts = Vec::new();
     for block in blocks.items() {
         if is_block(block, "image") {
+            // The format does not know every type of image.
             parts.push(image_part(block).unwrap_or_else(|| text_part("[image]")));
         } else if is_block(block, "text")
             && let Some(text) = block.get("text").and_then(decode_string)
@@ -594,20 +625,22 @@ fn text_part(text: &str) -> Vec<u8> {
     Object::new().str("type", "text").str("text", text).finish()
 }
 
-/// The part for an image: its data as a URL, or the name of the blob that oh-my-pi keeps it in;
-/// `None` if the format does not know its type.
+/// Returns the part for an image: its data as a URL, or the `blob:` reference of oh-my-pi to a file
+/// with the data. `None` if there is no data, or if the format does not know the image's type.
 fn image_part(block: Raw) -> Option<Vec<u8>> {
-    let kind = block.get("mimeType").and_then(decode_string)?;
-    if !ATIF_IMAGE_TYPES.contains(&&*kind) {
+    let image_type = block.get("mimeType").and_then(decode_string)?;
+    if !ATIF_IMAGE_TYPES.contains(&&*image_type) {
         return None;
     }
     let data = block.get("data").and_then(decode_string)?;
     let path = if data.starts_with("blob:") {
         data
     } else {
-        format!("data:{kind};base64,{data}")
+        format!("data:{image_type};base64,{data}")
     };
-    let source = Object::new().str("media_type", &kind).str("path", &path);
+    let source = Object::new()
+        .str("media_type", &image_type)
+        .str("path", &path);
     let part = Object::new()
         .str("type", "image")
         .json("source", &source.finish());
