@@ -43,7 +43,7 @@ pub struct Contents<'a> {
     /// The requests of the session, or of the path, with those that were pruned, and their times;
     /// `None` if none was pruned.
     pub requests: Option<Vec<(i64, Usage)>>,
-    /// Whether only the path to `end` is exported.
+    /// Whether only the path to `path_end` is exported.
     path_only: bool,
     /// The last entry of the path, whether or not it is exported.
     path_end: Option<EntryIx>,
@@ -67,33 +67,34 @@ struct CallEntry<'a> {
 const NO_NUMBER: u32 = u32::MAX;
 
 impl<'a> Contents<'a> {
-    /// Returns the contents of the whole session, or only of the path to `end`.
+    /// Returns the contents of the whole session, or only of the path to `path_end`, without cuts.
     pub fn new(
         session: &'a Session,
         file: &'a dyn ReadAt,
         path_only: bool,
-        end: Option<EntryIx>,
+        path_end: Option<EntryIx>,
     ) -> Contents<'a> {
         let mut contents = Contents {
             session,
             file,
             entries: Vec::new(),
-            leaf: end,
+            leaf: path_end,
             cuts: Cuts::default(),
             rendered: HashMap::default(),
             requests: None,
             path_only,
-            path_end: end,
+            path_end,
             entry_numbers: Vec::new(),
             calls: Vec::new(),
             results: Vec::new(),
         };
+        // Computes the fields that are still empty.
         contents.apply_cuts(Cuts::default());
         contents
     }
 
-    /// Leaves out these parts, and no others: earlier cuts no longer apply. Computes everything
-    /// that depends on the exported entries: their numbers, calls, results, and the leaf.
+    /// Leaves out what `cuts` selects, and nothing else: earlier cuts no longer apply. Computes
+    /// everything that depends on the exported entries: their numbers, calls, results, and the leaf.
     pub fn apply_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
         let mut entries: Vec<EntryIx> = if self.path_only {
@@ -105,14 +106,15 @@ impl<'a> Contents<'a> {
             session.entry_indexes().collect()
         };
         cuts.retain_exported(session, self.path_end, &mut entries);
-        let mut numbers = vec![NO_NUMBER; session.entries.len()];
+        let mut entry_numbers = vec![NO_NUMBER; session.entries.len()];
         for (number, ix) in entries.iter().enumerate() {
-            numbers[ix.index()] = number as u32;
+            entry_numbers[ix.index()] = number as u32;
         }
         self.entries = entries;
-        self.entry_numbers = numbers;
+        self.entry_numbers = entry_numbers;
         self.cuts = cuts;
 
+        // From here on, `entry_number` returns the new numbers.
         let calls = session.collected.tool_calls.iter();
         self.calls = self.exported_call_entries(calls.map(|call| (call.entry, call.id)));
         let results = session.collected.tool_results.iter();
@@ -124,14 +126,14 @@ impl<'a> Contents<'a> {
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
-    /// Returns the places of the exported ones among these entries, each given with the id of a
-    /// call, sorted by the id.
+    /// Returns those of the calls or results that are exported and have an id, sorted by the id of
+    /// the call, then by entry. Each is given as its entry and the place of the id.
     fn exported_call_entries(
         &self,
-        entries: impl Iterator<Item = (EntryIx, Slice)>,
+        calls_or_results: impl Iterator<Item = (EntryIx, Slice)>,
     ) -> Vec<CallEntry<'a>> {
         let mut call_entries = Vec::new();
-        for (entry, id) in entries {
+        for (entry, id) in calls_or_results {
             let id = self.session.bytes(id);
             if self.entry_number(entry).is_some() && !id.is_empty() {
                 call_entries.push(CallEntry { id, entry });
@@ -163,8 +165,8 @@ impl<'a> Contents<'a> {
         path
     }
 
-    /// Returns a predicate: whether the path to the leaf contains the entry with this number, which
-    /// is a value in markup.
+    /// Returns a predicate: whether the path to the leaf contains the exported entry with a number.
+    /// The number is given in decimal, as markup has it.
     pub fn path_predicate(&self) -> impl Fn(&str) -> bool + '_ {
         let on_path = active_mask(self.session, self.leaf);
         move |number| {
@@ -179,21 +181,26 @@ impl<'a> Contents<'a> {
     /// Returns, for each exported entry, the number of its nearest ancestor that is exported.
     pub fn exported_parents(&self, tree: &Tree) -> Vec<Option<u32>> {
         let session = self.session;
-        let mut ancestors: Vec<Option<u32>> = vec![None; session.entries.len()];
-        // Parents come first, so that the ancestor of a parent is known.
-        for ix in tree.walk(&vec![false; session.entries.len()]) {
+        // For each entry of the session, the number of its nearest exported ancestor.
+        let mut nearest_exported: Vec<Option<u32>> = vec![None; session.entries.len()];
+        // A parent precedes its children, so the parent's item is known when a child takes it. The
+        // order of siblings makes no difference, so none is marked as active.
+        let is_active = vec![false; session.entries.len()];
+        for ix in tree.walk(&is_active) {
             if let Some(parent) = session.entry(ix).parent {
-                ancestors[ix.index()] = self.entry_number(parent).or(ancestors[parent.index()]);
+                nearest_exported[ix.index()] = self
+                    .entry_number(parent)
+                    .or(nearest_exported[parent.index()]);
             }
         }
         self.entries
             .iter()
-            .map(|ix| ancestors[ix.index()])
+            .map(|ix| nearest_exported[ix.index()])
             .collect()
     }
 
-    /// Writes the exported entries as a session: the whole file, or the header and the lines of the
-    /// path.
+    /// Writes the exported entries as a session: the whole file, or the title, the header and the
+    /// lines of the path.
     pub fn write_session(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.path_only {
             return copy_all(self.file, out);
@@ -212,9 +219,9 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Calls `make` for each of these entries, on `workers` threads with a [`ContentsReader`] for
-    /// each, and `take` with the results, on this thread, in the order of the entries. Ends at the
-    /// first error.
+    /// Calls `make` for each of the entries, on `workers` threads. Calls `take` with each result on
+    /// this thread, in the order of the entries. Ends at the first error. Each thread has a
+    /// [`ContentsReader`] of its own.
     pub fn for_each_in_order<T: Send>(
         &self,
         entries: &[EntryIx],
@@ -237,17 +244,18 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// Returns the note for readers about what is left out. `others` is [`Contents::others`] in a
-    /// document of the path, and else `None`.
+    /// Returns the note for readers about what is left out; `None` if nothing is. `other_branches`
+    /// is [`Contents::describe_other_branches`] in a document of the path, and else `None`.
     pub fn omission_note(&self, other_branches: Option<String>) -> Option<String> {
-        // Earlier entries are counted only if the export is cut to the last ones.
+        // The number is part of the note only if the export is cut to the last entries, so the path
+        // is walked only then.
         let path_len = if self.cuts.last_entries.is_some() {
             self.session.path(self.path_end).len()
         } else {
             0
         };
-        let omitted = path_len.saturating_sub(self.entries.len());
-        self.cuts.omission_note(omitted, other_branches)
+        let omitted_count = path_len.saturating_sub(self.entries.len());
+        self.cuts.omission_note(omitted_count, other_branches)
     }
 
     /// Returns the number of branches that are not on the path, and of their entries without
@@ -288,8 +296,8 @@ impl<'a> Contents<'a> {
             .map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Returns the title of the export: the session's name, else the first request that is
-    /// exported, else its project and day.
+    /// Returns the title of the export: the session's name, or else the first request that is
+    /// exported, or else the last directory of its path and its day.
     pub fn title(&self) -> String {
         if let Some(title) = self.session_name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);
@@ -311,10 +319,10 @@ impl<'a> Contents<'a> {
         parts.join(", ")
     }
 
-    /// Returns the first exported request, on one line. The name of a command counts only if no
-    /// other request follows. Blank requests do not count.
+    /// Returns the first exported request, on one line. Blank requests are skipped. The name of a
+    /// command, such as `/mode`, is returned only if no other request follows.
     fn first_request(&self) -> Option<String> {
-        let mut command = None;
+        let mut first_command = None;
         for &ix in &self.entries {
             if !self.session.entry(ix).flags.contains(Flags::USER_REQUEST) {
                 continue;
@@ -327,11 +335,11 @@ impl<'a> Contents<'a> {
             if !is_command(&row) {
                 return Some(request);
             }
-            if command.is_none() {
-                command = Some(request);
+            if first_command.is_none() {
+                first_command = Some(request);
             }
         }
-        command
+        first_command
     }
 
     /// Returns the position of an entry among the exported ones; `None` if it is not exported.
@@ -348,12 +356,14 @@ impl<'a> Contents<'a> {
         self.session.id(ix).to_string_lossy().into_owned()
     }
 
-    /// Returns the entry with the call that a result answers: the nearest exported one before the
-    /// result that has a call with this id. Ids may occur again.
+    /// Returns the entry with the call that a result answers: the last exported entry before the
+    /// result that has a call with this id. Calls of different turns may have the same id.
     fn nearest_call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
+        // The calls are sorted by id, then by entry, so the nearest one directly precedes where the
+        // result would be.
         let result = CallEntry { id, entry: result };
-        let end = self.calls.partition_point(|call| *call < result);
-        let nearest = self.calls[..end].last()?;
+        let calls_before = self.calls.partition_point(|call| *call < result);
+        let nearest = self.calls[..calls_before].last()?;
         if nearest.id == id {
             Some(nearest.entry)
         } else {
@@ -376,12 +386,13 @@ impl<'a> Contents<'a> {
             .is_some_and(|call| self.nearest_result(id, call) == Some(result))
     }
 
-    /// Returns the entry with the result of a call: the nearest exported one after it that has a
-    /// result with this id.
+    /// Returns the entry with the result of a call: the first exported entry after the call that
+    /// has a result with this id. The result may answer a later call with the same id, too: see
+    /// [`Contents::matching_result`].
     pub fn nearest_result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
         let call = CallEntry { id, entry: call };
-        let start = self.results.partition_point(|result| *result <= call);
-        let nearest = self.results.get(start)?;
+        let results_before = self.results.partition_point(|result| *result <= call);
+        let nearest = self.results.get(results_before)?;
         if nearest.id == id {
             Some(nearest.entry)
         } else {
@@ -410,8 +421,8 @@ impl<'a> ContentsReader<'a> {
         }
     }
 
-    /// Returns what `use_call` returns for the block of the call that a result answers, or for
-    /// `null` if there is none. `id` is that of the call.
+    /// Calls `use_call` with the block of the call that a result answers, or with `null` if there
+    /// is none, and returns what `use_call` returns. `id` is the id of the call.
     pub fn with_call<T>(
         &self,
         id: &[u8],
