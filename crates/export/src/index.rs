@@ -4,7 +4,7 @@
 //! loading. The facts that require reading the entries follow the entries.
 
 use super::commonmark::Author;
-use super::markup::make_visible;
+use super::markup::{Markup, make_visible};
 use super::row_text::readable_row;
 use super::source::Contents;
 use super::source::cut;
@@ -43,7 +43,9 @@ const NOTE_BIT: u32 = 128;
 /// The character for an entry has the code of its bits plus this number: that of `0`.
 const MASK_BASE: u32 = 48;
 
-/// The part that precedes the entries, as JSON. Lists have an item per exported entry, in order.
+/// Returns the part that precedes the entries, as JSON, with the facts that are known without
+/// reading the entries. `ids`, `up` and `time` have an item per exported entry, and `kind` and
+/// `mask` a character, in the order of the entries. `page/data.js` reads it.
 pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
     let session = contents.session;
     let entries = &contents.entries;
@@ -53,21 +55,23 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
     let ids = entries
         .iter()
         .map(|&ix| string::encode_to_vec(&Text::from(contents.entry_id(ix))));
-    let kinds: String = entries
-        .iter()
-        .map(|&ix| kind_letter(session.entry(ix)))
-        .collect();
-    let masks: String = entries
-        .iter()
-        .map(|&ix| mask_char(session, &labels, ix))
-        .collect();
+    let mut kinds = String::new();
+    let mut masks = String::new();
+    for &ix in entries {
+        kinds.push(kind_letter(session.entry(ix)));
+        masks.push(mask_char(session, &labels, ix));
+    }
     let usage = contents.usage();
     let cwd = session
         .header
         .cwd
         .as_ref()
         .map(|cwd| cwd.to_string_lossy().into_owned());
-    let leaf = contents.leaf.and_then(|leaf| contents.entry_number(leaf));
+    // The page takes -1 for an empty path.
+    let leaf_number = match contents.leaf.and_then(|leaf| contents.entry_number(leaf)) {
+        Some(number) => f64::from(number),
+        None => -1.0,
+    };
     let kind_names = KindNames::new(contents);
 
     Object::new()
@@ -87,7 +91,7 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
             &quote_json_or_null(contents.omission_note(None).as_deref()),
         )
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
-        .number("leaf", leaf.map_or(-1.0, f64::from))
+        .number("leaf", leaf_number)
         .json("ids", &array(ids))
         .json("up", &parent_distances(contents, &tree))
         .str("kind", &kinds)
@@ -100,8 +104,8 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         .finish()
 }
 
-/// The bits of an entry as a character: the filters that show it, its [`FLAG_BITS`] and
-/// [`NOTE_BIT`].
+/// Returns the bits of an entry as one character: bit `n` for the filter at index `n` of
+/// [`FILTERS`] that shows it, its [`FLAG_BITS`], and [`NOTE_BIT`].
 fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     let entry = session.entry(ix);
     let mut mask = 0;
@@ -121,7 +125,8 @@ fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     char::from_u32(MASK_BASE + mask).unwrap_or_default()
 }
 
-/// For each entry, how many entries above it in the list its parent is; `null` without a parent.
+/// For each entry, its number minus the number of its nearest exported ancestor; `null` if it has
+/// none. The difference is negative if the ancestor follows in the file.
 fn parent_distances(contents: &Contents, tree: &Tree) -> Vec<u8> {
     let mut column = Vec::new();
     for (number, parent) in contents.exported_parents(tree).into_iter().enumerate() {
@@ -172,22 +177,27 @@ pub(super) fn kind_letter(entry: &Entry) -> char {
     }
 }
 
-/// The name of an entry's type or role if the letter does not imply it; for what an extension made,
-/// the name that the extension gives it.
+/// The maximum number of characters of the name of a type.
+const LONGEST_TYPE_NAME: usize = 60;
+
+/// The name of an entry's type or role; `None` if its letter implies it. An entry of an extension
+/// has the name that the extension gives it.
 pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
-    let (role, body) = session.row_parts(ix);
+    let (row_role, row_body) = session.row_parts(ix);
     let name = match kind_letter(session.entry(ix)) {
-        'x' if !body.is_empty() => body.to_string_lossy().into_owned(),
-        'm' | 'x' => role.to_string_lossy().into_owned(),
+        // Entries of extensions: their rows have the name.
+        'x' if !row_body.is_empty() => row_body.to_string_lossy().into_owned(),
+        'm' | 'x' => row_role.to_string_lossy().into_owned(),
+        // Letters that several types or roles share.
         'n' | 'o' | 's' | 'b' => match session.role_name(ix) {
             Some(role) => role.to_string(),
-            // Readers of a page know no leaf.
+            // Readers of a page do not know what a leaf is.
             None if session.entry(ix).kind == Kind::Leaf => "switch".to_owned(),
             None => session.kind_name(ix).to_string(),
         },
         _ => return None,
     };
-    Some(cut(&name, 60))
+    Some(cut(&name, LONGEST_TYPE_NAME))
 }
 
 /// The names of types that have no letter of their own, and the entries that have them.
@@ -199,33 +209,44 @@ struct KindNames {
 }
 
 impl KindNames {
+    /// Collects the [`type_name`] of each entry that has one.
     fn new(contents: &Contents) -> KindNames {
-        let mut names: Vec<String> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::default();
+        let mut names = NameTable::default();
         let mut entries = Vec::new();
         for (number, &ix) in contents.entries.iter().enumerate() {
             if let Some(name) = type_name(contents.session, ix) {
-                let index = intern_name(name, &mut names, &mut known);
+                let index = names.find_or_add(name);
                 entries.push(number.to_string());
                 entries.push(index.to_string());
             }
         }
         KindNames {
-            names: array(names.iter().map(|name| quote_json(name))),
+            names: array(names.names.iter().map(|name| quote_json(name))),
             entries: array(entries),
         }
     }
 }
 
-/// Finds the index of a name among `names`, to which it is added if it is not `known`.
-fn intern_name(name: String, names: &mut Vec<String>, known: &mut HashMap<String, usize>) -> usize {
-    if let Some(index) = known.get(&name) {
-        return *index;
+/// Names that many entries share, each stored once and referred to by its index.
+#[derive(Debug, Default)]
+struct NameTable {
+    /// The names, in the order in which they were added.
+    names: Vec<String>,
+    /// The index of each name in `names`.
+    indexes: HashMap<String, usize>,
+}
+
+impl NameTable {
+    /// Returns the index of a name, which is added if the table does not have it.
+    fn find_or_add(&mut self, name: String) -> usize {
+        if let Some(index) = self.indexes.get(&name) {
+            return *index;
+        }
+        let index = self.names.len();
+        self.indexes.insert(name.clone(), index);
+        self.names.push(name);
+        index
     }
-    let index = names.len();
-    known.insert(name.clone(), index);
-    names.push(name);
-    index
 }
 
 /// For each entry, the milliseconds since the previous one that has a time; `null` without a time.
@@ -245,7 +266,8 @@ fn time_differences(contents: &Contents) -> Vec<u8> {
     array([column])
 }
 
-/// The children of entries whose children are not in file order: `[[parent, [children]], …]`.
+/// The children of entries whose children are not in file order, in the order of the tree:
+/// `[[parent, [child, …]], …]`. The page assumes file order for the children of any other entry.
 fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
     let mut families = Vec::new();
     for &ix in &contents.entries {
@@ -253,41 +275,43 @@ fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
         if children.is_sorted() {
             continue;
         }
-        // Where a child is left out, those below it take its place, in file order.
-        let numbers: Option<Vec<u32>> = children
+        // If a child is left out, its descendants take its place, in file order.
+        let child_numbers: Option<Vec<u32>> = children
             .iter()
             .map(|&child| contents.entry_number(child))
             .collect();
-        if let Some(numbers) = numbers
-            && let Some(parent) = contents.entry_number(ix)
+        if let Some(child_numbers) = child_numbers
+            && let Some(parent_number) = contents.entry_number(ix)
         {
-            let children = array(numbers.iter().map(u32::to_string));
-            families.push(array([parent.to_string().into_bytes(), children]));
+            let children = array(child_numbers.iter().map(u32::to_string));
+            families.push(array([parent_number.to_string().into_bytes(), children]));
         }
     }
     array(families)
 }
 
+/// The maximum number of characters of the name of a model.
+const LONGEST_MODEL_NAME: usize = 120;
+
 /// The facts that require reading the entries.
 #[derive(Debug, Default)]
 pub struct LateFacts {
-    /// The names of models, and the index of each.
-    models: Vec<String>,
-    known: HashMap<String, usize>,
+    /// The names of models.
+    models: NameTable,
     /// The number of entries that were added.
     entry_count: usize,
     /// For each entry the index of its model plus one, 0 without one; see [`push_list_item`].
-    model: Vec<u8>,
-    /// For each entry its lines; see [`push_list_item`].
-    lines: Vec<u8>,
+    model_column: Vec<u8>,
+    /// For each entry its estimated number of lines; see [`push_list_item`].
+    lines_column: Vec<u8>,
     /// The numbers of the entries that the agent does not show.
     hidden: Vec<String>,
     /// `[number, target, 1 if the target is omitted]`, as JSON.
     edits: Vec<Vec<u8>>,
 }
 
-/// Appends the JSON of an item to those of a list. A list with an item per entry is not kept as
-/// values: those of a long session are many.
+/// Appends the JSON of an item to a column, which is a list with an item per entry, without its
+/// brackets. A column is kept as bytes, because a long session has many entries.
 fn push_list_item(item: &[u8], column: &mut Vec<u8>) {
     if !column.is_empty() {
         column.push(b',');
@@ -296,16 +320,17 @@ fn push_list_item(item: &[u8], column: &mut Vec<u8>) {
 }
 
 impl LateFacts {
-    /// Adds the facts of the next entry, and about how many lines it takes.
-    pub fn add_entry(&mut self, facts: EntryFacts, lines: u32) {
+    /// Adds the facts of the next exported entry, and the estimate of its number of lines.
+    pub fn add_entry(&mut self, facts: EntryFacts, estimated_lines: u32) {
         let number = self.entry_count;
         self.entry_count += 1;
         let model = match facts.model {
-            Some(model) => intern_name(model, &mut self.models, &mut self.known) + 1,
+            Some(model) => self.models.find_or_add(model) + 1,
             None => 0,
         };
-        push_list_item(model.to_string().as_bytes(), &mut self.model);
-        push_list_item(lines.to_string().as_bytes(), &mut self.lines);
+        push_list_item(model.to_string().as_bytes(), &mut self.model_column);
+        let estimated_lines = estimated_lines.to_string();
+        push_list_item(estimated_lines.as_bytes(), &mut self.lines_column);
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }
@@ -316,9 +341,14 @@ impl LateFacts {
         }
     }
 
-    /// The part that follows the entries, as JSON.
+    /// Returns the part that follows the entries, as JSON, for `page/data.js`. Every exported entry
+    /// must have been added.
     pub fn finish(self, contents: &Contents) -> Vec<u8> {
-        let models = self.models.iter().map(|model| quote_json(&cut(model, 120)));
+        let models = self
+            .models
+            .names
+            .iter()
+            .map(|model| quote_json(&cut(model, LONGEST_MODEL_NAME)));
         let mut costs = Vec::new();
         let mut usages = Vec::new();
         for &ix in &contents.entries {
@@ -329,11 +359,11 @@ impl LateFacts {
         }
         Object::new()
             .json("models", &array(models))
-            .json("model", &array([self.model]))
+            .json("model", &array([self.model_column]))
             .json("cost", &array([costs]))
             .json("usage", &array([usages]))
             .json("hidden", &array(self.hidden))
-            .json("lines", &array([self.lines]))
+            .json("lines", &array([self.lines_column]))
             .json("edits", &array(self.edits))
             .finish()
     }
@@ -354,53 +384,54 @@ fn usage_json(usage: &Usage) -> Vec<u8> {
     }
 }
 
-/// The characters of a body in a row: the width of the side bar.
-const LONGEST_BODY: usize = 160;
+/// The maximum number of characters of a part of a row, which is the width of the side bar.
+const LONGEST_ROW_PART: usize = 160;
 
-/// The row of an entry in the tree: its role and its body, separated by a tab. If the body contains
-/// a path, its directory is enclosed in further tabs, so that a narrow row can keep the file's
-/// name.
+/// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body
+/// contains a path, further tabs enclose the directory of the path, so that a narrow row can drop
+/// the directory and keep the file's name.
 pub fn row_markup(row: &Row) -> String {
     let role = row.role.to_string_lossy();
-    // Readers of a page know no leaf.
+    // Readers of a page do not know what a leaf is.
     let role = if role == "leaf" { "switch" } else { &*role };
 
-    let body = row.body.to_string_lossy();
-    let is_prose = row.path.is_empty() && row.tone != Tone::Tool;
     let author = if row.tone == Tone::User {
         Author::User
     } else {
         Author::Program
     };
+    // The subject of a tool call, such as a path or a command, is not Markdown.
+    let is_prose = row.path.is_empty() && row.tone != Tone::Tool;
+    let stored_body = row.body.to_string_lossy();
     let body = if is_prose {
-        readable_row(&body, author)
+        readable_row(&stored_body, author)
     } else {
-        body
+        stored_body
     };
 
     let mut columns = vec![role];
     match body.get(row.path.clone()) {
         Some(path) if !path.is_empty() => {
-            let before = &body[..row.path.start];
-            let (directory, _) = path.split_at(file_name_start(path));
-            let name_and_rest = &body[row.path.start + directory.len()..];
-            columns.extend([before, directory, name_and_rest]);
+            let before_path = &body[..row.path.start];
+            let directory = &path[..file_name_start(path)];
+            let name_and_remainder = &body[row.path.start + directory.len()..];
+            columns.extend([before_path, directory, name_and_remainder]);
         }
         _ => columns.push(&body),
     }
 
-    let mut markup = super::markup::Markup::default();
-    for (number, column) in columns.into_iter().enumerate() {
-        if number > 0 {
+    let mut markup = Markup::default();
+    for (index, column) in columns.into_iter().enumerate() {
+        if index > 0 {
             markup.push_text("\t");
         }
-        // Tabs of the session become spaces.
-        markup.push_text(&cut(column, LONGEST_BODY).replace(['\n', '\t', '\r'], " "));
+        // Tabs of the session become spaces, so that only those between columns remain.
+        markup.push_text(&cut(column, LONGEST_ROW_PART).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
 }
 
-/// The offset of the last name in a path, after which separators may follow.
+/// The offset of the last name in a path, even if separators follow the name.
 fn file_name_start(path: &str) -> usize {
     let path = path.trim_end_matches(['/', '\\']);
     match path.rfind(['/', '\\']) {

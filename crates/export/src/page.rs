@@ -71,8 +71,10 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Writes the page, in the order of the drawing above. `workers` threads make the pieces. `attach`
-/// adds the exported entries as a session, which the reader can save.
+/// Writes the page: head, skeleton, index, rows, script, entries, facts, and the prose for browsers
+/// that run no script. The script precedes the entries, so that the tree appears before they are
+/// loaded. `workers` threads make the pieces. With `attach`, the page also contains the exported
+/// entries as a session, which the reader can save.
 pub fn write_page(
     contents: &Contents,
     workers: usize,
@@ -85,19 +87,21 @@ pub fn write_page(
     write_piece("id=\"index\"", &index::early_facts_json(contents), out)?;
     write_row_pieces(contents, workers, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
-    let (late, prose) = write_entry_pieces(contents, workers, out)?;
-    write_piece("id=\"late\"", &late.finish(contents), out)?;
+    let entries_summary = write_entry_pieces(contents, workers, out)?;
+    let late_facts = entries_summary.late_facts.finish(contents);
+    write_piece("id=\"late\"", &late_facts, out)?;
     if attach {
         write_session_pieces(contents, out)?;
     }
-    write_prose(contents, &prose, out)?;
+    write_prose(contents, &entries_summary.prose_by_number, out)?;
     out.write_all(b"</body>\n</html>\n")
 }
 
 /// Writes the exported entries as a session, in pieces of [`PIECE_SIZE`] bytes.
 fn write_session_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
-    let each_piece = FnWriter(|bytes: &[u8]| write_piece("class=\"session\"", bytes, out));
-    let mut buffer = BufWriter::with_capacity(PIECE_SIZE.bytes as usize, each_piece);
+    // Each time that the buffer is full, its bytes become a piece.
+    let piece_writer = FnWriter(|bytes: &[u8]| write_piece("class=\"session\"", bytes, out));
+    let mut buffer = BufWriter::with_capacity(PIECE_SIZE.bytes as usize, piece_writer);
     let written = contents
         .write_session(&mut buffer)
         .and_then(|()| buffer.flush());
@@ -141,12 +145,11 @@ pub(super) fn write_head(
 const COMPRESSION_LEVEL: u32 = 5;
 
 /// Writes a piece: an element with these attributes on a line of its own, that contains the bytes,
-/// compressed and in base64.
+/// compressed and in base64. No browser runs a script of the type `text/plain`.
 fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    let mut packed = GzEncoder::new(
-        Vec::with_capacity(bytes.len() / 4 + 64),
-        Compression::new(COMPRESSION_LEVEL),
-    );
+    // Room for a fourth of the bytes at first.
+    let packed_buffer = Vec::with_capacity(bytes.len() / 4 + 64);
+    let mut packed = GzEncoder::new(packed_buffer, Compression::new(COMPRESSION_LEVEL));
     packed.write_all(bytes)?;
     writeln!(
         out,
@@ -159,14 +162,14 @@ fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Resul
 /// `data-n` is the number of the first entry.
 fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let drawing = view_without_layout(contents.session, contents.leaf);
-    let make_piece = |(chunk, entries): (usize, &[EntryIx])| {
+    let make_piece = |(chunk_number, entries): (usize, &[EntryIx])| {
         let mut rows = Vec::with_capacity(entries.len());
         for &ix in entries {
             rows.push(index::row_markup(&drawing.row(ix)));
         }
-        let mut piece = Vec::new();
-        let first_number = chunk * ROWS_PER_PIECE;
+        let first_number = chunk_number * ROWS_PER_PIECE;
         let attributes = format!("class=\"rows\" data-n=\"{first_number}\"");
+        let mut piece = Vec::new();
         write_piece(&attributes, rows.join("\n").as_bytes(), &mut piece)?;
         Ok(piece)
     };
@@ -179,19 +182,50 @@ fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) ->
 /// The prose of prompts and answers, by the numbers of their entries.
 type ProseByNumber = HashMap<u32, Html>;
 
-/// Writes the entries in pieces, in file order. `workers` threads make them. Returns the facts that
-/// are written after the entries, and the prose of the prompts and answers on the path. If these
-/// have more than [`MOST_PROSE`] bytes, the prose ends there.
+/// What is known of the entries once they are written.
+#[derive(Default)]
+struct EntriesSummary {
+    late_facts: LateFacts,
+    /// The prose of the prompts and answers on the path. If it has more than [`MOST_PROSE`] bytes,
+    /// it ends there.
+    prose_by_number: ProseByNumber,
+}
+
+/// Writes the entries in pieces, in file order. `workers` threads make them.
 fn write_entry_pieces(
     contents: &Contents,
     workers: usize,
     out: &mut dyn Write,
-) -> io::Result<(LateFacts, ProseByNumber)> {
+) -> io::Result<EntriesSummary> {
     let batches = split_batches(&contents.entries, PIECE_SIZE, |&ix| {
         contents.session.entry(ix).span.len
     });
+    let has_prose = prose_mask(contents);
+    let make_piece = |range| make_entries_piece(&ContentsReader::new(contents), range, &has_prose);
 
-    // For each entry, by its number, whether it is a prompt or an answer on the path.
+    let mut summary = EntriesSummary::default();
+    let mut prose_len = 0;
+    in_order(batches, workers, make_piece, |piece| {
+        let piece = piece?;
+        out.write_all(&piece.bytes)?;
+        for entry in piece.facts {
+            let late_facts = &mut summary.late_facts;
+            late_facts.add_entry(entry.facts, entry.estimated_lines);
+        }
+        for (number, prose) in piece.prose {
+            // Prose beyond the maximum counts, too, so that nothing after it is kept.
+            prose_len += prose.as_str().len();
+            if prose_len <= MOST_PROSE {
+                summary.prose_by_number.insert(number, prose);
+            }
+        }
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(summary)
+}
+
+/// For each exported entry, by its number, whether it is a prompt or an answer on the path.
+fn prose_mask(contents: &Contents) -> Vec<bool> {
     let mut has_prose = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {
         let letter = index::kind_letter(contents.session.entry(ix));
@@ -201,27 +235,7 @@ fn write_entry_pieces(
             has_prose[number as usize] = true;
         }
     }
-
-    let mut late_facts = LateFacts::default();
-    let mut prose_by_number = ProseByNumber::default();
-    let mut prose_len = 0;
-    let make_piece = |range| make_entries_piece(&ContentsReader::new(contents), range, &has_prose);
-    in_order(batches, workers, make_piece, |piece| {
-        let piece = piece?;
-        out.write_all(&piece.bytes)?;
-        for (facts, lines) in piece.facts {
-            late_facts.add_entry(facts, lines);
-        }
-        for (number, prose) in piece.prose {
-            // Prose beyond the maximum counts, too, so that nothing after it is kept.
-            prose_len += prose.as_str().len();
-            if prose_len <= MOST_PROSE {
-                prose_by_number.insert(number, prose);
-            }
-        }
-        Ok::<(), io::Error>(())
-    })?;
-    Ok((late_facts, prose_by_number))
+    has_prose
 }
 
 /// Writes the prompts and answers of the path for browsers that do not run the script.
@@ -257,14 +271,22 @@ fn write_prose(
 struct EntriesPiece {
     /// The piece with the entries, then their images.
     bytes: Vec<u8>,
-    /// For each entry, its facts and about how many lines it takes.
-    facts: Vec<(EntryFacts, u32)>,
+    /// The facts of each entry.
+    facts: Vec<DrawnFacts>,
     /// The numbers and prose of the prompts and answers on the path.
     prose: Vec<(u32, Html)>,
 }
 
-/// Makes the piece with the entries whose numbers are in `range`. Of those for which `has_prose` is
-/// true, by number, it also makes the prose.
+/// What is known of an entry once it is drawn.
+struct DrawnFacts {
+    facts: EntryFacts,
+    /// About how many lines the entry takes; see [`estimate_lines`].
+    estimated_lines: u32,
+}
+
+/// Makes the piece with the entries whose numbers are in `range`: their markup and Markdown in one
+/// element, and each image in another. `has_prose` has an item per exported entry, and if it is
+/// true, the prose of the entry is made as well.
 fn make_entries_piece(
     source: &ContentsReader,
     range: Range<usize>,
@@ -276,7 +298,10 @@ fn make_entries_piece(
     let mut prose = Vec::new();
     for number in range.clone() {
         let mut view = draw_entry(source, source.contents.entries[number])?;
-        facts.push((view.facts, estimate_lines(&view.markup)));
+        facts.push(DrawnFacts {
+            facts: view.facts,
+            estimated_lines: estimate_lines(&view.markup),
+        });
         // A long text is not shown without JavaScript, so it is not copied.
         if has_prose[number] && !view.has_long_text {
             let entry_prose = prose_html(&view.markup);
@@ -288,7 +313,7 @@ fn make_entries_piece(
         if number > range.start {
             text.push(ENTRY_SEPARATOR);
         }
-        // A single long entry is moved, not copied.
+        // The first entry is moved, not copied: it may be the only one, and long.
         if text.is_empty() {
             text = view.markup.finish();
         } else {
