@@ -5,10 +5,10 @@
 //! forms, each time for the values in the same form:
 //!
 //! ```text
-//! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of
-//! links) static page ───────────────┼─ lines ─┼─ Plain:    without elements and escapes Markdown,
-//! trajectory ──────┘         ├─ Squeezed: without signs of Markdown
-//!                                      └─ Block:    without white space and margins, for several lines
+//! page ──> pieces, inflated ─┐         ┌─ Marked:   with elements, attributes and addresses
+//! static page ───────────────┼─ lines ─┼─ Plain:    without elements and escapes
+//! Markdown, trajectory ──────┘         ├─ Squeezed: also without signs of Markdown
+//!                                      └─ Block:    also without white space and margins
 //! ```
 
 use super::markdown::ZERO_WIDTH_SPACE;
@@ -54,60 +54,89 @@ pub fn find_leaked_values(
     written: &dyn ReadAt,
     values: &[SecretValue],
 ) -> io::Result<BTreeSet<usize>> {
-    let mut searchers: Vec<_> = Spelling::ALL
-        .into_iter()
-        .filter_map(|spelling| SpellingSearcher::new(spelling, values))
-        .collect();
-    // Whether the current line is in the style of a static page, or in the prose of a page. Each
-    // spans several lines.
-    let mut is_style = false;
-    let mut is_prose = false;
+    let mut search = ExportSearch::new(values);
     for_each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
         match format {
-            Rendition::Markdown | Rendition::Trajectory => {
-                search_text(&mut searchers, line, format);
-            }
-            Rendition::Page if line.starts_with(PIECE_START) => {
-                search_text(&mut searchers, &inflated_piece(line)?, format);
-            }
-            // The rest of a page, including its style, is the same for every session.
-            Rendition::Page => {
-                if line.starts_with(PROSE_START.as_bytes()) {
-                    is_prose = true;
-                }
-                // Title and prose are HTML, as on a static page.
-                if is_prose || line.starts_with(TITLE_START) {
-                    search_text(&mut searchers, line, Rendition::StaticPage);
-                }
-                if line.starts_with(b"</noscript>") {
-                    is_prose = false;
-                }
-            }
-            Rendition::StaticPage => {
-                if line.starts_with(b"<style>") {
-                    is_style = true;
-                }
-                if !is_style {
-                    search_text(&mut searchers, line, format);
-                }
-                if memchr::memmem::find(line, b"</style>").is_some() {
-                    is_style = false;
-                }
-            }
+            Rendition::Markdown | Rendition::Trajectory => search.search_text(line, format),
+            Rendition::Page => search.search_page_line(line)?,
+            Rendition::StaticPage => search.search_static_page_line(line),
         }
         Ok::<(), io::Error>(())
     })?;
-    Ok(searchers
-        .into_iter()
-        .flat_map(SpellingSearcher::finish)
-        .collect())
+    Ok(search.finish())
 }
 
-/// Searches whole lines of an export in all spellings.
-fn search_text(searchers: &mut [SpellingSearcher], text: &[u8], format: Rendition) {
-    let plain = strip_markup(text, format);
-    for searcher in searchers {
-        searcher.add_lines(text, &plain, format);
+/// A search of the lines of an export, in order.
+struct ExportSearch {
+    searchers: Vec<SpellingSearcher>,
+    /// Whether the current line is in the style of a static page, which spans several lines.
+    is_in_style: bool,
+    /// Whether the current line is in the prose of a page, which spans several lines.
+    is_in_prose: bool,
+}
+
+impl ExportSearch {
+    fn new(values: &[SecretValue]) -> ExportSearch {
+        let mut searchers = Vec::new();
+        for spelling in Spelling::ALL {
+            searchers.extend(SpellingSearcher::new(spelling, values));
+        }
+        ExportSearch {
+            searchers,
+            is_in_style: false,
+            is_in_prose: false,
+        }
+    }
+
+    /// Searches a line of a page if it is from the session: a piece, the title, or prose. The other
+    /// lines, including the style, are the same for every session.
+    fn search_page_line(&mut self, line: &[u8]) -> io::Result<()> {
+        if line.starts_with(PIECE_START) {
+            self.search_text(&inflated_piece(line)?, Rendition::Page);
+            return Ok(());
+        }
+
+        if line.starts_with(PROSE_START.as_bytes()) {
+            self.is_in_prose = true;
+        }
+        // Title and prose are HTML, as on a static page.
+        if self.is_in_prose || line.starts_with(TITLE_START) {
+            self.search_text(line, Rendition::StaticPage);
+        }
+        if line.starts_with(b"</noscript>") {
+            self.is_in_prose = false;
+        }
+        Ok(())
+    }
+
+    /// Searches a line of a page without a script, unless it is in the style.
+    fn search_static_page_line(&mut self, line: &[u8]) {
+        if line.starts_with(b"<style>") {
+            self.is_in_style = true;
+        }
+        if !self.is_in_style {
+            self.search_text(line, Rendition::StaticPage);
+        }
+        if memchr::memmem::find(line, b"</style>").is_some() {
+            self.is_in_style = false;
+        }
+    }
+
+    /// Searches whole lines of an export in all spellings. `format` is how the text is written.
+    fn search_text(&mut self, text: &[u8], format: Rendition) {
+        let stripped_text = strip_markup(text, format);
+        for searcher in &mut self.searchers {
+            searcher.add_lines(text, &stripped_text, format);
+        }
+    }
+
+    /// Returns the indexes of the values that were found in any spelling.
+    fn finish(self) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        for searcher in self.searchers {
+            found.extend(searcher.finish());
+        }
+        found
     }
 }
 
@@ -126,21 +155,22 @@ fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
     let tag_end = memchr::memchr(b'>', line).ok_or_else(invalid_piece)?;
     let content_start = tag_end + 1;
     let content_end = memchr::memrchr(b'<', line).ok_or_else(invalid_piece)?;
-    // Without an end tag, the last `<` is that of the begin tag.
+    // Without a closing tag, the last `<` is that of the opening tag.
     if content_end < content_start {
         return Err(invalid_piece());
     }
 
-    let mut text = Vec::new();
+    let mut inflated = Vec::new();
     match STANDARD.decode(&line[content_start..content_end]) {
         Ok(packed) if packed.starts_with(GZIP_MAGIC) => {
-            GzDecoder::new(&packed[..]).read_to_end(&mut text)?;
+            GzDecoder::new(&packed[..]).read_to_end(&mut inflated)?;
         }
-        // An image, whose data is unchanged. The id of the index begins so, too, but it is gzip.
+        // The unchanged data of an image, whose id is `i` and two numbers. The id of the index
+        // begins with `i`, too, but the index is gzip.
         _ if line[PIECE_START.len()..].starts_with(b"id=\"i") => {}
         _ => return Err(invalid_piece()),
     }
-    Ok(text)
+    Ok(inflated)
 }
 
 fn invalid_piece() -> io::Error {
@@ -153,7 +183,7 @@ fn invalid_piece() -> io::Error {
 /// Returns lines of an export without elements and escapes.
 fn strip_markup(text: &[u8], format: Rendition) -> Vec<u8> {
     match format {
-        // Arguments of a call may be JSON in a string of JSON.
+        // Twice, because the arguments of a call may be JSON in a string of JSON.
         Rendition::Trajectory => unescape_json(&unescape_json(text)),
         Rendition::Page => strip_marks(text),
         Rendition::StaticPage => decode_entities(&strip_elements(text)),
@@ -235,7 +265,8 @@ struct SpellingSearcher {
 }
 
 impl SpellingSearcher {
-    /// Makes a searcher; `None` if no value is searched for in this spelling.
+    /// Makes a searcher; `None` if no value is searched for in this spelling: no value of this kind,
+    /// or only values whose spelling is too short (see [`SHORTEST_SPELLED`]).
     fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
         let mut value_indexes = Vec::new();
         let mut spelled_values = Vec::new();
@@ -253,24 +284,23 @@ impl SpellingSearcher {
             }
         }
 
-        // `ValueSearch` also finds values in percent-encoding, which takes three characters for
-        // one.
-        let overlap = spelled_values
-            .iter()
-            .map(|value| value.bytes.len() * 3)
-            .max()?;
+        // No value is found in part, so the overlap is the longest text that `ValueSearch` takes
+        // for a value: one in percent-encoding, with three characters per byte.
+        let longest_value = spelled_values.iter().map(|value| value.bytes.len()).max()?;
+        let overlap_len = longest_value * 3;
         Some(SpellingSearcher {
             spelling,
             value_search: ValueSearch::new(spelled_values),
             value_indexes,
             window: Vec::new(),
-            overlap_len: overlap,
+            overlap_len,
             found: BTreeSet::new(),
         })
     }
 
-    /// Adds whole lines of the text, which has this format, and searches the window when it is
-    /// full. `plain` is the same text as [`plain`] returns it.
+    /// Adds whole lines of an export in this format, and searches the window when it is full.
+    /// `stripped_text` is the same text without elements and escapes, from [`strip_markup`]. It is
+    /// passed by the caller so that it is made once for all spellings.
     fn add_lines(&mut self, text: &[u8], stripped_text: &[u8], format: Rendition) {
         let spelled = match self.spelling {
             Spelling::Marked if format == Rendition::Trajectory => unescape_json(text),
@@ -278,23 +308,24 @@ impl SpellingSearcher {
             spelling => spelling.filter_bytes(stripped_text),
         };
         self.window.extend(spelled);
+        // The line break, unless the spelling has none.
         self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
             self.search_window();
         }
     }
 
-    /// Searches the window, and keeps only its last `overlap` bytes.
+    /// Searches the window, and keeps only its last `overlap_len` bytes.
     fn search_window(&mut self) {
         self.value_search
-            .each_occurrence(&self.window, &mut |_, value| {
-                self.found.insert(self.value_indexes[value]);
+            .each_occurrence(&self.window, &mut |_, value_number| {
+                self.found.insert(self.value_indexes[value_number]);
             });
-        let searched = self.window.len().saturating_sub(self.overlap_len);
-        self.window.drain(..searched);
+        let dropped_len = self.window.len().saturating_sub(self.overlap_len);
+        self.window.drain(..dropped_len);
     }
 
-    /// Searches the rest of the text, and returns the indexes of the values that are in the text.
+    /// Searches the text that is left, and returns the indexes of the values that are in the text.
     fn finish(mut self) -> BTreeSet<usize> {
         if !self.window.is_empty() {
             self.search_window();
