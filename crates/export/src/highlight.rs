@@ -264,6 +264,7 @@ impl Language {
     }
 
     fn is_keyword(&self, word: &str) -> bool {
+        // Every name in the code comes here, and few are keywords.
         if word.len() > LONGEST_KEYWORD {
             return false;
         }
@@ -279,28 +280,29 @@ impl Language {
 /// The maximum length in bytes of a keyword; longer words are not compared.
 const LONGEST_KEYWORD: usize = 16;
 
-/// Divides `text` into pieces, and calls `write_piece` with each and its kind, in order. The text
-/// between two words with a kind comes as one piece without a kind.
+/// Divides `text` into pieces, and calls `write_piece` with each and its kind, in order. All text
+/// between two tokens that have a kind is one piece without a kind.
 pub fn each_word<'a>(
     text: &'a str,
     language: &Language,
     write_piece: &mut dyn FnMut(Option<WordKind>, &'a str),
 ) {
-    let mut offset = 0;
-    let mut plain_start = 0;
-    while offset < text.len() {
-        let token = next_token(text, offset, language);
+    let mut token_start = 0;
+    // The end of the last piece that was written.
+    let mut written_end = 0;
+    while token_start < text.len() {
+        let token = next_token(text, token_start, language);
         if token.kind.is_some() {
-            if plain_start < offset {
-                write_piece(None, &text[plain_start..offset]);
+            if written_end < token_start {
+                write_piece(None, &text[written_end..token_start]);
             }
-            write_piece(token.kind, &text[offset..token.end]);
-            plain_start = token.end;
+            write_piece(token.kind, &text[token_start..token.end]);
+            written_end = token.end;
         }
-        offset = token.end;
+        token_start = token.end;
     }
-    if plain_start < text.len() {
-        write_piece(None, &text[plain_start..]);
+    if written_end < text.len() {
+        write_piece(None, &text[written_end..]);
     }
 }
 
@@ -325,31 +327,34 @@ impl Token {
     }
 }
 
-/// Reads the token that begins at the offset `at`, which is before the end: a name, a number, a
-/// comment or a string, or else a single character.
+/// Reads the token that begins at the offset `start`, which is before the end of the text: a name,
+/// a number, a comment, a string, or else a single character. Comments precede strings, and long
+/// quotes precede short ones, because `"""` begins with `"`.
 fn next_token(text: &str, start: usize, language: &Language) -> Token {
-    let rest = &text[start..];
-    let bytes = rest.as_bytes();
-    let byte = bytes[0];
-    if byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$' {
+    let unread = &text[start..];
+    let bytes = unread.as_bytes();
+    let first = bytes[0];
+    if first.is_ascii_alphabetic() || first == b'_' || first == b'$' {
         return read_name(text, start, language);
     }
-    if byte.is_ascii_digit() {
+    if first.is_ascii_digit() {
+        // With letters, for `0xff`, `1e5` and `10u8`.
         let len = bytes
             .iter()
             .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
-        return Token::with_kind(WordKind::NUMBER, start + len.unwrap_or(rest.len()));
+        return Token::with_kind(WordKind::NUMBER, start + len.unwrap_or(unread.len()));
     }
-    if byte.is_ascii_whitespace() || byte >= 0x80 {
-        let len = rest.chars().next().map_or(1, char::len_utf8);
-        return Token::without_kind(start + len);
+    // Nothing below begins with white space or with a character outside of ASCII.
+    if first.is_ascii_whitespace() || first >= 0x80 {
+        let char_len = unread.chars().next().map_or(1, char::len_utf8);
+        return Token::without_kind(start + char_len);
     }
 
     if let Some((open, close)) = language.block_comment
-        && let Some(comment) = rest.strip_prefix(open)
+        && let Some(comment) = unread.strip_prefix(open)
     {
         let end = match comment.find(close) {
-            Some(len) => start + open.len() + len + close.len(),
+            Some(content_len) => start + open.len() + content_len + close.len(),
             None => text.len(),
         };
         return Token::with_kind(WordKind::COMMENT, end);
@@ -363,28 +368,30 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
     }
 
     for quote in language.long_quotes {
-        if rest.starts_with(quote) {
-            // A string without an end reaches to the end of the text.
-            let (Ok(end) | Err(end)) = find_string_end(text, start + quote.len(), quote, None);
+        if unread.starts_with(quote) {
+            let end = match find_string_end(text, start + quote.len(), quote, None) {
+                StringEnd::Closed(end) | StringEnd::BrokenOff(end) => end,
+            };
             return Token::with_kind(WordKind::STRING, end);
         }
     }
-    if language.quotes.as_bytes().contains(&byte) {
+    if language.quotes.as_bytes().contains(&first) {
         return read_string(text, start, language);
     }
     Token::without_kind(start + 1)
 }
 
-/// Whether a comment up to the end of the line begins at the offset `at`. `$#` in a shell and `//`
-/// in a URL begin none: some marks must follow white space, and others must not follow a colon.
-fn begins_line_comment(text: &str, at: usize, language: &Language) -> bool {
+/// Whether a comment up to the end of the line begins at the offset `start`. `$#` in a shell and
+/// `//` in a URL begin none: some marks must follow white space, and others must not follow a
+/// colon.
+fn begins_line_comment(text: &str, start: usize, language: &Language) -> bool {
     // The start of the text is like white space.
-    let byte_before = match at.checked_sub(1) {
+    let byte_before = match start.checked_sub(1) {
         Some(before) => text.as_bytes()[before],
         None => b' ',
     };
     for mark in language.line_comments {
-        if !text[at..].starts_with(mark) {
+        if !text[start..].starts_with(mark) {
             continue;
         }
         let begins = match mark.as_bytes() {
@@ -398,86 +405,86 @@ fn begins_line_comment(text: &str, at: usize, language: &Language) -> bool {
     false
 }
 
-/// Reads a name, and finds its kind. The first of these counts: a keyword, a key before `:`, a type
-/// in camel case, a name that is called.
-fn read_name(text: &str, at: usize, language: &Language) -> Token {
-    let rest = &text.as_bytes()[at..];
-    let len = rest
+/// Reads the name that begins at the offset `start`, and finds its kind. The first of these counts:
+/// a keyword, a key before `:`, a type in camel case, a name that is called. Any other name has no
+/// kind.
+fn read_name(text: &str, start: usize, language: &Language) -> Token {
+    let unread = &text.as_bytes()[start..];
+    let len = unread
         .iter()
         .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$')));
-    let end = at + len.unwrap_or(rest.len());
-    let name = &text[at..end];
-    let after = text.as_bytes().get(end).copied();
+    let end = start + len.unwrap_or(unread.len());
+    let name = &text[start..end];
+    let byte_after = text.as_bytes().get(end).copied();
 
     if language.is_keyword(name) {
         return Token::with_kind(WordKind::KEYWORD, end);
     }
-    if language.has_keys && after == Some(b':') {
+    if language.has_keys && byte_after == Some(b':') {
         return Token::with_kind(WordKind::CALL, end);
     }
-    let is_camel_case = name.as_bytes()[0].is_ascii_uppercase()
-        && name.bytes().any(|byte| byte.is_ascii_lowercase());
-    if is_camel_case {
-        // Languages of data and text have no types.
+    if is_camel_case(name) {
+        // Languages of data and text have no types. There, such a word is not a call either.
         let has_types = !language.has_keys && !language.keywords.is_empty();
-        return Token {
-            kind: if has_types {
-                Some(WordKind::TYPE)
-            } else {
-                None
-            },
-            end,
+        return if has_types {
+            Token::with_kind(WordKind::TYPE, end)
+        } else {
+            Token::without_kind(end)
         };
     }
-    if after == Some(b'(') {
+    if byte_after == Some(b'(') {
         return Token::with_kind(WordKind::CALL, end);
     }
     Token::without_kind(end)
 }
 
-/// Reads a string on one line, or a key. A string without an end reaches to the end of the line,
-/// except that a single `'` is an apostrophe.
-fn read_string(text: &str, at: usize, language: &Language) -> Token {
-    let quote = &text[at..=at];
-    let end = match find_string_end(text, at + 1, quote, Some('\n')) {
-        Ok(end) => end,
-        // An apostrophe, not a string.
-        Err(_) if quote == "'" => return Token::without_kind(at + 1),
-        Err(end) => end,
-    };
-    let is_key = language.has_keys && text[end..].trim_ascii_start().starts_with(':');
-    Token::with_kind(
-        if is_key {
-            WordKind::CALL
-        } else {
-            WordKind::STRING
-        },
-        end,
-    )
+/// Whether a name begins with a capital and has a small letter, unlike a constant.
+fn is_camel_case(name: &str) -> bool {
+    name.as_bytes()[0].is_ascii_uppercase() && name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// Finds the end of a string whose content begins at the offset `start`, and which may contain
-/// escapes with a backslash. Returns the offset after the closing `quote`; as an error, the offset
-/// at which a string without one breaks off: at `stop`, or at the end of the text.
-fn find_string_end(
-    text: &str,
-    start: usize,
-    quote: &str,
-    stop: Option<char>,
-) -> Result<usize, usize> {
-    let mut chars = text[start..].char_indices();
+/// Reads a string on one line, or a key, whose opening quote is at the offset `start`. A string
+/// that is not closed reaches to the end of the line. A `'` that is not closed is an apostrophe.
+fn read_string(text: &str, start: usize, language: &Language) -> Token {
+    let quote = &text[start..=start];
+    let end = match find_string_end(text, start + 1, quote, Some('\n')) {
+        StringEnd::Closed(end) => end,
+        StringEnd::BrokenOff(_) if quote == "'" => return Token::without_kind(start + 1),
+        StringEnd::BrokenOff(end) => end,
+    };
+    let is_key = language.has_keys && text[end..].trim_ascii_start().starts_with(':');
+    let kind = if is_key {
+        WordKind::CALL
+    } else {
+        WordKind::STRING
+    };
+    Token::with_kind(kind, end)
+}
+
+/// Where a string ends, as an offset in the text.
+enum StringEnd {
+    /// After its closing quote.
+    Closed(usize),
+    /// It has no closing quote, and ends at the character that must not be in it, or at the end of
+    /// the text.
+    BrokenOff(usize),
+}
+
+/// Finds the end of a string whose content begins at the offset `content_start`. A backslash
+/// escapes the character after it. The string may not contain `stop`.
+fn find_string_end(text: &str, content_start: usize, quote: &str, stop: Option<char>) -> StringEnd {
+    let mut chars = text[content_start..].char_indices();
     while let Some((index, c)) = chars.next() {
-        let offset = start + index;
+        let offset = content_start + index;
         if c == '\\' {
-            // The character after it is escaped.
-            chars.next();
+            let _escaped = chars.next();
         } else if Some(c) == stop {
-            return Err(offset);
+            return StringEnd::BrokenOff(offset);
         } else if quote.starts_with(c) && text[offset..].starts_with(quote) {
-            return Ok(offset + quote.len());
+            return StringEnd::Closed(offset + quote.len());
         }
     }
-    Err(text.len())
+    StringEnd::BrokenOff(text.len())
 }
 
 #[cfg(test)]
