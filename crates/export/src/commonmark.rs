@@ -45,7 +45,8 @@ pub fn parser_options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// Appends a text as Markdown.
+/// Appends a text as Markdown, in sections. A blank text is left out, and a text that is longer
+/// than [`LONGEST_PARSED`] is shown verbatim.
 pub fn push_markdown(text: &str, author: Author, markup: &mut Markup) {
     if text.trim().is_empty() {
         return;
@@ -53,64 +54,53 @@ pub fn push_markdown(text: &str, author: Author, markup: &mut Markup) {
     if text.len() > LONGEST_PARSED {
         return code::push_output(text, markup);
     }
-    let text = &*separate_emphasis(text);
-    markup.push_element(Tag::Prose, |markup| {
-        markup.push_section(|markup| {
-            let mut writer = MarkupWriter {
-                markup,
-                source: text,
-                author,
-                code_block: None,
-                alignments: Vec::new(),
-                column: 0,
-                is_head_row: false,
-                open_links: 0,
-                html_has_line: false,
-                heading_level: 0,
-            };
-            for (event, range) in
-                TextMergeWithOffset::new(Parser::new_ext(text, parser_options()).into_offset_iter())
-            {
-                writer.write_event(event, range);
-            }
-        });
-    });
+
+    let source = separate_emphasis(text);
+    let parser = Parser::new_ext(&source, parser_options());
+    markup.open(Tag::Prose);
+    markup.begin_section();
+    let mut writer = MarkupWriter::new(&source, author, markup);
+    // The parser divides texts. They are merged again, so that an address in a text is whole.
+    for (event, range) in TextMergeWithOffset::new(parser.into_offset_iter()) {
+        writer.write_event(event, range);
+    }
+    markup.end_section();
+    markup.close();
 }
 
 /// What [`separate_emphasis`] inserts. It is neither a space nor punctuation, and is removed from
 /// the result.
 const WORD_JOINER: char = '\u{2060}';
 
-/// Inserts [`WORD_JOINER`] between asterisks and punctuation if a letter of a script without spaces
-/// is on their other side, as in `**注意：**この`: by the rules of CommonMark, such asterisks would
-/// neither open nor close emphasis. A text that contains [`WORD_JOINER`] already stays as it is.
+/// Inserts [`WORD_JOINER`] between a run of asterisks and punctuation if a letter of a script
+/// without spaces is on the other side of the run, as in `**注意：**この`. By the rules of
+/// CommonMark, such asterisks would neither open nor close emphasis. A text that contains
+/// [`WORD_JOINER`] already stays as it is.
 fn separate_emphasis(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains('*') || text.contains(WORD_JOINER) {
         return Cow::Borrowed(text);
     }
 
     let mut separated = String::with_capacity(text.len() + 16);
-    let mut remaining = text;
-    while let Some(run_start) = remaining.find('*') {
-        let run_len = remaining[run_start..]
-            .bytes()
-            .take_while(|&byte| byte == b'*')
-            .count();
-        let (text_before, from_run) = remaining.split_at(run_start);
-        let (asterisks, text_after) = from_run.split_at(run_len);
+    let mut unread = text;
+    while let Some(run_start) = unread.find('*') {
+        let (text_before, from_run) = unread.split_at(run_start);
+        let text_after = from_run.trim_start_matches('*');
+        let asterisks = &from_run[..from_run.len() - text_after.len()];
+
         separated.push_str(text_before);
-        let before = separated.chars().last();
-        let after = text_after.chars().next();
-        if is_punctuation(before) && is_letter_without_spaces(after) {
+        let char_before = separated.chars().last();
+        let char_after = text_after.chars().next();
+        if is_punctuation(char_before) && is_letter_without_spaces(char_after) {
             separated.push(WORD_JOINER);
         }
         separated.push_str(asterisks);
-        if is_letter_without_spaces(before) && is_punctuation(after) {
+        if is_letter_without_spaces(char_before) && is_punctuation(char_after) {
             separated.push(WORD_JOINER);
         }
-        remaining = text_after;
+        unread = text_after;
     }
-    separated.push_str(remaining);
+    separated.push_str(unread);
     Cow::Owned(separated)
 }
 
@@ -127,7 +117,7 @@ fn is_punctuation(c: Option<char>) -> bool {
 }
 
 /// Finds the byte range of the first address of the web in a text: `http://` or `https://` and at
-/// least one more character, without the punctuation of the sentence.
+/// least one more character. Punctuation of the sentence after the address is not included.
 pub(super) fn find_address(text: &str) -> Option<std::ops::Range<usize>> {
     let mut search_start = 0;
     while let Some(distance) = memchr::memchr(b':', &text.as_bytes()[search_start..]) {
@@ -138,18 +128,19 @@ pub(super) fn find_address(text: &str) -> Option<std::ops::Range<usize>> {
         }
         let host_start = search_start + "//".len();
         search_start = host_start;
-        let Some(start) = scheme_start(&text[..colon]) else {
+        let Some(address_start) = scheme_start(&text[..colon]) else {
             continue;
         };
 
-        let end = match text[host_start..].find(ends_address) {
+        let longest_end = match text[host_start..].find(ends_address) {
             Some(len) => host_start + len,
             None => text.len(),
         };
-        let address = trim_punctuation(&text[start..end]);
+        let address = trim_punctuation(&text[address_start..longest_end]);
+        let address_end = address_start + address.len();
         // A scheme alone is no address.
-        if start + address.len() > host_start {
-            return Some(start..start + address.len());
+        if address_end > host_start {
+            return Some(address_start..address_end);
         }
     }
     None
@@ -177,31 +168,36 @@ fn trim_punctuation(address: &str) -> &str {
     let mut address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
     // A bracket at the end belongs to the sentence, unless the address has opened it.
     for (open, close) in [('(', ')'), ('[', ']')] {
-        while address.ends_with(close)
-            && address.matches(close).count() > address.matches(open).count()
-        {
+        while address.ends_with(close) && has_more(address, close, open) {
             address = &address[..address.len() - 1];
         }
     }
     address
 }
 
+fn has_more(text: &str, more: char, fewer: char) -> bool {
+    text.matches(more).count() > text.matches(fewer).count()
+}
+
 /// The maximum number of bytes of a text that are read for one line.
 const LONGEST_ONE_LINE: usize = 4 * 1024;
 
-/// Returns the beginning of a text on one line, without its markup, for rows. Blocks and line
-/// breaks become spaces; what the user typed stays as it was typed.
+/// Returns the first [`LONGEST_ONE_LINE`] bytes of a text on one line, without its markup, for rows.
+/// Ends of blocks and line breaks become spaces. Backslashes and entities that the user typed stay
+/// as they were typed.
 pub fn to_plain_line(text: &str, author: Author) -> String {
-    let mut end = LONGEST_ONE_LINE.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
+    let mut source_end = LONGEST_ONE_LINE.min(text.len());
+    while !text.is_char_boundary(source_end) {
+        source_end -= 1;
     }
-    let source = &text[..end];
+    let source = &text[..source_end];
+
+    let by_user = author == Author::User;
     let mut line = String::new();
     for (event, range) in Parser::new_ext(source, parser_options()).into_offset_iter() {
         match event {
-            Event::Text(_) if author == Author::User => line.push_str(text_as_typed(source, range)),
-            Event::HardBreak if author == Author::User && is_backslash_break(source, &range) => {
+            Event::Text(_) if by_user => line.push_str(text_as_typed(source, range)),
+            Event::HardBreak if by_user && is_backslash_break(source, &range) => {
                 line.push_str("\\ ");
             }
             Event::Text(text)
@@ -213,7 +209,8 @@ pub fn to_plain_line(text: &str, author: Author) -> String {
             Event::TaskListMarker(done) => line.push_str(if done { "[x] " } else { "[ ] " }),
             Event::FootnoteReference(name) => line.push_str(&format!("[^{name}]")),
             Event::SoftBreak | Event::HardBreak | Event::Rule => line.push(' '),
-            Event::End(end) if !is_inline(end) => line.push(' '),
+            // Only the end of a block separates words.
+            Event::End(tag_end) if !is_inline(tag_end) => line.push(' '),
             Event::Start(_) | Event::End(_) => {}
         }
     }
@@ -221,13 +218,19 @@ pub fn to_plain_line(text: &str, author: Author) -> String {
 }
 
 /// Returns a text of the parser as it is in the source: with its entities, and with the backslashes
-/// of its escapes, also the one before it.
+/// of its escapes. A text that begins with an escaped character has its backslash before `range`.
 fn text_as_typed(source: &str, range: std::ops::Range<usize>) -> &str {
-    let before = &source.as_bytes()[..range.start];
-    let backslashes = before.iter().rev().take_while(|&&byte| byte == b'\\');
-    // Of an even number, each escapes the next one, and the last is a text of its own.
-    let is_escaped = backslashes.count() % 2 == 1;
-    &source[range.start - usize::from(is_escaped)..range.end]
+    let bytes_before = &source.as_bytes()[..range.start];
+    let backslashes = bytes_before.iter().rev().take_while(|&&byte| byte == b'\\');
+    // In an even number of backslashes, each second one is itself escaped, so the last escapes
+    // nothing.
+    let begins_escaped = backslashes.count() % 2 == 1;
+    let start = if begins_escaped {
+        range.start - 1
+    } else {
+        range.start
+    };
+    &source[start..range.end]
 }
 
 /// Whether a line break of the parser was made with a backslash.
@@ -240,6 +243,24 @@ fn is_inline(end: TagEnd) -> bool {
         end,
         TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
     )
+}
+
+/// Returns the language of a code block, as its fence names it; empty if there is none. Attributes
+/// may follow the language, as in `rust,ignore`.
+fn fence_language<'k>(kind: &'k CodeBlockKind) -> &'k str {
+    match kind {
+        CodeBlockKind::Fenced(info) => info.split([' ', ',', '{']).next().unwrap_or_default(),
+        CodeBlockKind::Indented => "",
+    }
+}
+
+/// Returns an address if a link may have it, and else an empty one.
+fn allowed_or_empty(address: &str) -> &str {
+    if is_allowed_address(address) {
+        address
+    } else {
+        ""
+    }
 }
 
 /// Writes the events of the parser as markup.
@@ -270,7 +291,22 @@ struct CodeBlock {
     text: String,
 }
 
-impl MarkupWriter<'_, '_> {
+impl<'a, 'm> MarkupWriter<'a, 'm> {
+    fn new(source: &'a str, author: Author, markup: &'m mut Markup) -> Self {
+        MarkupWriter {
+            markup,
+            source,
+            author,
+            code_block: None,
+            alignments: Vec::new(),
+            column: 0,
+            is_head_row: false,
+            open_links: 0,
+            html_has_line: false,
+            heading_level: 0,
+        }
+    }
+
     /// Writes an event, which is at this range of the source. Then divides the section if it is
     /// full, with a smaller limit between blocks.
     fn write_event(&mut self, event: Event, range: std::ops::Range<usize>) {
@@ -286,7 +322,8 @@ impl MarkupWriter<'_, '_> {
                     .push_text_element(Tag::Code, &remove_word_joiners(&text));
             }
             Event::Html(text) => {
-                // The newlines are between the lines of a block: the last one has none.
+                // The parser has an event for each line of a block. A newline is written before
+                // each line but the first, so that the block does not end in one.
                 if self.html_has_line {
                     self.markup.push_text("\n");
                 }
@@ -294,8 +331,8 @@ impl MarkupWriter<'_, '_> {
                 self.write_text(&remove_word_joiners(text.trim_end_matches('\n')));
             }
             Event::InlineHtml(text) => self.write_text(&remove_word_joiners(&text)),
-            // What the user typed keeps its line breaks.
             Event::SoftBreak if self.author == Author::Program => self.markup.push_text("\n"),
+            // What the user typed keeps its line breaks.
             Event::SoftBreak => self.markup.push_element(Tag::Break, |_| ()),
             Event::HardBreak => {
                 if self.author == Author::User && is_backslash_break(self.source, &range) {
@@ -311,15 +348,16 @@ impl MarkupWriter<'_, '_> {
             Event::FootnoteReference(name) => self.markup.push_text(&format!("[^{name}]")),
         }
 
+        // The text of a code block is collected, and written in sections of its own.
+        if self.code_block.is_some() {
+            return;
+        }
         let limits = if self.markup.is_between_blocks() {
             FULL_BETWEEN_BLOCKS
         } else {
             FULL
         };
-        // The text of a code block is collected, and written in sections of its own.
-        if self.code_block.is_none() {
-            self.markup.divide_if_full(limits);
-        }
+        self.markup.divide_if_full(limits);
     }
 
     /// Opens an element, or begins to collect a code block. `range` is that of the element in the
@@ -335,17 +373,8 @@ impl MarkupWriter<'_, '_> {
             Start::Heading { level, .. } => self.open_heading(level),
             Start::BlockQuote(_) => self.markup.open(Tag::Quote),
             Start::CodeBlock(kind) => {
-                let language = match kind {
-                    // The language may be followed by attributes, as in `rust,ignore`.
-                    CodeBlockKind::Fenced(info) => info
-                        .split([' ', ',', '{'])
-                        .next()
-                        .unwrap_or_default()
-                        .to_owned(),
-                    CodeBlockKind::Indented => String::new(),
-                };
                 self.code_block = Some(CodeBlock {
-                    language,
+                    language: fence_language(&kind).to_owned(),
                     text: String::new(),
                 });
             }
@@ -367,7 +396,7 @@ impl MarkupWriter<'_, '_> {
             Start::Strikethrough if self.source[range.clone()].starts_with("~~") => {
                 self.markup.open(Tag::Struck);
             }
-            // A single one strikes nothing out.
+            // The parser also takes a single `~` for a mark; here it is text.
             Start::Strikethrough => self.markup.push_text("~"),
             Start::Link { dest_url, .. } => self.open_link(&dest_url),
             Start::Image { dest_url, .. } => {
@@ -378,19 +407,17 @@ impl MarkupWriter<'_, '_> {
         }
     }
 
-    /// Closes an element, or writes the code block that was collected.
+    /// Closes an element, or writes the code block that was collected. `range` is that of the whole
+    /// element in the source.
     fn end_element(&mut self, tag: TagEnd, range: std::ops::Range<usize>) {
         match tag {
             TagEnd::CodeBlock => {
                 if let Some(CodeBlock { language, text }) = self.code_block.take() {
-                    code::push_code_block(
-                        &text,
-                        &language,
-                        Language::from_name(&language),
-                        self.markup,
-                    );
+                    let highlighting = Language::from_name(&language);
+                    code::push_code_block(&text, &language, highlighting, self.markup);
                 }
             }
+            // A single `~` has opened no element.
             TagEnd::Strikethrough if !self.source[range].starts_with("~~") => {
                 self.markup.push_text("~")
             }
@@ -406,12 +433,7 @@ impl MarkupWriter<'_, '_> {
     fn open_link(&mut self, address: &str) {
         let address = remove_word_joiners(address);
         self.open_links += 1;
-        let target = if is_allowed_address(&address) {
-            &*address
-        } else {
-            ""
-        };
-        self.markup.open_with(Tag::Link, target);
+        self.markup.open_with(Tag::Link, allowed_or_empty(&address));
     }
 
     /// Appends the text at this place of the source: what the user typed as it was typed.
@@ -428,20 +450,16 @@ impl MarkupWriter<'_, '_> {
         if self.open_links > 0 {
             return self.markup.push_text(text);
         }
-        let mut remaining = text;
-        while let Some(range) = find_address(remaining) {
-            self.markup.push_text(&remaining[..range.start]);
-            let address = &remaining[range.clone()];
-            let target = if is_allowed_address(address) {
-                address
-            } else {
-                ""
-            };
+        let mut unwritten = text;
+        while let Some(range) = find_address(unwritten) {
+            self.markup.push_text(&unwritten[..range.start]);
+            let address = &unwritten[range.clone()];
+            let target = allowed_or_empty(address);
             self.markup
                 .push_element_with(Tag::Link, target, |m| m.push_text(address));
-            remaining = &remaining[range.end..];
+            unwritten = &unwritten[range.end..];
         }
-        self.markup.push_text(remaining);
+        self.markup.push_text(unwritten);
     }
 
     /// Opens a cell with the alignment of its column.
