@@ -8,23 +8,26 @@ use crate::lanes::{LANE, special_masks};
 use std::ops::Range;
 
 impl Scanner<'_> {
-    /// Walks from after the opening quote to after the closing one. Returns whether there was an
-    /// escape.
+    /// Walks over a string and its closing quote, from after the opening quote on. Returns whether
+    /// the string has an escape. The error is at a control character, at an invalid escape, or at
+    /// the end of the bytes.
     #[inline]
     pub(super) fn skip_string_rest(&mut self) -> Result<bool, Malformed> {
-        // Keys, ids and most other strings are short and without escapes.
-        if let Some(start) = self
+        // Keys, ids and most other strings are short and without escapes, so the first special byte
+        // of the first lane is the closing quote. Any other string is walked from its start again.
+        if let Some(lane) = self
             .bytes
             .get(self.pos..)
-            .and_then(|rest| rest.first_chunk::<LANE>())
+            .and_then(|unread| unread.first_chunk::<LANE>())
         {
-            let (special, high) = special_masks(start);
-            let at = special.trailing_zeros() as usize;
-            if start.get(at) == Some(&b'"') {
+            let (special, high) = special_masks(lane);
+            // It is out of bounds of the lane if no byte is special.
+            let first_special = special.trailing_zeros() as usize;
+            if lane.get(first_special) == Some(&b'"') {
                 if high != 0 {
                     self.note_non_ascii(self.pos..self.pos + LANE);
                 }
-                self.pos += at + 1;
+                self.pos += first_special + 1;
                 return Ok(false);
             }
         }
@@ -32,8 +35,9 @@ impl Scanner<'_> {
             .ok_or_else(|| self.malformed_here())
     }
 
-    /// Does the same, and returns `None` at a control character, an invalid escape, or the end of
-    /// the bytes: unlike a `Result<bool>`, that fits in a register.
+    /// Walks over a string of any length, as [`Scanner::skip_string_rest`] does. `None` stands for
+    /// the error, at the current position: unlike a `Result<bool>`, an `Option<bool>` fits in a
+    /// register.
     #[allow(unsafe_code)]
     fn skip_long_string_rest(&mut self) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
@@ -45,60 +49,66 @@ impl Scanner<'_> {
         self.skip_string_rest_in_lanes(false)
     }
 
-    fn skip_string_rest_in_lanes(&mut self, mut escaped: bool) -> Option<bool> {
+    /// Walks over a string as [`Scanner::skip_long_string_rest`] does, a lane of [`LANE`] bytes at a
+    /// time. `has_escape` is whether an escape was walked over before.
+    fn skip_string_rest_in_lanes(&mut self, mut has_escape: bool) -> Option<bool> {
         while let Some(lane) = self
             .bytes
             .get(self.pos..)
-            .and_then(|rest| rest.first_chunk::<LANE>())
+            .and_then(|unread| unread.first_chunk::<LANE>())
         {
             let (mut special, high) = special_masks(lane);
             if high != 0 {
                 self.note_non_ascii(self.pos..self.pos + LANE);
             }
+            // An escape may reach beyond the lane.
             let mut advance = LANE;
             while special != 0 {
-                let at = special.trailing_zeros() as usize;
-                match lane[at] {
+                let index = special.trailing_zeros() as usize;
+                match lane[index] {
                     b'"' => {
-                        self.pos += at + 1;
-                        return Some(escaped);
+                        self.pos += index + 1;
+                        return Some(has_escape);
                     }
                     b'\\' => {
-                        escaped = true;
-                        let Some(end) = self.escape_end(self.pos + at) else {
-                            self.pos += at;
+                        has_escape = true;
+                        let Some(escape_end) = self.escape_end(self.pos + index) else {
+                            self.pos += index;
                             return None;
                         };
-                        let walked = end - self.pos;
+                        let walked = escape_end - self.pos;
                         if walked >= LANE {
                             advance = walked;
                             break;
                         }
+                        // Bytes of the escape, such as the quote of `\"`, are no longer special.
                         special &= u32::MAX << walked;
                     }
+                    // A control character.
                     _ => {
-                        self.pos += at;
+                        self.pos += index;
                         return None;
                     }
                 }
             }
             self.pos += advance;
         }
-        self.skip_string_tail(escaped)
+        self.skip_string_tail(has_escape)
     }
 
-    /// Walks over the last bytes of the buffer, one at a time.
-    fn skip_string_tail(&mut self, mut escaped: bool) -> Option<bool> {
+    /// Walks over the end of a string in the last bytes of the buffer, which are fewer than a lane,
+    /// one at a time. `has_escape` is whether an escape was walked over before.
+    fn skip_string_tail(&mut self, mut has_escape: bool) -> Option<bool> {
         loop {
             match self.bytes.get(self.pos) {
                 Some(b'"') => {
                     self.pos += 1;
-                    return Some(escaped);
+                    return Some(has_escape);
                 }
                 Some(b'\\') => {
-                    escaped = true;
+                    has_escape = true;
                     match self.escape_end(self.pos) {
-                        Some(end) => self.pos = end,
+                        Some(escape_end) => self.pos = escape_end,
                         None => return None,
                     }
                 }
@@ -108,24 +118,28 @@ impl Scanner<'_> {
                     }
                     self.pos += 1;
                 }
+                // A control character, or the end of the bytes.
                 _ => return None,
             }
         }
     }
 
-    /// Adds a range to that of [`Scanner::take_non_ascii`].
+    /// Extends the range of [`Scanner::take_non_ascii`], so that it includes this one.
     fn note_non_ascii(&mut self, range: Range<usize>) {
         self.non_ascii.start = self.non_ascii.start.min(range.start);
         self.non_ascii.end = self.non_ascii.end.max(range.end);
     }
 
-    /// Returns where the escape that starts at `at` ends; `None` if it is not one.
-    fn escape_end(&self, at: usize) -> Option<usize> {
-        match self.bytes.get(at + 1)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 2),
+    /// Returns the offset at which the escape ends whose backslash is at the offset `backslash`.
+    /// `None` if JSON has no such escape.
+    fn escape_end(&self, backslash: usize) -> Option<usize> {
+        match self.bytes.get(backslash + 1)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(backslash + 2),
+            // `\u` and four hexadecimal digits.
             b'u' => {
-                let hex = self.bytes.get(at + 2..at + 6)?;
-                hex.iter().all(u8::is_ascii_hexdigit).then_some(at + 6)
+                let digits = self.bytes.get(backslash + 2..backslash + 6)?;
+                let is_valid = digits.iter().all(u8::is_ascii_hexdigit);
+                is_valid.then_some(backslash + 6)
             }
             _ => None,
         }

@@ -5,8 +5,9 @@
 //! search.
 //!
 //! ```text
-//! {"id":1,"usage":{"in":2,"out":3}}     outside ─inner→ {"id": ─next→ ,"usage": ─inner→ {"in":
-//! ─next→ ,"out":
+//! {"id":1,"usage":{"in":2,"out":3}}
+//!
+//! outside ─inner→ {"id": ─next→ ,"usage": ─inner→ {"in": ─next→ ,"out":
 //! ```
 //!
 //! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows
@@ -31,7 +32,8 @@ pub struct KeyCache<N> {
     nodes: Vec<CachedKey<N>>,
     /// Returns the name for a decoded key.
     name_of: fn(&[u8]) -> N,
-    /// The key whose value is being walked.
+    /// The key whose value is being walked. An object that begins there looks for its first key
+    /// among those that began an object in the value of this key before.
     pub(super) current: KeyIx,
 }
 
@@ -120,26 +122,27 @@ impl<N: Copy> KeyCache<N> {
         self.nodes.get(usize::from(key.0))
     }
 
+    /// Returns the key that was cached last at this place, which leads to the older ones;
+    /// [`KeyIx::NONE`] if there is none.
     #[inline(always)]
     fn newest_key(&self, link: Link) -> KeyIx {
-        let newest = |node: &CachedKey<N>| {
-            if link.is_next() {
-                node.next
-            } else {
-                node.inner
-            }
-        };
-        self.get(link.key()).map_or(KeyIx::NONE, newest)
+        match self.get(link.key()) {
+            Some(node) if link.is_next() => node.next,
+            Some(node) => node.inner,
+            None => KeyIx::NONE,
+        }
     }
 
-    /// Returns the cached key that the bytes begin with, if there is one.
+    /// Returns the key cached at this place that the bytes begin with. `None` if there is none, or
+    /// if there are fewer than [`MAX_TEXT_LEN`] bytes to compare.
     #[inline(always)]
     fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &CachedKey<N>)> {
-        let start = to_words(bytes.first_chunk()?);
+        let read_words = to_words(bytes.first_chunk()?);
         let mut key = self.newest_key(link);
         while let Some(node) = self.get(key) {
-            let differs = |word: usize| (start[word] & node.mask[word]) ^ node.text[word];
-            if differs(0) | differs(1) | differs(2) == 0 {
+            let difference = |word: usize| (read_words[word] & node.mask[word]) ^ node.text[word];
+            // All words are compared before the result is: one branch, not three.
+            if difference(0) | difference(1) | difference(2) == 0 {
                 return Some((key, node));
             }
             key = node.older;
@@ -147,7 +150,8 @@ impl<N: Copy> KeyCache<N> {
         None
     }
 
-    /// Returns the name for a key.
+    /// Returns the name for a key. A key that is certainly longer than [`MAX_TEXT_LEN`] is not
+    /// decoded: it has the name of the empty key, as [`KeyCache::new`] requires.
     fn key_name(&self, key: RawString) -> N {
         if !key.has_escape {
             (self.name_of)(key.bytes)
@@ -158,38 +162,43 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Caches a key if there is room for it. Returns its index.
+    /// Caches a key at this place, and returns its index; [`KeyIx::NONE`] if there is no room, if
+    /// the text is too long, or if the key that leads to this place is not cached itself.
     fn insert(&mut self, link: Link, text: &[u8], name: N) -> KeyIx {
         if self.get(link.key()).is_none() || text.len() > MAX_TEXT_LEN {
             return KeyIx::NONE;
         }
         let newest = self.newest_key(link);
-        let new = CachedKey::new(text, name, newest);
-        let (mut at, mut choices) = (newest, 0);
-        while let Some(node) = self.get(at) {
-            // In the last bytes of a buffer, cached keys are not found.
-            if node.text == new.text {
-                return at;
+        let new_key = CachedKey::new(text, name, newest);
+
+        // The key may be cached already: `find` does not find it in the last bytes of a buffer.
+        let mut key = newest;
+        let mut choice_count = 0;
+        while let Some(node) = self.get(key) {
+            if node.text == new_key.text {
+                return key;
             }
-            at = node.older;
-            choices += 1;
+            key = node.older;
+            choice_count += 1;
         }
-        if self.nodes.len() == MAX_NODES || choices == MAX_CHOICES {
+        if self.nodes.len() == MAX_NODES || choice_count == MAX_CHOICES {
             return KeyIx::NONE;
         }
-        let ix = KeyIx(self.nodes.len() as u16);
-        let above = &mut self.nodes[usize::from(link.key().0)];
-        *(if link.is_next() {
-            &mut above.next
+
+        let new_ix = KeyIx(self.nodes.len() as u16);
+        let linking_key = &mut self.nodes[usize::from(link.key().0)];
+        if link.is_next() {
+            linking_key.next = new_ix;
         } else {
-            &mut above.inner
-        }) = ix;
-        self.nodes.push(new);
-        ix
+            linking_key.inner = new_ix;
+        }
+        self.nodes.push(new_key);
+        new_ix
     }
 }
 
 impl<N> CachedKey<N> {
+    /// Makes a key that no key follows yet. `text` has at most [`MAX_TEXT_LEN`] bytes.
     fn new(text: &[u8], name: N, older: KeyIx) -> Self {
         let mut padded = [0; MAX_TEXT_LEN];
         padded[..text.len()].copy_from_slice(text);
@@ -214,28 +223,33 @@ fn to_words(bytes: &[u8; MAX_TEXT_LEN]) -> [u64; MAX_TEXT_LEN / 8] {
 }
 
 impl Scanner<'_> {
-    /// Like [`Scanner::object`], with a cache of keys: `member` is called with the name of the key.
+    /// Walks over the members of an object with a cache of keys. Calls `walk_value` at the value of
+    /// each member, with the name of its key; it must walk over the value.
+    ///
+    /// While `walk_value` runs, `keys.current` is the key of the value, where objects in the value
+    /// look for their keys. At the end of the object, `keys.current` is what it was before. After
+    /// an error it is not: see [`KeyCache::restart`].
     #[inline]
     pub fn walk_members<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
-        mut member: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<(), Malformed>,
+        mut walk_value: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         if self.peek() != b'{' {
             return Err(self.malformed_here());
         }
-        let outer = keys.current;
-        let Some((mut key, mut name)) = self.read_first_key(keys, outer)? else {
+        let outer_key = keys.current;
+        let Some((mut key, mut name)) = self.read_first_key(keys, outer_key)? else {
             return Ok(());
         };
         loop {
             keys.current = key;
-            member(self, keys, name)?;
+            walk_value(self, keys, name)?;
             match self.peek() {
                 b',' => (key, name) = self.read_next_key(keys, key)?,
                 b'}' => {
                     self.pos += 1;
-                    keys.current = outer;
+                    keys.current = outer_key;
                     return Ok(());
                 }
                 _ => return Err(self.malformed_here()),
@@ -243,15 +257,16 @@ impl Scanner<'_> {
         }
     }
 
-    /// Walks from the brace of an object to its first value; if the object is empty, to its end,
-    /// and returns `None`.
+    /// Walks from the brace of an object to its first value, and returns the key and its name. If
+    /// the object is empty, walks to its end, and returns `None`. `outer_key` is the key whose value
+    /// contains the object.
     #[inline(always)]
     pub(super) fn read_first_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
-        outer: KeyIx,
+        outer_key: KeyIx,
     ) -> Result<Option<(KeyIx, N)>, Malformed> {
-        let link = Link::inner(outer);
+        let link = Link::inner(outer_key);
         if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
             self.pos += node.len;
             return Ok(Some((key, node.name)));
@@ -259,6 +274,8 @@ impl Scanner<'_> {
         self.read_uncached_first_key(keys, link)
     }
 
+    /// Does the work of [`Scanner::read_first_key`] for an object whose first key is not cached, or
+    /// that has none. It is not inlined, as it runs rarely.
     #[inline(never)]
     fn read_uncached_first_key<N: Copy>(
         &mut self,
@@ -273,14 +290,15 @@ impl Scanner<'_> {
         self.read_uncached_key(keys, link).map(Some)
     }
 
-    /// Walks from the comma after a member to the value of the next one.
+    /// Walks from the comma after a member to the value of the next one, and returns the key of
+    /// that value and its name. `previous_key` is the key of the member before the comma.
     #[inline(always)]
     pub(super) fn read_next_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
-        before: KeyIx,
+        previous_key: KeyIx,
     ) -> Result<(KeyIx, N), Malformed> {
-        let link = Link::next(before);
+        let link = Link::next(previous_key);
         if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
             self.pos += node.len;
             return Ok((key, node.name));
@@ -290,21 +308,25 @@ impl Scanner<'_> {
     }
 
     /// Walks over a key and its colon, after a brace or comma, and caches them if they can be.
+    /// Returns the key, or [`KeyIx::NONE`], and its name.
     #[inline(never)]
     fn read_uncached_key<N: Copy>(
         &mut self,
         keys: &mut KeyCache<N>,
         link: Link,
     ) -> Result<(KeyIx, N), Malformed> {
-        let start = self.pos - 1;
+        // The text to cache begins with the brace or comma, or with white space after it.
+        let text_start = self.pos - 1;
         let key = self.read_string()?;
         self.expect(b':')?;
         let name = keys.key_name(key);
-        let text = &self.bytes[start..self.pos];
-        // Without white space, a brace or comma, two quotes and a colon are around the key. Bytes
-        // above 0x7f must be noted each time.
+        let text = &self.bytes[text_start..self.pos];
+
+        // Without white space, four bytes are around the key: a brace or comma, two quotes, and a
+        // colon. A key with bytes above 0x7f must be walked over each time, to note them.
         let has_space = text[0] <= b' ' || text.len() > key.bytes.len() + 4;
-        if keys.nodes.is_empty() || has_space || !text.is_ascii() {
+        let can_be_cached = !keys.nodes.is_empty() && !has_space && text.is_ascii();
+        if !can_be_cached {
             return Ok((KeyIx::NONE, name));
         }
         Ok((keys.insert(link, text, name), name))

@@ -18,28 +18,33 @@ pub fn has_avx2() -> bool {
 }
 
 impl Scanner<'_> {
-    /// Walks to the end of a string in blocks.
+    /// Walks to the end of a string in blocks. Returns whether the string has an escape; `None` if
+    /// it is malformed, at the current position.
     ///
-    /// The positions of quotes and backslashes are unpredictable, so it branches only where one
+    /// The positions of quotes and backslashes are unpredictable, so this branches only where one
     /// backslash follows another, and at the end of the string, a `\u` escape and malformed bytes.
     /// The position and the range of bytes above 0x7f stay in registers.
     #[target_feature(enable = "avx2,bmi1")]
     pub(super) fn skip_string_rest_avx2(&mut self) -> Option<bool> {
-        let (bytes, mut pos) = (self.bytes, self.pos);
+        let bytes = self.bytes;
+        let mut pos = self.pos;
+        // Not 0 if there was a backslash.
         let mut any_backslash = 0;
         // Whether the block's first byte follows a backslash that is not itself escaped.
         let mut carry = false;
         let mut non_ascii = EMPTY_RANGE;
-        let end = loop {
+        let has_escape = loop {
             let Some(block) = bytes
                 .get(pos..)
-                .and_then(|rest| rest.first_chunk::<BLOCK>())
+                .and_then(|unread| unread.first_chunk::<BLOCK>())
             else {
+                // The walk in lanes needs the backslash of an escape that the last block ended in.
                 self.pos = pos - usize::from(carry);
                 break self.skip_string_rest_in_lanes(any_backslash != 0);
             };
             let masks = block_masks(block);
-            let (escaped, carries) = escaped_mask(masks.backslash, carry);
+            let (escaped, next_carry) = escaped_mask(masks.backslash, carry);
+            // The walk stops at bytes that end the string, and at escapes of more than two bytes.
             let stop = (masks.end & !escaped) | (escaped & !masks.letter);
             // Selected, not branched on.
             let (high_start, high_end) = if masks.high == 0 {
@@ -50,34 +55,40 @@ impl Scanner<'_> {
             non_ascii = non_ascii.start.min(high_start)..high_end;
             if stop == 0 {
                 any_backslash |= masks.backslash;
-                carry = carries;
+                carry = next_carry;
                 pos += BLOCK;
                 continue;
             }
-            let at = stop.trailing_zeros();
-            any_backslash |= masks.backslash & !(u64::MAX << at);
-            self.pos = pos + at as usize;
-            if escaped >> at & 1 == 1 {
+
+            let index = stop.trailing_zeros();
+            any_backslash |= masks.backslash & !(u64::MAX << index);
+            self.pos = pos + index as usize;
+            if escaped >> index & 1 == 1 {
+                // The backslash may be in the block before, and then is not in `masks`.
                 any_backslash |= 1;
-                carry = false;
                 self.pos -= 1;
                 match self.escape_end(self.pos) {
-                    Some(end) => pos = end,
+                    // The next block begins behind the escape.
+                    Some(escape_end) => {
+                        carry = false;
+                        pos = escape_end;
+                    }
                     None => break None,
                 }
-            } else if block[at as usize] == b'"' {
+            } else if block[index as usize] == b'"' {
                 self.pos += 1;
                 break Some(any_backslash != 0);
             } else {
+                // A control character.
                 break None;
             }
         };
         self.note_non_ascii(non_ascii);
-        end
+        has_escape
     }
 }
 
-/// The bytes of a block by class: a mask has a bit for each byte.
+/// The bytes of a block by class: bit `n` of a mask is set if byte `n` is of its class.
 struct Masks {
     /// Quotes and control characters: bytes that end a string unless they are escaped.
     end: u64,
@@ -88,6 +99,7 @@ struct Masks {
     high: u64,
 }
 
+/// Computes the masks of a block from those of its halves, each of which fits in a register.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn block_masks(block: &[u8; BLOCK]) -> Masks {
@@ -102,42 +114,55 @@ fn block_masks(block: &[u8; BLOCK]) -> Masks {
     };
     // No closure: the library function that would call it is not compiled for AVX2 and would not be
     // inlined.
-    let (low, high) = (half_masks(first), half_masks(second));
+    let low = half_masks(first);
+    let high = half_masks(second);
     Masks {
-        end: u64::from(low[0]) | u64::from(high[0]) << 32,
-        backslash: u64::from(low[1]) | u64::from(high[1]) << 32,
-        letter: u64::from(low[2]) | u64::from(high[2]) << 32,
+        end: u64::from(low.end) | u64::from(high.end) << 32,
+        backslash: u64::from(low.backslash) | u64::from(high.backslash) << 32,
+        letter: u64::from(low.letter) | u64::from(high.letter) << 32,
         high: u64::from(_mm256_movemask_epi8(_mm256_or_si256(first, second)) as u32),
     }
 }
 
-/// The masks of half a block: ends, backslashes, letters.
+/// The masks of half a block; see [`Masks`].
+struct HalfMasks {
+    end: u32,
+    backslash: u32,
+    letter: u32,
+}
+
+/// Compares all bytes of half a block with each class at once. Bytes are compared as unsigned
+/// numbers: the minimum of a byte and 0x1f is the byte itself for a control character only.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn half_masks(bytes: __m256i) -> [u32; 3] {
+fn half_masks(bytes: __m256i) -> HalfMasks {
     let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"' as i8));
     let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\' as i8));
     let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-    let letter = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(escape_letters()), bytes);
-    let letter = _mm256_cmpeq_epi8(letter, bytes);
-    let of_two = _mm256_or_si256(
-        quote,
-        _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'b' as i8)),
-    );
-    [
-        _mm256_movemask_epi8(_mm256_or_si256(quote, control)) as u32,
-        _mm256_movemask_epi8(backslash) as u32,
-        _mm256_movemask_epi8(_mm256_or_si256(letter, of_two)) as u32,
-    ]
+    // Each byte is compared with the letter that the table has for its low digit.
+    let table = _mm256_broadcastsi128_si256(escape_letters());
+    let letter_in_table = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes);
+    // The letters of which the table has no room.
+    let letter_b = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'b' as i8));
+    let other_letter = _mm256_or_si256(quote, letter_b);
+    HalfMasks {
+        end: _mm256_movemask_epi8(_mm256_or_si256(quote, control)) as u32,
+        backslash: _mm256_movemask_epi8(backslash) as u32,
+        letter: _mm256_movemask_epi8(_mm256_or_si256(letter_in_table, other_letter)) as u32,
+    }
 }
 
 /// Returns a table of the letters that form an escape: 22 2f 5c 62 66 6e 72 74. It maps each low
-/// digit to a letter that ends in it, or to a byte that does not. Of the three that end in 2 it has
-/// 72; the other two are compared separately.
+/// hexadecimal digit to a letter that ends in it, or to a byte that does not. Three letters end in
+/// 2, of which the table has 72; the caller compares the other two, `"` and `b`, separately.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn escape_letters() -> __m128i {
-    let (none, slash) = (0x10, b'/' as i8);
+    // A byte that ends in 0, so that no byte with another low digit equals it. For the digit 0
+    // itself, it is 01.
+    let none = 0x10;
+    let slash = b'/' as i8;
+    // The arguments are for the digits from f down to 0.
     _mm_set_epi8(
         slash, 0x6e, none, 0x5c, none, none, none, none, none, 0x66, none, 0x74, none, 0x72, none,
         0x01,
@@ -145,19 +170,25 @@ fn escape_letters() -> __m128i {
 }
 
 /// Returns which bytes follow a backslash that is not itself escaped, and whether the byte after
-/// the block does. Adding to a run of backslashes that starts at an odd position carries to its
-/// end, which distinguishes runs of odd length (as in simdjson).
+/// the block does. `carry` is whether the first byte of the block does.
+///
+/// In a run of backslashes, the first, third, … escape the byte after them. Adding 1 at the start
+/// of a run that starts at an odd position carries to the end of the run, which distinguishes runs
+/// of odd length (as in simdjson).
 #[inline]
 fn escaped_mask(backslash: u64, carry: bool) -> (u64, bool) {
+    /// The bits at even positions.
     const EVEN: u64 = 0x5555_5555_5555_5555;
-    let behind = backslash << 1 | u64::from(carry);
-    if backslash & behind == 0 {
+    let after_backslash = backslash << 1 | u64::from(carry);
+    if backslash & after_backslash == 0 {
         // As usual, no backslash follows another.
-        return (behind, backslash >> 63 == 1);
+        return (after_backslash, backslash >> 63 == 1);
     }
-    let first_free = backslash & !u64::from(carry);
-    let behind = first_free << 1 | u64::from(carry);
-    let odd_starts = first_free & !EVEN & !behind;
-    let (even_runs, carries) = odd_starts.overflowing_add(first_free);
-    ((EVEN ^ (even_runs << 1)) & behind, carries)
+    // An escaped first byte begins no run.
+    let unescaped_first = backslash & !u64::from(carry);
+    let after_backslash = unescaped_first << 1 | u64::from(carry);
+    let odd_starts = unescaped_first & !EVEN & !after_backslash;
+    let (even_runs, next_carry) = odd_starts.overflowing_add(unescaped_first);
+    let escaped = (EVEN ^ (even_runs << 1)) & after_backslash;
+    (escaped, next_carry)
 }
