@@ -58,8 +58,8 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Walks on to an offset of the line. Returns the path of the value there; empty if there is
-    /// none.
+    /// Walks on until a value ends behind an offset of the line, and returns the path of that value:
+    /// of the string, number or literal at the offset. Empty if there is none.
     pub fn path_at(&mut self, offset: usize) -> String {
         while self.next != Next::AfterValue || self.scanner.pos() <= offset {
             if self.walk_token().is_err() {
@@ -74,12 +74,17 @@ impl<'a> Strings<'a> {
     /// # Errors
     /// [`Malformed`] if the bytes are not one JSON value to their end.
     pub fn advance(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
-        while self.next != Next::AfterValue || !self.path.is_empty() || !self.scanner.at_end() {
-            if let Some(found) = self.walk_token()? {
-                return Ok(Some(found));
+        while !self.is_at_end() {
+            if let Some(string) = self.walk_token()? {
+                return Ok(Some(string));
             }
         }
         Ok(None)
+    }
+
+    /// Whether the whole value was walked over, and nothing follows it.
+    fn is_at_end(&mut self) -> bool {
+        self.next == Next::AfterValue && self.path.is_empty() && self.scanner.at_end()
     }
 
     /// Returns the key of the innermost member that contains the string last returned, as written;
@@ -109,61 +114,68 @@ impl<'a> Strings<'a> {
         path
     }
 
-    /// Walks over the next token, and returns it if it is a string. What the token may be depends
-    /// on what comes next, and after a value on the innermost container: a comma, or its closing
-    /// bracket.
+    /// Walks over the next token, and returns it if it is a string. A scalar counts as one token; a
+    /// container has a token for each bracket and comma.
     fn walk_token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
-        match (self.next, self.scanner.peek(), self.path.last_mut()) {
-            (Next::Key, ..) | (Next::Value, b'"', _) => return self.walk_string().map(Some),
-            (Next::Value, first @ (b'{' | b'['), _) => {
-                self.open_container(first == b'{');
-                return Ok(None);
-            }
-            (Next::Value, ..) => {
-                self.next = Next::AfterValue;
-                return self.scanner.skip_value().map(|()| None);
-            }
-            (Next::AfterValue, b',', Some(Step::Key(_))) => self.next = Next::Key,
-            (Next::AfterValue, b',', Some(Step::Index(index))) => {
+        let byte = self.scanner.peek();
+        match self.next {
+            Next::Key => return self.walk_string().map(Some),
+            Next::Value => match byte {
+                b'"' => return self.walk_string().map(Some),
+                b'{' => self.open_container(Step::Key(b""), Next::Key, b'}'),
+                b'[' => self.open_container(Step::Index(0), Next::Value, b']'),
+                _ => {
+                    self.next = Next::AfterValue;
+                    self.scanner.skip_value()?;
+                }
+            },
+            Next::AfterValue => self.walk_after_value(byte)?,
+        }
+        Ok(None)
+    }
+
+    /// Walks over the byte after a value. In an object, it is a comma or the closing brace, and in
+    /// an array, a comma or the closing bracket. Any other byte is malformed.
+    fn walk_after_value(&mut self, byte: u8) -> Result<(), Malformed> {
+        match (byte, self.path.last_mut()) {
+            (b',', Some(Step::Key(_))) => self.next = Next::Key,
+            (b',', Some(Step::Index(index))) => {
                 *index += 1;
                 self.next = Next::Value;
             }
-            (Next::AfterValue, b'}', Some(Step::Key(_)))
-            | (Next::AfterValue, b']', Some(Step::Index(_))) => {
+            (b'}', Some(Step::Key(_))) | (b']', Some(Step::Index(_))) => {
+                // The container is a value that has ended, so `next` stays as it is.
                 self.path.pop();
             }
-            (Next::AfterValue, ..) => {
+            _ => {
                 return Err(Malformed {
                     at: self.scanner.pos(),
                 });
             }
         }
         self.skip_byte();
-        Ok(None)
+        Ok(())
     }
 
-    /// Walks over the bracket that begins a container; if it is empty, over both.
-    fn open_container(&mut self, is_object: bool) {
-        let (first, next, close) = if is_object {
-            (Step::Key(b""), Next::Key, b'}')
-        } else {
-            (Step::Index(0), Next::Value, b']')
-        };
+    /// Walks over the bracket that begins a container; if it is empty, over both brackets. Otherwise
+    /// `first_step` leads to its first value, and `next` comes next in it.
+    fn open_container(&mut self, first_step: Step<'a>, next: Next, closing_bracket: u8) {
         self.skip_byte();
-        if self.scanner.peek() == close {
+        if self.scanner.peek() == closing_bracket {
             self.skip_byte();
             self.next = Next::AfterValue;
         } else {
-            self.path.push(first);
+            self.path.push(first_step);
             self.next = next;
         }
     }
 
-    /// Walks over a string; if it is a key, over its colon, too.
+    /// Walks over a string that is a key or a value. A key replaces the last step of the path, which
+    /// is the key before it in the object, and its colon is walked over, too.
     fn walk_string(&mut self) -> Result<LineString<'a>, Malformed> {
         let is_key = self.next == Next::Key;
         let raw = self.scanner.read_string()?;
-        let end = self.scanner.pos() - 1;
+        let content_end = self.scanner.pos() - "\"".len();
         self.next = Next::AfterValue;
         if is_key {
             self.path.pop();
@@ -173,7 +185,7 @@ impl<'a> Strings<'a> {
         }
         Ok(LineString {
             raw,
-            range: end - raw.bytes.len()..end,
+            range: content_end - raw.bytes.len()..content_end,
             is_key,
         })
     }
