@@ -1,8 +1,7 @@
 //! Sessions of other agents, converted: Claude Code and Codex.
 //!
 //! ```text
-//! lines of the source ── claude, codex ──> drafts ── writer ──> entries of pi, or converted for
-//! oh-my-pi
+//! lines of the source ── claude, codex ──> drafts ── writer ──> entries of pi or oh-my-pi
 //! ```
 //!
 //! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
@@ -124,7 +123,8 @@ impl Origin {
         }
     }
 
-    /// Finds out which agent wrote a file, from its first lines; `None` if neither did.
+    /// Finds out which agent wrote a file, from the first of its lines that shows it. `None` if a
+    /// line shows that neither did, or if none of the first [`LINES_TO_DETECT`] lines shows it.
     pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         let mut lines_left = LINES_TO_DETECT;
         let mut buffer = PageBuffer::default();
@@ -147,15 +147,21 @@ impl Origin {
         Ok(flow.break_value().flatten())
     }
 
+    /// Makes the reader for the lines of a source. `earlier_ends` are the offsets at which earlier
+    /// imports of the source ended; only Codex's reader depends on them.
     fn new_reader<'o>(
         self,
         source: &dyn ReadAt,
-        earlier: &[u64],
+        earlier_ends: &[u64],
         writer: EntryWriter<'o>,
     ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
         match self {
             Origin::Claude => Ok(Box::new(claude::ClaudeReader::new(writer))),
-            Origin::Codex => Ok(Box::new(codex::CodexReader::new(source, earlier, writer)?)),
+            Origin::Codex => Ok(Box::new(codex::CodexReader::new(
+                source,
+                earlier_ends,
+                writer,
+            )?)),
         }
     }
 }
@@ -168,6 +174,8 @@ enum LineOrigin {
     Unclear,
 }
 
+/// Finds out which agent writes lines with these members. The order of the questions matters: the
+/// header of pi is ruled out first, and lines of old files of Codex are told by what they lack.
 fn detect_line_origin(line: Raw) -> LineOrigin {
     let names = [
         "type",
@@ -178,30 +186,40 @@ fn detect_line_origin(line: Raw) -> LineOrigin {
         "timestamp",
         "record_type",
     ];
-    let [kind, session, uuid, payload, leaf, timestamp, record] = find_members(line, names);
-    let is_kind = |name: &str| kind.is_some_and(|kind| kind.is(name));
+    let [
+        line_type,
+        session_id,
+        uuid,
+        payload,
+        leaf_uuid,
+        timestamp,
+        record_type,
+    ] = find_members(line, names);
+    let is_type = |name: &str| line_type.is_some_and(|line_type| line_type.is(name));
     let is_string = |value: Option<Raw>| value.is_some_and(Raw::is_string);
 
-    if is_kind("session") || is_kind("title") {
+    // The header of pi and oh-my-pi, and oh-my-pi's title line.
+    if is_type("session") || is_type("title") {
         return LineOrigin::Other;
     }
 
-    if is_string(kind) && payload.is_some_and(Raw::is_object) {
+    // Every line of Codex since September 2025.
+    if is_string(line_type) && payload.is_some_and(Raw::is_object) {
         return LineOrigin::Known(Origin::Codex);
     }
 
-    if is_string(kind) && is_string(session) {
+    // Most lines of Claude Code, and those without an id of a session.
+    if is_string(line_type) && is_string(session_id) {
         return LineOrigin::Known(Origin::Claude);
     }
-    // Lines of Claude Code without an id of a session.
-    if is_kind("summary") && is_string(leaf) || is_kind("file-history-snapshot") {
+    if is_type("summary") && is_string(leaf_uuid) || is_type("file-history-snapshot") {
         return LineOrigin::Known(Origin::Claude);
     }
 
     // The first lines of Codex's files before September 2025.
     let is_old_header =
-        kind.is_none() && uuid.is_none() && is_string(timestamp) && is_string(line.get("id"));
-    if is_string(record) || is_old_header {
+        line_type.is_none() && uuid.is_none() && is_string(timestamp) && is_string(line.get("id"));
+    if is_string(record_type) || is_old_header {
         return LineOrigin::Known(Origin::Codex);
     }
     LineOrigin::Unclear
@@ -217,42 +235,17 @@ pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Re
         }
         read_line(reader.as_mut(), origin, &line, raw)
     })?;
-    let EntryWriter {
-        name,
-        message_count: messages,
-        ..
-    } = reader.finish()?;
-
-    let SourceIdentity {
-        session,
-        author,
-        cwd,
-        created_ms,
-    } = identity;
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let id = match (&author, &session) {
-        (SourceAuthor::SubAgent(agent), session) => {
-            format!("{}/{agent}", session.as_deref().unwrap_or(&stem))
-        }
-        // Claude Code names files after the session, and a file that continues another session may
-        // begin with the lines of that one.
-        (_, Some(session)) if Uuid::try_parse(&stem).is_err() => session.clone(),
-        _ => stem.into_owned(),
-    };
-    let sub_agent = match (session, author) {
-        (Some(session), SourceAuthor::SubAgent(id)) => Some(SubAgent { session, id }),
-        _ => None,
-    };
+    let writer = reader.finish()?;
 
     Ok(Survey {
         path: path.to_owned(),
         origin,
-        id,
-        sub_agent,
-        cwd,
-        created_ms: created_ms.unwrap_or_default(),
-        name,
-        message_count: messages,
+        id: identity.source_id(path),
+        sub_agent: identity.sub_agent(),
+        cwd: identity.cwd,
+        created_ms: identity.created_ms.unwrap_or_default(),
+        name: writer.name,
+        message_count: writer.message_count,
         bytes_read: extent.bytes_read,
         sha256: sha256_hex(source, extent.bytes_read)?,
         is_torn: extent.is_torn,
@@ -279,6 +272,7 @@ enum SourceAuthor {
 }
 
 impl SourceIdentity {
+    /// Takes from a line what the lines before it did not show.
     fn add_line(&mut self, line: Raw, origin: Origin) {
         if self.session.is_none() {
             self.session = session_id_in(line, origin);
@@ -292,6 +286,34 @@ impl SourceIdentity {
         if self.created_ms.is_none() {
             self.created_ms = parse_time_ms(line.get("timestamp"));
         }
+    }
+
+    /// Returns the id of the source at `path`: of its session, or `SESSION/SUB-AGENT`.
+    ///
+    /// The id of the session is the name of the file, without its extension, if that is a UUID:
+    /// Claude Code names files after the session, and a file that continues another session may
+    /// begin with the lines of that one. Otherwise it is the id that the lines show, if they do.
+    fn source_id(&self, path: &Path) -> String {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if let SourceAuthor::SubAgent(agent) = &self.author {
+            let session = self.session.as_deref().unwrap_or(&stem);
+            return format!("{session}/{agent}");
+        }
+        match &self.session {
+            Some(session) if Uuid::try_parse(&stem).is_err() => session.clone(),
+            _ => stem.into_owned(),
+        }
+    }
+
+    /// Returns the sub-agent that wrote the source, if one did and its session is known.
+    fn sub_agent(&self) -> Option<SubAgent> {
+        let SourceAuthor::SubAgent(id) = &self.author else {
+            return None;
+        };
+        Some(SubAgent {
+            session: self.session.clone()?,
+            id: id.clone(),
+        })
     }
 }
 
@@ -340,8 +362,8 @@ fn derive_session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> Str
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 
-/// Writes the whole session that a source becomes, and returns the number of its entries. `cwd` is
-/// its working directory.
+/// Writes the whole session that a source becomes: its head, then its entries. Returns the number of
+/// its entries. `cwd` is its working directory.
 pub fn write_converted_session(
     source: &dyn ReadAt,
     survey: &Survey,
@@ -349,6 +371,7 @@ pub fn write_converted_session(
     cwd: &Text,
     out: &mut dyn Write,
 ) -> io::Result<usize> {
+    // The name becomes the title, as one that the user has set.
     let name = survey.name.as_ref().map(encode_to_vec);
     let title = name.as_deref().map(Raw::from_checked);
     let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
@@ -371,18 +394,21 @@ pub fn write_converted_session(
         out.write_all(b"\n")?;
     }
 
-    let mut entries = 0;
+    let mut entry_count = 0;
     let mut write_entry = |line: &[u8]| {
-        entries += 1;
+        entry_count += 1;
         out.write_all(line)?;
         out.write_all(b"\n")
     };
     emit_new_entries(source, survey, target, &mut write_entry)?;
-    Ok(entries)
+    Ok(entry_count)
 }
 
-/// Gives `take` the lines that come after those of earlier imports: all entries, if there were
-/// none. The last one is the record of the import.
+/// Calls `emit` with the line of each entry that earlier imports of the source have not written:
+/// with all, if there were none. The last one is the record of this import.
+///
+/// The source is read from its start, because ids and parents depend on the lines before. Lines
+/// beyond [`Survey::bytes_read`] are not read, even if the source has grown since.
 pub fn emit_new_entries(
     source: &dyn ReadAt,
     survey: &Survey,
@@ -400,18 +426,19 @@ pub fn emit_new_entries(
         .origin
         .new_reader(source, target.earlier_ends, writer)?;
 
-    let mut ends = target.earlier_ends.to_vec();
-    ends.push(survey.bytes_read);
+    let mut import_ends = target.earlier_ends.to_vec();
+    import_ends.push(survey.bytes_read);
     let mut records = ImportRecords {
         survey,
         target,
-        import_ends: ends,
+        import_ends,
         added_count: 0,
     };
     for_each_object(source, survey.bytes_read, |line, raw| {
         records.add_records_before(line.span.start, reader.as_mut())?;
         read_line(reader.as_mut(), survey.origin, &line, raw)
     })?;
+    // The record of this import, whose end is that of the source.
     records.add_records_before(u64::MAX, reader.as_mut())
 }
 
@@ -434,13 +461,14 @@ impl ImportRecords<'_> {
                 break;
             }
             self.added_count += 1;
-            let read = &self.import_ends[..self.added_count];
+            let ends_so_far = &self.import_ends[..self.added_count];
+            let source_path = self.target.source_path;
             reader.add_record(EntryDraft {
                 // That of the last byte that was read, so that the record belongs to its import.
                 offset: end.saturating_sub(1),
                 time_ms: self.survey.created_ms,
                 kind: "custom",
-                members: record::build_record_members(self.survey, read, self.target.source_path),
+                members: record::build_record_members(self.survey, ends_so_far, source_path),
             })?;
         }
         Ok(())
@@ -470,8 +498,9 @@ struct ReadExtent {
     is_torn: bool,
 }
 
-/// Calls `take` with each line that begins in the first `len` bytes and is neither blank nor torn,
-/// with its value if that is an object.
+/// Calls `visit` with each line of the first `len` bytes that is neither blank nor torn, and with
+/// the value of the line if that is an object. Returns how much was read: the next import adds what
+/// follows.
 fn for_each_object(
     source: &dyn ReadAt,
     len: u64,
@@ -482,9 +511,10 @@ fn for_each_object(
         is_torn: false,
     };
     for_each_line(source, 0..len, |line| {
-        let end = line.span.end() + u64::from(line.has_newline);
+        let line_end = line.span.end() + u64::from(line.has_newline);
         let value = Raw::parse(line.bytes).ok();
         let is_blank = line.bytes.trim_ascii().is_empty();
+        // A torn line does not count as read, so the next import reads it.
         if value.is_none() && !line.has_newline && !is_blank {
             extent.is_torn = true;
             return Ok(());
@@ -492,43 +522,43 @@ fn for_each_object(
         if !is_blank {
             visit(line, value.filter(|value| value.is_object()))?;
         }
-        extent.bytes_read = end;
+        extent.bytes_read = line_end;
         Ok::<(), io::Error>(())
     })?;
     Ok(extent)
 }
 
-/// The id of the session, if the line names it.
+/// The id of the session, if the line names it: any line of Claude Code, and in Codex the line of
+/// the type `session_meta`. Old files of Codex begin with the payload of that line alone.
 fn session_id_in(line: Raw, origin: Origin) -> Option<String> {
     let id = match origin {
         Origin::Claude => non_empty_text(line, "sessionId")?,
         Origin::Codex => {
-            // Old files begin with the payload alone.
-            if line
-                .get("type")
-                .is_some_and(|kind| !kind.is("session_meta"))
-            {
+            let line_type = line.get("type");
+            if line_type.is_some_and(|line_type| !line_type.is("session_meta")) {
                 return None;
             }
-            non_empty_text(line.get("payload").unwrap_or(line), "id")?
+            let payload = line.get("payload").unwrap_or(line);
+            non_empty_text(payload, "id")?
         }
     };
     Some(id.into_string_lossy())
 }
 
-/// Who wrote the file of a line. Only the lines of Claude Code's tree show it.
+/// Who wrote the file of a line. Only the lines of Claude Code's tree show it, which have a `uuid`.
 fn detect_author(line: Raw, origin: Origin) -> SourceAuthor {
     if origin != Origin::Claude || line.get("uuid").is_none() {
         return SourceAuthor::Unknown;
     }
-    let is_side = line.get("isSidechain").and_then(Raw::bool) == Some(true);
+    let is_sidechain = line.get("isSidechain").and_then(Raw::bool) == Some(true);
     match non_empty_text(line, "agentId") {
-        Some(id) if is_side => SourceAuthor::SubAgent(id.into_string_lossy()),
+        Some(id) if is_sidechain => SourceAuthor::SubAgent(id.into_string_lossy()),
         _ => SourceAuthor::MainAgent,
     }
 }
 
-/// The working directory, if the line names it.
+/// The working directory, if the line names it: as a member of the line or of its payload, or in
+/// the text of a message of Codex.
 fn find_cwd(line: Raw, origin: Origin) -> Option<Text<'static>> {
     match origin {
         Origin::Claude => non_empty_text(line, "cwd").map(Text::into_owned),
@@ -548,10 +578,11 @@ fn find_cwd(line: Raw, origin: Origin) -> Option<Text<'static>> {
 fn find_cwd_in_context(message: Text) -> Option<Text<'static>> {
     let message = message.to_string_lossy();
     let context = message.trim_start().strip_prefix("<environment_context>")?;
-    let (_, rest) = context
+    let (_, from_cwd) = context
         .split_once("Current working directory: ")
         .or_else(|| context.split_once("<cwd>"))?;
-    let cwd = rest.split(['\n', '<']).next()?.trim();
+    // It ends with its line, or with `</cwd>`.
+    let cwd = from_cwd.split(['\n', '<']).next()?.trim();
     if cwd.is_empty() {
         None
     } else {

@@ -7,10 +7,12 @@ use pisess_json::text::Text;
 use pisess_json::time::date_from_value;
 use pisess_json::write::Object;
 
-/// Builds a `usage` object. `total` is the number of tokens in the context, the response included;
-/// `reasoning` is a part of the output. Neither source records a cost, but pi reads `cost.total`
-/// without checking: the cost is zero and marked as unknown.
-pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> {
+/// Builds a `usage` object. `context_tokens` is the number of tokens in the context, including the
+/// response. `reasoning` is the part of the output tokens that were spent on reasoning, if known.
+///
+/// Neither source records a cost. It is zero and marked as unknown, because pi reads `cost.total`
+/// without checking that there is a cost.
+pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) -> Vec<u8> {
     let mut cost = Object::new();
     for name in ["input", "output", "cacheRead", "cacheWrite", "total"] {
         cost = cost.number(name, 0.0);
@@ -22,7 +24,7 @@ pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> 
         .number("output", usage.output)
         .number("cacheRead", usage.cache_read)
         .number("cacheWrite", usage.cache_write)
-        .number("totalTokens", total)
+        .number("totalTokens", context_tokens)
         .with(reasoning, |usage, reasoning| {
             usage.number("reasoning", reasoning)
         })
@@ -41,15 +43,15 @@ pub fn parse_time_ms(value: Option<Raw>) -> Option<i64> {
     date_from_value(value.filter(|value| value.is_number() || value.is_string()))
 }
 
-/// The members of a custom entry that keeps a line without a counterpart as its `data`.
+/// The members of the custom entry `AGENT.KIND`, which keeps a line without a counterpart as `data`.
 pub fn kept_line_members(agent: &str, kind: &str, data: &[u8]) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
         .json("data", data)
 }
 
-/// The members of a custom message, which the model sees. `is_shown` is whether the user sees it,
-/// too.
+/// The members of the custom message `AGENT.KIND`, which the model sees. `is_shown` is whether the
+/// user sees it as well.
 pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown: bool) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
@@ -57,11 +59,12 @@ pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown:
         .bool("display", is_shown)
 }
 
-/// Copies the members of an object except those named in `used`, which have a counterpart.
-pub fn unconverted_members(object: Raw, used: &[&str]) -> Object {
+/// Copies the members of an object except those with `converted_keys`, which have a counterpart in
+/// the entry.
+pub fn unconverted_members(object: Raw, converted_keys: &[&str]) -> Object {
     let mut unconverted = Object::new();
     for (key, value) in object.members() {
-        if !used.iter().any(|name| key.is(name)) {
+        if !converted_keys.iter().any(|name| key.is(name)) {
             unconverted = unconverted.raw(&key.text().to_string_lossy(), value);
         }
     }

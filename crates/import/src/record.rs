@@ -1,7 +1,8 @@
 //! The record of an import: the last entry that it writes.
 //!
-//! It is named as that of oh-my-pi's importer, with two members more: `read`, the number of bytes
-//! of the source that each import had read, and the SHA-256 of the bytes that the last one had.
+//! It has the name of the record of oh-my-pi's importer, and two members more. `read` is the number
+//! of bytes of the source that each import had read, and `sha256` the SHA-256 of the bytes that the
+//! last import had read.
 
 use super::{Origin, Survey};
 use pisess_core::session::content::find_members;
@@ -29,9 +30,9 @@ impl ImportRecord {
     /// Reads the record of an import from the line of an entry; `None` if the entry is no such
     /// record, or lacks a member.
     pub fn parse(line: &[u8]) -> Option<ImportRecord> {
-        let [kind, data] =
-            find_members(Raw::from_checked(line.trim_ascii()), ["customType", "data"]);
-        if !kind.is_some_and(|kind| kind.is(TYPE)) {
+        let entry = Raw::from_checked(line.trim_ascii());
+        let [custom_type, data] = find_members(entry, ["customType", "data"]);
+        if !custom_type.is_some_and(|custom_type| custom_type.is(TYPE)) {
             return None;
         }
 
@@ -57,15 +58,19 @@ impl ImportRecord {
     }
 }
 
-/// Builds the members of the record of an import. `path` is that of the source, and `read` how many
-/// of its bytes each import had read, this one last.
-pub(super) fn build_record_members(survey: &Survey, read: &[u64], path: &Path) -> Object {
+/// Builds the members of the record of an import. `read_by_import` is how many bytes of the source
+/// each import had read, the one of this record last.
+pub(super) fn build_record_members(
+    survey: &Survey,
+    read_by_import: &[u64],
+    source_path: &Path,
+) -> Object {
     let data = Object::new()
         .str("source", survey.origin.name())
         .str("sourceId", &survey.id)
-        .str("sourcePath", &path.to_string_lossy())
+        .str("sourcePath", &source_path.to_string_lossy())
         .text_or_null("sourceCwd", survey.cwd.as_ref())
-        .json("read", &array(read.iter().map(u64::to_string)))
+        .json("read", &array(read_by_import.iter().map(u64::to_string)))
         .str("sha256", &survey.sha256);
     Object::new()
         .str("customType", TYPE)
