@@ -1,9 +1,9 @@
 //! Lays out what a reader found as entries of a session, and writes their lines one by one.
 //!
 //! ```text
-//! id      the start of the UUIDv5 of the line's offset in the source, in the namespace of the new
-//! session parent  the end of what was attached to the place that the reader names time    that of
-//! the source, but not before the parent's
+//! id      the start of the UUIDv5 of the line's offset, in the namespace of the new session
+//! parent  the end of what was attached to the entry that the reader names
+//! time    that of the source, but not before the parent's
 //! ```
 
 use foldhash::HashSet;
@@ -43,18 +43,18 @@ struct Node {
     time_ms: i64,
 }
 
-/// The line of the source last laid out.
+/// The line of the source whose entry was laid out last.
 #[derive(Default)]
 struct LastLine {
     offset: u64,
-    /// The highest number that an id of it was made from.
+    /// The [`FreeId::attempt`] of its last entry.
     attempt: u32,
 }
 
 /// An id that no entry has.
 struct FreeId {
     id: u32,
-    /// The number, counted from 1 for each line, that the id was made from.
+    /// The number that the id was made from. It counts the ids that were tried for a line, from 1.
     attempt: u32,
 }
 
@@ -104,15 +104,13 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Adds an entry as a child of this entry itself, whatever its end is, or as a root entry.
+    /// Lays out an entry as a child of `parent` itself, whatever is attached to that, or as a root
+    /// entry. Emits its line unless the session has it already, or nothing is emitted at all.
     pub fn add_child(&mut self, parent: Option<NodeIx>, draft: EntryDraft) -> io::Result<NodeIx> {
-        let FreeId {
-            id,
-            attempt: number,
-        } = self.find_free_id(draft.offset);
+        let FreeId { id, attempt } = self.find_free_id(draft.offset);
         self.last_line = LastLine {
             offset: draft.offset,
-            attempt: number,
+            attempt,
         };
         self.used_ids.insert(id);
 
@@ -120,25 +118,28 @@ impl<'o> EntryWriter<'o> {
             Some(parent) => self.node(parent).time_ms,
             None => self.created_ms,
         };
-        let place = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
+        let node = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
         self.nodes.push(Node {
             id,
             parent,
-            continuation: place,
+            // Nothing continues it yet.
+            continuation: node,
+            // No entry is older than its parent.
             time_ms: draft.time_ms.max(parent_ms),
         });
         if draft.kind == "message" {
             self.message_count += 1;
         }
 
-        if self.earlier_import_count == 0 && self.output.is_some() {
-            let line = self.entry_line(place, draft.kind, &draft.members.finish());
+        let is_new = self.earlier_import_count == 0;
+        if is_new && self.output.is_some() {
+            let line = self.entry_line(node, draft.kind, &draft.members.finish());
             self.write_line(&line)?;
         }
-        Ok(place)
+        Ok(node)
     }
 
-    /// Writes a line, which is one of pi, as the agent has it.
+    /// Emits a line of a session of pi, converted if the session is for oh-my-pi.
     fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
         let Some(output) = &mut self.output else {
             return Ok(());
@@ -149,8 +150,8 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Adds an entry as a child of the end of this entry, which stays the end: what is attached
-    /// later begins another branch.
+    /// Adds an entry as a child of the end of `parent`. The end stays the same, so what is attached
+    /// to `parent` later begins another branch.
     pub fn add_below_end(
         &mut self,
         parent: Option<NodeIx>,
@@ -160,15 +161,15 @@ impl<'o> EntryWriter<'o> {
         self.add_child(end, draft)
     }
 
-    /// Adds an entry as a child of the end of this entry, and makes it the new end: what is
-    /// attached later becomes its child.
+    /// Adds an entry as a child of the end of `parent`, and makes the new entry the end. What is
+    /// attached to `parent` later becomes a child of the new entry.
     pub fn append(&mut self, parent: Option<NodeIx>, draft: EntryDraft) -> io::Result<NodeIx> {
         let end = parent.map(|parent| self.resolve_end(parent));
-        let place = self.add_child(end, draft)?;
+        let node = self.add_child(end, draft)?;
         if let Some(end) = end {
-            self.node_mut(end).continuation = place;
+            self.node_mut(end).continuation = node;
         }
-        Ok(place)
+        Ok(node)
     }
 
     /// Appends the record of an import, which ends it: what is added after that is new to the next
@@ -178,20 +179,23 @@ impl<'o> EntryWriter<'o> {
         parent: Option<NodeIx>,
         draft: EntryDraft,
     ) -> io::Result<NodeIx> {
-        let place = self.append(parent, draft)?;
+        let node = self.append(parent, draft)?;
         self.earlier_import_count = self.earlier_import_count.saturating_sub(1);
-        Ok(place)
+        Ok(node)
     }
 
-    /// The entry to which children of this one are attached. It is also noted in every entry on
-    /// the way to it, so that a long response is not walked again for each of its lines.
-    pub fn resolve_end(&mut self, place: NodeIx) -> NodeIx {
-        let mut end = place;
+    /// Returns the end of an entry: the last entry of its chain of continuations, to which children
+    /// of the entry are attached.
+    ///
+    /// Also shortens the chain, as a union-find does: each entry on the way now continues at the
+    /// end directly. Otherwise a long response would be walked again for each of its lines.
+    pub fn resolve_end(&mut self, start: NodeIx) -> NodeIx {
+        let mut end = start;
         while self.node(end).continuation != end {
             end = self.node(end).continuation;
         }
 
-        let mut current = place;
+        let mut current = start;
         while current != end {
             let next = self.node(current).continuation;
             self.node_mut(current).continuation = end;
@@ -200,9 +204,9 @@ impl<'o> EntryWriter<'o> {
         end
     }
 
-    /// Whether `ancestor` is an ancestor of `place`, or `place` itself.
-    pub fn is_ancestor_or_self(&self, ancestor: NodeIx, place: NodeIx) -> bool {
-        let mut current = Some(place);
+    /// Whether `ancestor` is an ancestor of `node`, or `node` itself.
+    pub fn is_ancestor_or_self(&self, ancestor: NodeIx, node: NodeIx) -> bool {
+        let mut current = Some(node);
         while let Some(entry) = current {
             if entry == ancestor {
                 return true;
@@ -213,8 +217,8 @@ impl<'o> EntryWriter<'o> {
     }
 
     /// The id of an entry, as the session has it.
-    pub fn entry_id(&self, place: NodeIx) -> String {
-        format!("{:08x}", self.node(place).id)
+    pub fn entry_id(&self, node: NodeIx) -> String {
+        format!("{:08x}", self.node(node).id)
     }
 
     /// The id that the next entry of the line at `offset` gets.
@@ -222,58 +226,59 @@ impl<'o> EntryWriter<'o> {
         format!("{:08x}", self.find_free_id(offset).id)
     }
 
-    fn node(&self, place: NodeIx) -> &Node {
-        &self.nodes[place.0 as usize]
+    fn node(&self, node: NodeIx) -> &Node {
+        &self.nodes[node.0 as usize]
     }
 
-    fn node_mut(&mut self, place: NodeIx) -> &mut Node {
-        &mut self.nodes[place.0 as usize]
+    fn node_mut(&mut self, node: NodeIx) -> &mut Node {
+        &mut self.nodes[node.0 as usize]
     }
 
-    /// Makes the id of the next entry of the line at `offset`. Equal sources give equal ids, so
-    /// that an import can be continued.
+    /// Finds the id of the next entry of the line at `offset`. Ids depend only on the source and the
+    /// id of the session, so that an import that is continued gives earlier lines the same ids.
+    ///
+    /// A line may have several entries, and an id may be taken. The numbers therefore go on where
+    /// the last entry of the same line has left off.
     fn find_free_id(&self, offset: u64) -> FreeId {
-        let mut number = if self.last_line.offset == offset {
+        let mut attempt = if self.last_line.offset == offset {
             self.last_line.attempt
         } else {
             0
         };
         loop {
-            number += 1;
-            let name = format!("{offset}.{number}");
+            attempt += 1;
+            let name = format!("{offset}.{attempt}");
             let id = Uuid::new_v5(&self.namespace, name.as_bytes()).as_fields().0;
             if !self.used_ids.contains(&id) {
-                return FreeId {
-                    id,
-                    attempt: number,
-                };
+                return FreeId { id, attempt };
             }
         }
     }
 
     /// The line of an entry. The agents put the common members before those of the entry, except in
     /// custom entries.
-    fn entry_line(&self, place: NodeIx, kind: &str, members: &[u8]) -> Vec<u8> {
+    fn entry_line(&self, node: NodeIx, kind: &str, members: &[u8]) -> Vec<u8> {
         let line = Object::new().str("type", kind);
         let line = if matches!(kind, "custom" | "custom_message") {
-            self.with_common_members(copy_members(line, members), place)
+            self.with_common_members(copy_members(line, members), node)
         } else {
-            copy_members(self.with_common_members(line, place), members)
+            copy_members(self.with_common_members(line, node), members)
         };
         line.finish()
     }
 
-    fn with_common_members(&self, line: Object, place: NodeIx) -> Object {
+    fn with_common_members(&self, line: Object, node: NodeIx) -> Object {
         let Node {
             parent, time_ms, ..
-        } = *self.node(place);
+        } = *self.node(node);
         let parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
-        line.str("id", &self.entry_id(place))
+        line.str("id", &self.entry_id(node))
             .text_or_null("parentId", parent_id.as_ref())
             .str("timestamp", &iso_string(time_ms))
     }
 }
 
+/// Appends the members of an object, given as JSON, to a line.
 fn copy_members(mut line: Object, members: &[u8]) -> Object {
     for (key, value) in Raw::from_checked(members).members() {
         line = line.raw(&key.text().to_string_lossy(), value);
