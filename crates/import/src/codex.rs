@@ -74,7 +74,7 @@ pub struct CodexReader<'o> {
 struct TurnStart {
     /// The leaf before it.
     leaf_before: Option<NodeIx>,
-    /// [`History::last`] before it.
+    /// [`History::last_user_text`] before it.
     last_user_text: Option<usize>,
 }
 
@@ -110,11 +110,13 @@ struct CodexLine<'a> {
 }
 
 impl<'a> CodexLine<'a> {
+    /// Reads what a line is. With a type and a payload, the type decides. With a type alone, the
+    /// line is an item of an old file, and its own payload.
     fn new(offset: u64, raw: Raw<'a>) -> Self {
-        let [kind, payload] = find_members(raw, ["type", "payload"]);
+        let [line_type, payload] = find_members(raw, ["type", "payload"]);
         let payload = payload.filter(|payload| payload.is_object());
-        let (kind, payload) = match (kind, payload) {
-            (Some(kind), Some(payload)) => (LineKind::from_type(kind), payload),
+        let (kind, payload) = match (line_type, payload) {
+            (Some(line_type), Some(payload)) => (LineKind::from_type(line_type), payload),
             (Some(_), None) => (LineKind::Item, raw),
             (None, _) => (LineKind::Other, raw),
         };
@@ -126,8 +128,8 @@ impl<'a> CodexLine<'a> {
         }
     }
 
-    /// The members of the line without a counterpart, as an object. `used` are those of the payload
-    /// that have one.
+    /// The members of the line without a counterpart, as an object, including the members of the
+    /// payload other than those with `converted_keys`.
     fn unconverted_members(&self, converted_keys: &[&str]) -> Vec<u8> {
         let payload = unconverted_members(self.payload, converted_keys).finish();
         if self.raw == self.payload {
@@ -156,28 +158,17 @@ impl LineKind {
 }
 
 impl<'o> CodexReader<'o> {
-    /// Makes a reader of a source, all of whose items are known from the start: whether an event
-    /// becomes a message depends on items that may come later. `earlier_ends` are the offsets at
-    /// which earlier imports ended.
+    /// Makes a reader of a source, and reads which items the source has: whether an event becomes a
+    /// message depends on items that may come later. `earlier_ends` are the offsets at which
+    /// earlier imports ended.
     pub fn new(
         source: &dyn ReadAt,
         earlier_ends: &[u64],
         writer: EntryWriter<'o>,
     ) -> io::Result<Self> {
-        let mut items: HashMap<u64, u64> = HashMap::default();
-        for_each_object(source, source.len(), |line, raw| {
-            let Some(raw) = raw else { return Ok(()) };
-            let line = CodexLine::new(line.span.start, raw);
-            if line.kind == LineKind::Item {
-                for fingerprint in item_fingerprints(line.payload) {
-                    items.entry(fingerprint).or_insert(line.offset);
-                }
-            }
-            Ok(())
-        })?;
         Ok(CodexReader {
             writer,
-            first_item_offsets: items,
+            first_item_offsets: read_item_offsets(source)?,
             earlier_ends: earlier_ends.to_vec(),
             model: Text::from("codex"),
             ..CodexReader::default()
@@ -185,8 +176,25 @@ impl<'o> CodexReader<'o> {
     }
 }
 
+/// Reads the whole source, and returns the offset of the first item with each fingerprint.
+fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
+    let mut first_offsets = HashMap::default();
+    for_each_object(source, source.len(), |line, raw| {
+        let Some(raw) = raw else { return Ok(()) };
+        let line = CodexLine::new(line.span.start, raw);
+        if line.kind == LineKind::Item {
+            for fingerprint in item_fingerprints(line.payload) {
+                first_offsets.entry(fingerprint).or_insert(line.offset);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(first_offsets)
+}
+
 impl<'o> SourceReader<'o> for CodexReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+        // A line without a time has that of the line before it.
         self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine::new(offset, raw);
         let is_converted = match line.kind {
@@ -194,7 +202,7 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
             LineKind::Event => self.add_event(&line)?,
             LineKind::Settings => {
                 self.add_settings(&line)?;
-                // Most of them have no counterpart.
+                // Most settings have no counterpart, so the line is kept in any case.
                 false
             }
             LineKind::Compaction => self.add_compaction(&line)?,
@@ -223,7 +231,8 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
 }
 
 impl CodexReader<'_> {
-    /// Adds an entry, or holds it back, too, if a reply is held.
+    /// Adds an entry below the leaf. While a reply is held back, the entry is held back with it, and
+    /// added after it.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
         let draft = EntryDraft {
             offset,
@@ -238,15 +247,16 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds the reply that is held, with this `usage`, and the entries after it. Does nothing if
-    /// none is held.
+    /// Adds the reply that is held, and the entries that were held back with it. Does nothing if no
+    /// reply is held. `usage` is the `usage` object of its request, if that was reported. Otherwise
+    /// the reply gets a usage of 0 tokens.
     fn release_reply(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
         let Some(held) = self.held_reply.take() else {
             return Ok(());
         };
         let HeldReply {
             draft: mut reply,
-            unconverted: unused,
+            unconverted,
             followers,
         } = held;
 
@@ -258,7 +268,7 @@ impl CodexReader<'_> {
             .finish();
         reply.members = Object::new()
             .json("message", &message)
-            .json("codex", &unused);
+            .json("codex", &unconverted);
         self.leaf = Some(self.writer.add_child(self.leaf, reply)?);
 
         for draft in followers {
@@ -267,18 +277,22 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Keeps a line without a counterpart, named after its type and that of its payload.
+    /// Keeps a line without a counterpart as a custom entry, named after the type of the line and,
+    /// if it is another one, the type of the payload.
     fn keep_line(&mut self, line: &CodexLine) -> io::Result<()> {
-        let kind = non_empty_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
+        let line_type = non_empty_text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
         let name = match non_empty_text(line.payload, "type") {
-            Some(payload_kind) if payload_kind != kind => format!("{kind}.{payload_kind}"),
-            _ => kind.to_string(),
+            Some(payload_type) if payload_type != line_type => {
+                format!("{line_type}.{payload_type}")
+            }
+            _ => line_type.to_string(),
         };
         let members = kept_line_members(Origin::Codex.name(), &name, line.raw.bytes());
         self.add_entry(line.offset, "custom", members)
     }
 
-    /// Adds a message other than a reply. `used` are the members of the payload that it has.
+    /// Adds a message other than a reply. `message` lacks only its time. `converted_keys` are the
+    /// keys of the payload whose members are in the message; other members are kept as `codex`.
     fn add_message(
         &mut self,
         line: &CodexLine,
@@ -292,46 +306,50 @@ impl CodexReader<'_> {
         self.add_entry(line.offset, "message", members)
     }
 
-    /// Adds what the user said, which begins a turn, or what Codex says in the name of the user.
+    /// Adds a message of the role `user`. If the user wrote it, it begins a turn. If Codex sends it
+    /// in the name of the user, it becomes a custom message.
     fn add_user_message(
         &mut self,
         line: &CodexLine,
         content: &[u8],
-        used: &[&str],
+        converted_keys: &[&str],
     ) -> io::Result<()> {
         self.release_reply(None)?;
-        let parsed = Raw::from_checked(content);
-        if !begins_turn(parsed) {
-            return self.add_context(line, "context", content, used);
+        let parsed_content = Raw::from_checked(content);
+        if !begins_turn(parsed_content) {
+            return self.add_context(line, "context", content, converted_keys);
         }
 
+        // Before the message changes the leaf and the history, for a rollback.
         self.turns_on_path.push(TurnStart {
             leaf_before: self.leaf,
             last_user_text: self.history.last_user_text,
         });
-        self.history.add_user_text(parsed);
+        self.history.add_user_text(parsed_content);
         let message = Object::new().str("role", "user").json("content", content);
-        self.add_message(line, message, used)
+        self.add_message(line, message, converted_keys)
     }
 
-    /// Adds what Codex itself sends to the model.
+    /// Adds what Codex itself sends to the model, as the custom message `codex.KIND`, which the user
+    /// does not see.
     fn add_context(
         &mut self,
         line: &CodexLine,
         kind: &str,
         content: &[u8],
-        used: &[&str],
+        converted_keys: &[&str],
     ) -> io::Result<()> {
         self.release_reply(None)?;
         self.history
             .add_context(content, self.turns_on_path.is_empty());
         let members = custom_message_members(Origin::Codex.name(), kind, content, false)
-            .json("codex", &line.unconverted_members(used));
+            .json("codex", &line.unconverted_members(converted_keys));
         self.add_entry(line.offset, "custom_message", members)
     }
 
-    /// Holds a part of a response, which may be its last: its usage comes later. `unused` are the
-    /// members of the line that the part has no place for.
+    /// Holds back a part of a response, because it may be the last part, whose usage comes later. A
+    /// part that was held before is added first, without usage. `content` is its blocks, and
+    /// `unconverted` the members of the line without a counterpart, both as JSON.
     fn hold_reply(
         &mut self,
         line: &CodexLine,
@@ -366,32 +384,20 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds an item. Returns `false` if it is to be kept as a line: it has no counterpart, or an
-    /// event said the same in an earlier import.
+    /// Adds an item by its type, and returns whether it was added. An item that was not is to be
+    /// kept as a line: it has no counterpart, or repeats an event that became a message.
     fn add_item(&mut self, line: &CodexLine) -> io::Result<bool> {
         let item = line.payload;
-        let Some(kind) = non_empty_text(item, "type") else {
+        let Some(item_type) = non_empty_text(item, "type") else {
             return Ok(false);
         };
-
-        let fingerprints = item_fingerprints(item);
-        let is_recorded = !fingerprints.is_empty()
-            && fingerprints
-                .iter()
-                .all(|fingerprint| self.event_fingerprints.contains(fingerprint));
-        if is_recorded {
-            // The same can be said again later. Ids of calls stay: their results have them, too.
-            if kind == "message" || kind == "reasoning" {
-                for fingerprint in &fingerprints {
-                    self.event_fingerprints.remove(fingerprint);
-                }
-            }
+        let item_type = item_type.to_string_lossy();
+        if self.forget_repeated_event(item, &item_type) {
             return Ok(false);
         }
 
-        let kind = kind.to_string_lossy();
         let id = non_empty_text(item, "call_id").or_else(|| non_empty_text(item, "id"));
-        match (&*kind, id) {
+        match (&*item_type, id) {
             ("message", _) => self.add_message_item(line),
             ("reasoning", _) => self.add_reasoning_item(line),
             ("function_call", Some(id)) => self.add_named_call(line, &id, "arguments"),
@@ -428,6 +434,23 @@ impl CodexReader<'_> {
         }
     }
 
+    /// Returns whether an item repeats events that became messages, in an earlier import. The events
+    /// are then forgotten, because a later item can say the same again and is no repetition. Calls
+    /// are not forgotten: the item of the result has the id of the call, too.
+    fn forget_repeated_event(&mut self, item: Raw, item_type: &str) -> bool {
+        let fingerprints = item_fingerprints(item);
+        let repeats_events = !fingerprints.is_empty()
+            && fingerprints
+                .iter()
+                .all(|fingerprint| self.event_fingerprints.contains(fingerprint));
+        if repeats_events && matches!(item_type, "message" | "reasoning") {
+            for fingerprint in &fingerprints {
+                self.event_fingerprints.remove(fingerprint);
+            }
+        }
+        repeats_events
+    }
+
     /// Adds a message item; `false` if none of its content has a counterpart.
     fn add_message_item(&mut self, line: &CodexLine) -> io::Result<bool> {
         let blocks = convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
@@ -435,13 +458,16 @@ impl CodexReader<'_> {
             return Ok(false);
         }
         let content = array(blocks);
-        let used = ["type", "role", "content"];
+        let converted_keys = ["type", "role", "content"];
         let role = non_empty_text(line.payload, "role").unwrap_or_default();
         match &*role.to_string_lossy() {
-            "user" => self.add_user_message(line, &content, &used)?,
-            "assistant" => self.hold_reply(line, &content, line.unconverted_members(&used))?,
+            "user" => self.add_user_message(line, &content, &converted_keys)?,
+            "assistant" => {
+                let unconverted = line.unconverted_members(&converted_keys);
+                self.hold_reply(line, &content, unconverted)?;
+            }
             // The developer or the system.
-            role => self.add_context(line, role, &content, &used)?,
+            role => self.add_context(line, role, &content, &converted_keys)?,
         }
         Ok(true)
     }
@@ -452,59 +478,69 @@ impl CodexReader<'_> {
         if thoughts.is_empty() {
             return Ok(false);
         }
-        let blocks = array(thoughts.iter().map(thinking_block));
-        let unused = line.unconverted_members(&["type", "summary", "content"]);
-        self.hold_reply(line, &blocks, unused)?;
+        let content = array(thoughts.iter().map(thinking_block));
+        let unconverted = line.unconverted_members(&["type", "summary", "content"]);
+        self.hold_reply(line, &content, unconverted)?;
         Ok(true)
     }
 
-    /// Adds a call of the tool that the item names; `false` if it names none. Its arguments are the
-    /// member `key`.
-    fn add_named_call(&mut self, line: &CodexLine, id: &Text, key: &str) -> io::Result<bool> {
+    /// Adds a call of the tool that the item names; `false` if it names none. `arguments_key` is the
+    /// key of the arguments, which differs between types of items.
+    fn add_named_call(
+        &mut self,
+        line: &CodexLine,
+        id: &Text,
+        arguments_key: &str,
+    ) -> io::Result<bool> {
         let Some(name) = non_empty_text(line.payload, "name") else {
             return Ok(false);
         };
         let call = ToolCall {
             id,
             name: &name,
-            arguments: &convert_arguments(line.payload.get(key)),
+            arguments: &convert_arguments(line.payload.get(arguments_key)),
         };
-        self.hold_tool_call(line, call, &["type", "name", "call_id", key])?;
+        self.hold_tool_call(line, call, &["type", "name", "call_id", arguments_key])?;
         Ok(true)
     }
 
-    /// Adds a call of a tool that the type of the item names.
+    /// Adds a call of the tool `name`, which the type of the item stands for. `arguments_key` is the
+    /// key of the arguments, which differs between types of items.
     fn add_typed_call(
         &mut self,
         line: &CodexLine,
         id: &Text,
         name: &str,
-        key: &str,
+        arguments_key: &str,
     ) -> io::Result<bool> {
         let call = ToolCall {
             id,
             name: &Text::from(name),
-            arguments: &convert_arguments(line.payload.get(key)),
+            arguments: &convert_arguments(line.payload.get(arguments_key)),
         };
-        self.hold_tool_call(line, call, &["type", "call_id", key])?;
+        self.hold_tool_call(line, call, &["type", "call_id", arguments_key])?;
         Ok(true)
     }
 
-    /// Whether an item says the same as an event: one of the items that the import of this line has
-    /// seen.
+    /// Whether an item repeats an event with this fingerprint. Only items count that the import
+    /// which added the line of the event has read: what it made of the line must stay the same in
+    /// later imports.
     fn is_repeated_by_item(&self, line: &CodexLine, fingerprint: u64) -> bool {
-        let Some(first) = self.first_item_offsets.get(&fingerprint) else {
+        let Some(&first_item_offset) = self.first_item_offsets.get(&fingerprint) else {
             return false;
         };
-        for end in &self.earlier_ends {
-            if line.offset < *end {
-                return first < end;
+        for &import_end in &self.earlier_ends {
+            if line.offset < import_end {
+                return first_item_offset < import_end;
             }
         }
+        // This import adds the line, and has read the whole source.
         true
     }
 
-    /// The text of an event, if no item says the same. It becomes a message, which is recorded.
+    /// Returns the text of an event unless an item repeats it, and records that the event becomes a
+    /// message, for items of later imports. `key` is the key of the text, and `speaker` that of
+    /// [`fingerprint`].
     fn record_new_text<'a>(
         &mut self,
         line: &CodexLine<'a>,
@@ -520,14 +556,14 @@ impl CodexReader<'_> {
         Some(text)
     }
 
-    /// Adds an event. Returns `false` if it is to be kept as a line: it has no counterpart, or an
-    /// item says the same.
+    /// Adds an event by its type, and returns whether it was added. An event that was not is to be
+    /// kept as a line: it has no counterpart, or an item repeats it.
     fn add_event(&mut self, line: &CodexLine) -> io::Result<bool> {
         let event = line.payload;
-        let Some(kind) = non_empty_text(event, "type") else {
+        let Some(event_type) = non_empty_text(event, "type") else {
             return Ok(false);
         };
-        match &*kind.to_string_lossy() {
+        match &*event_type.to_string_lossy() {
             "user_message" => {
                 let Some(text) = self.record_new_text(line, "message", "user") else {
                     return Ok(false);
@@ -538,48 +574,50 @@ impl CodexReader<'_> {
                 let Some(text) = self.record_new_text(line, "message", "assistant") else {
                     return Ok(false);
                 };
-                self.hold_reply(
-                    line,
-                    &text_content(&text),
-                    line.unconverted_members(&["message"]),
-                )?;
+                let unconverted = line.unconverted_members(&["message"]);
+                self.hold_reply(line, &text_content(&text), unconverted)?;
             }
             "agent_reasoning" => {
                 let Some(text) = self.record_new_text(line, "text", "assistant") else {
                     return Ok(false);
                 };
                 let content = array([thinking_block(&text)]);
-                self.hold_reply(line, &content, line.unconverted_members(&["text"]))?;
+                let unconverted = line.unconverted_members(&["text"]);
+                self.hold_reply(line, &content, unconverted)?;
             }
             "token_count" => return self.add_token_count(line),
-            "thread_name_updated" => {
-                let Some(name) = non_empty_text(event, "thread_name") else {
-                    return Ok(false);
-                };
-                if name.is_blank() {
-                    return Ok(false);
-                }
-                let members = Object::new()
-                    .text("name", &name)
-                    .json("codex", &line.unconverted_members(&["thread_name"]));
-                self.writer.name = Some(name.into_owned());
-                self.add_entry(line.offset, "session_info", members)?;
-            }
+            "thread_name_updated" => return self.add_session_name(line),
             "thread_rolled_back" => {
-                let turns = event.get("num_turns").and_then(Raw::as_index).unwrap_or(0);
-                self.roll_back(turns)?;
-                // The line itself is the first on the new branch.
+                let turn_count = event.get("num_turns").and_then(Raw::as_index).unwrap_or(0);
+                self.roll_back(turn_count)?;
+                // The line itself is kept as the first entry of the new branch.
                 return Ok(false);
             }
-            kind => return self.add_tool_event(kind, line),
+            event_type => return self.add_tool_event(event_type, line),
         }
         Ok(true)
     }
 
-    /// Goes back to before the last `count` turns, or to before the first turn if there are fewer.
-    fn roll_back(&mut self, count: usize) -> io::Result<()> {
+    /// Adds the name of the session; `false` if it is blank.
+    fn add_session_name(&mut self, line: &CodexLine) -> io::Result<bool> {
+        let Some(name) = non_empty_text(line.payload, "thread_name") else {
+            return Ok(false);
+        };
+        if name.is_blank() {
+            return Ok(false);
+        }
+        let members = Object::new()
+            .text("name", &name)
+            .json("codex", &line.unconverted_members(&["thread_name"]));
+        self.writer.name = Some(name.into_owned());
+        self.add_entry(line.offset, "session_info", members)?;
+        Ok(true)
+    }
+
+    /// Goes back to before the last `turn_count` turns, or to before the first turn if there are fewer.
+    fn roll_back(&mut self, turn_count: usize) -> io::Result<()> {
         self.release_reply(None)?;
-        for _ in 0..count {
+        for _ in 0..turn_count {
             let Some(turn) = self.turns_on_path.pop() else {
                 break;
             };
@@ -589,36 +627,41 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds the tokens of a request, which belong to the reply that is held; without one, they
-    /// become an entry. Returns `false` if the report has no tokens, or came before.
+    /// Adds the tokens of the last request, which belong to the reply that is held. If no reply is
+    /// held, they become an entry. Returns `false` if the report has no tokens, or repeats an
+    /// earlier report.
     fn add_token_count(&mut self, line: &CodexLine) -> io::Result<bool> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
-        let [last, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
-        let Some(last) = last.filter(|last| last.is_object()) else {
+        let [last_request, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
+        let Some(last_request) = last_request.filter(|usage| usage.is_object()) else {
             return Ok(false);
         };
 
-        // The total changes with each request, so that an equal one is the same report again.
-        let total = total.unwrap_or(last).bytes().to_vec();
+        // The total changes with each request, so an equal total is the same report again.
+        let total = total.unwrap_or(last_request).bytes().to_vec();
         if self.total_usage.as_ref() == Some(&total) {
             return Ok(false);
         }
         self.total_usage = Some(total);
 
-        // OpenAI counts the cached tokens as input, too.
-        let cached_tokens = finite_or_zero(last.get("cached_input_tokens"));
+        let tokens = |key| finite_or_zero(last_request.get(key));
+        let cached_tokens = tokens("cached_input_tokens");
         let usage = Usage {
-            input: (finite_or_zero(last.get("input_tokens")) - cached_tokens).max(0.0),
-            output: finite_or_zero(last.get("output_tokens")),
+            // OpenAI counts the cached tokens as input, too.
+            input: (tokens("input_tokens") - cached_tokens).max(0.0),
+            output: tokens("output_tokens"),
             cache_read: cached_tokens,
             ..Usage::default()
         };
-        self.context_tokens = finite_or_zero(last.get("total_tokens"));
-        let reasoning = last.get("reasoning_output_tokens").and_then(Raw::number);
+        self.context_tokens = tokens("total_tokens");
+        let reasoning = last_request
+            .get("reasoning_output_tokens")
+            .and_then(Raw::number);
         let usage = usage_json(&usage, self.context_tokens, reasoning);
 
         if self.held_reply.is_some() {
-            // The report itself has more, such as limits.
+            // The report itself has more, such as limits. As an entry after the reply, it is held
+            // back as well, until the next statement adds both.
             self.keep_line(line)?;
             self.release_reply(Some(&usage))?;
             return Ok(true);
@@ -633,7 +676,8 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds the model and the thinking level of a turn where they change.
+    /// Adds the model and the thinking level of a turn if they have changed. A level that pi does not
+    /// have is left out.
     fn add_settings(&mut self, line: &CodexLine) -> io::Result<()> {
         self.release_reply(None)?;
 
@@ -658,9 +702,9 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds a compaction, and after it the messages that replace the conversation: those that the
-    /// line has, or else those that Codex makes itself. Returns `false` if the line has neither a
-    /// summary nor messages.
+    /// Adds a compaction, and after it the messages that replace the conversation: those in the
+    /// line, or else those that [`History::compact`] rebuilds. Returns `false` if the line has
+    /// neither a summary nor messages.
     fn add_compaction(&mut self, line: &CodexLine) -> io::Result<bool> {
         self.release_reply(None)?;
         let message = line.payload.get("message").and_then(Raw::text);
@@ -675,13 +719,15 @@ impl CodexReader<'_> {
         let summary = message
             .map(|message| message.trim().into_owned())
             .filter(|summary| !summary.is_empty());
+        // A compaction that keeps nothing names itself as the first kept entry.
+        let own_id = self.writer.next_id(line.offset);
         let no_summary = Text::from(ENCRYPTED_SUMMARY);
         let members = Object::new()
             .text("summary", summary.as_ref().unwrap_or(&no_summary))
-            // Its own id: it keeps nothing.
-            .str("firstKeptEntryId", &self.writer.next_id(line.offset))
-            .number("tokensBefore", std::mem::take(&mut self.context_tokens))
+            .str("firstKeptEntryId", &own_id)
+            .number("tokensBefore", self.context_tokens)
             .json("codex", &line.unconverted_members(&["message"]));
+        self.context_tokens = 0.0;
         self.add_entry(line.offset, "compaction", members)?;
 
         match replacements {
@@ -697,8 +743,9 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds the messages that a compaction has in place of the conversation, except for the summary
-    /// itself.
+    /// Adds the messages that a compaction has in place of the conversation. A message that contains
+    /// the summary is skipped, because the compaction itself has the summary. The texts of the user
+    /// become the history that a later compaction sees.
     fn add_replacements(
         &mut self,
         line: &CodexLine,
@@ -719,11 +766,12 @@ impl CodexReader<'_> {
                 }
             }
 
-            let role = item.get("role");
-            if role.is_some_and(|role| role.is("user")) && begins_turn(content) {
+            let role = item.get("role").unwrap_or(Raw::NULL);
+            if role.is("user") && begins_turn(content) {
                 self.history.add_user_text(content);
             }
-            if role.is_some_and(|role| role.is("assistant")) {
+            if role.is("assistant") {
+                // It is added at once, because no usage follows for it.
                 self.hold_reply(line, &array(blocks), b"{}".to_vec())?;
                 self.release_reply(None)?;
             } else {

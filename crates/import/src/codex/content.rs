@@ -8,21 +8,24 @@ use pisess_json::text::{Text, join_with};
 use pisess_json::write::Object;
 use std::hash::BuildHasher;
 
-/// Hashes what an item or event says. Two with the same hash say the same; `speaker` is `user`,
-/// `assistant`, or `call` if `text` is the id of a call.
+/// Returns the fingerprint of an item or an event, which is the same if one repeats the other. It is
+/// a hash of what was said and by whom: `speaker` is `user` or `assistant`. For a call or its
+/// result, `speaker` is `call`, and `text` the id of the call.
 pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
     FixedState::default().hash_one((speaker, text.as_bytes()))
 }
 
-/// The fingerprints of an item: one of a message or call, one for each thought of a reasoning.
+/// The fingerprints of an item: one of a message, a call or the result of a call, and one for each
+/// thought of a reasoning item. Events repeat each thought on its own. An item of another type, or
+/// without text or id, has none.
 pub fn item_fingerprints(item: Raw) -> Vec<u64> {
-    let [kind, role, content, call_id, id] =
+    let [item_type, role, content, call_id, id] =
         find_members(item, ["type", "role", "content", "call_id", "id"]);
-    let Some(kind) = kind else {
+    let Some(item_type) = item_type else {
         return Vec::new();
     };
 
-    if kind.is("message") {
+    if item_type.is("message") {
         let text = join_texts(content.unwrap_or(Raw::NULL));
         if text.is_empty() {
             return Vec::new();
@@ -32,16 +35,17 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
         return vec![fingerprint(speaker, &text)];
     }
 
-    if kind.is("reasoning") {
+    if item_type.is("reasoning") {
         return list_reasoning_texts(item)
             .iter()
             .map(|thought| fingerprint("assistant", thought))
             .collect();
     }
 
-    let is_call = kind
+    // Such as `function_call`, `web_search_call` and `custom_tool_call_output`.
+    let is_call = item_type
         .text()
-        .is_some_and(|kind| kind.to_string_lossy().contains("call"));
+        .is_some_and(|item_type| item_type.to_string_lossy().contains("call"));
     if !is_call {
         return Vec::new();
     }
@@ -61,9 +65,9 @@ pub fn join_texts(content: Raw) -> Text<'static> {
 
 /// The text of a block of content; `None` if it is of another type.
 fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
-    let (kind, text) = type_and_text(block);
-    let kind = kind?;
-    if kind.is("input_text") || kind.is("output_text") || kind.is("text") {
+    let (block_type, text) = type_and_text(block);
+    let block_type = block_type?;
+    if block_type.is("input_text") || block_type.is("output_text") || block_type.is("text") {
         text
     } else {
         None
@@ -107,11 +111,11 @@ pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// Converts an image whose data is in a `data:` URL; `None` for any other URL.
+/// Converts an image whose base64 data is in its `data:` URL; `None` for any other URL.
 fn image_from_url(block: Raw) -> Option<Vec<u8>> {
     let url = block.get_text("image_url")?.into_string_lossy();
-    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    // What follows is a parameter, such as a character set.
-    let mime = mime.split(';').next().unwrap_or(mime);
+    let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    // Parameters may follow the MIME type, such as a character set.
+    let mime = media_type.split(';').next().unwrap_or(media_type);
     image_block(Some(Text::from(data)), Some(Text::from(mime)))
 }

@@ -27,8 +27,8 @@ const INJECTED_PREFIXES: [&str; 8] = [
     "# AGENTS.md instructions",
 ];
 
-/// Whether content begins a turn: the user said it, and not Codex in the name of the user. Only the
-/// first block is looked at, whatever its type.
+/// Whether a message of the role `user` begins a turn: the user wrote it, and not Codex in the name
+/// of the user. Only the text of the first block is looked at, whatever the type of the block is.
 pub fn begins_turn(content: Raw) -> bool {
     let first_text = match content.text() {
         Some(text) => Some(text),
@@ -43,14 +43,16 @@ pub fn begins_turn(content: Raw) -> bool {
     if text.starts_with(SUMMARY_PREFIX) {
         return false;
     }
-    for prefix in INJECTED_PREFIXES {
-        if let Some(start) = text.get(..prefix.len())
-            && start.eq_ignore_ascii_case(prefix)
-        {
-            return false;
-        }
-    }
-    true
+    let is_injected = INJECTED_PREFIXES
+        .iter()
+        .any(|prefix| has_prefix_in_any_case(text, prefix));
+    !is_injected
+}
+
+/// Whether the text begins with the prefix, which is ASCII, in capitals or small letters.
+fn has_prefix_in_any_case(text: &str, prefix: &str) -> bool {
+    text.get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 /// What was sent to the model on the path, as far as a compaction needs it.
@@ -60,13 +62,13 @@ pub struct History {
     before_turns: Vec<Vec<u8>>,
     /// What the user said, on all branches.
     user_texts: Vec<UserText>,
-    /// What the user said last on the path: a position in `user_texts`. What is said next follows
-    /// it, so that a rollback only sets it to an earlier one.
+    /// The position in `user_texts` of what the user said last on the path. A rollback sets it to
+    /// an earlier position, which the next text then follows.
     pub last_user_text: Option<usize>,
 }
 
 struct UserText {
-    /// The position of what the user said before.
+    /// The position of the text before this one on its path.
     previous: Option<usize>,
     text: Text<'static>,
 }
@@ -79,7 +81,7 @@ impl History {
         }
     }
 
-    /// Adds what the user said.
+    /// Adds what the user said: a string, or the texts of blocks, joined. An empty text is skipped.
     pub fn add_user_text(&mut self, content: Raw) {
         let text = match content.text() {
             Some(text) => text.into_owned(),
@@ -98,55 +100,58 @@ impl History {
         self.last_user_text = Some(self.user_texts.len() - 1);
     }
 
-    /// Compacts the history as Codex does. Returns the content that is sent beside the summary;
-    /// this is what a later compaction sees.
+    /// Compacts the history as Codex does. Returns the contents that Codex sends beside the summary:
+    /// what preceded the first turn, then the newest texts of the user, oldest first. These texts
+    /// become the history that a later compaction sees.
     pub fn compact(&mut self) -> Vec<Vec<u8>> {
-        let mut kept = self.newest_user_texts();
-        kept.reverse();
+        let mut kept_texts = self.newest_user_texts();
+        kept_texts.reverse();
 
         let mut contents = self.before_turns.clone();
         self.last_user_text = None;
-        for text in kept {
+        for text in kept_texts {
             contents.push(text_content(&text));
             self.push_user_text(text);
         }
         contents
     }
 
-    /// Collects what the user said on the path, newest first, up to [`KEPT_BYTES`]. The oldest of
-    /// these texts may be cut.
+    /// Collects the texts of the user on the path, newest first, up to [`KEPT_BYTES`]. The oldest
+    /// of them loses its middle if it does not fit whole.
     fn newest_user_texts(&self) -> Vec<Text<'static>> {
         let mut texts = Vec::new();
         let mut bytes_left = KEPT_BYTES;
-        let mut cursor = self.last_user_text;
-        while let Some(position) = cursor {
+        let mut next_position = self.last_user_text;
+        while let Some(position) = next_position {
             if bytes_left == 0 {
                 break;
             }
             let UserText { previous, text } = &self.user_texts[position];
             // Codex counts whole tokens.
-            let whole_token_bytes =
-                text.as_bytes().len().div_ceil(BYTES_PER_TOKEN) * BYTES_PER_TOKEN;
-            if whole_token_bytes <= bytes_left {
+            let token_count = text.as_bytes().len().div_ceil(BYTES_PER_TOKEN);
+            let counted_bytes = token_count * BYTES_PER_TOKEN;
+            if counted_bytes <= bytes_left {
                 texts.push(text.clone());
             } else {
                 texts.push(cut_middle(text, bytes_left));
             }
-            bytes_left = bytes_left.saturating_sub(whole_token_bytes);
-            cursor = *previous;
+            bytes_left = bytes_left.saturating_sub(counted_bytes);
+            next_position = *previous;
         }
         texts
     }
 }
 
-/// Cuts the middle out of a text that is longer than `max_bytes` bytes. What stays of its beginning
-/// and of its end has `max_bytes` bytes together, or fewer where a character would be cut.
+/// Replaces the middle of a text that is longer than `max_bytes` bytes by a note with the number of
+/// removed tokens. Half of `max_bytes` is kept at the start and half at the end, or less where a
+/// character would be split.
 fn cut_middle(text: &Text, max_bytes: usize) -> Text<'static> {
     let text = text.to_string_lossy();
     let mut head_end = max_bytes / 2;
     while !text.is_char_boundary(head_end) {
         head_end -= 1;
     }
+    // If `max_bytes` is odd, the end has one byte more.
     let mut tail_start = text.len() - (max_bytes - max_bytes / 2);
     while !text.is_char_boundary(tail_start) {
         tail_start += 1;
@@ -154,8 +159,8 @@ fn cut_middle(text: &Text, max_bytes: usize) -> Text<'static> {
 
     let head = &text[..head_end];
     let tail = &text[tail_start..];
-    let removed = (text.len() - max_bytes).div_ceil(BYTES_PER_TOKEN);
-    Text::from(format!("{head}…{removed} tokens truncated…{tail}"))
+    let removed_tokens = (text.len() - max_bytes).div_ceil(BYTES_PER_TOKEN);
+    Text::from(format!("{head}…{removed_tokens} tokens truncated…{tail}"))
 }
 
 #[cfg(test)]

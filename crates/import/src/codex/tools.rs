@@ -12,7 +12,8 @@ use regex::bytes::Regex;
 use std::io;
 use std::sync::LazyLock;
 
-/// The lines before the output of a command, up to the one with its exit code.
+/// Matches the lines before the output of a command, up to the one with its exit code, which is the
+/// first group. An exit code in the output itself does not match.
 const EXIT_CODE_REGEX: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
     |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
 
@@ -34,13 +35,14 @@ pub(super) struct ToolResult<'a> {
 }
 
 impl CodexReader<'_> {
-    /// Adds a call as a message of its own, held back until its tokens are known. `used` are the
-    /// members of the payload that it has.
+    /// Adds a call as a message of its own, held back until its tokens are known, and remembers the
+    /// tool for the result. `converted_keys` are the keys of the payload whose members are in the
+    /// call.
     pub(super) fn hold_tool_call(
         &mut self,
         line: &CodexLine,
         call: ToolCall,
-        used: &[&str],
+        converted_keys: &[&str],
     ) -> io::Result<()> {
         let ToolCall {
             id,
@@ -55,24 +57,23 @@ impl CodexReader<'_> {
             .text("id", id)
             .text("name", name)
             .json("arguments", arguments);
-        let kind = line.payload.get("type");
-        if kind.is_some_and(|kind| kind.is("custom_tool_call")) {
+        let payload_type = line.payload.get("type");
+        if payload_type.is_some_and(|payload_type| payload_type.is("custom_tool_call")) {
             // oh-my-pi sends a call of a custom tool as such if it has this name.
             block = block.text("customWireName", name);
         }
-        self.hold_reply(
-            line,
-            &array([block.finish()]),
-            line.unconverted_members(used),
-        )
+        let content = array([block.finish()]);
+        self.hold_reply(line, &content, line.unconverted_members(converted_keys))
     }
 
-    /// Adds the result of a call. `used` are the members of the payload that it has.
+    /// Adds the result of a call, and remembers that the call is answered. An exit code in the
+    /// output other than 0 makes the result an error. `converted_keys` are the keys of the payload
+    /// whose members are in the result.
     pub(super) fn add_tool_result(
         &mut self,
         line: &CodexLine,
         result: ToolResult,
-        used: &[&str],
+        converted_keys: &[&str],
     ) -> io::Result<()> {
         let ToolResult {
             id,
@@ -94,7 +95,7 @@ impl CodexReader<'_> {
                 message.json("details", &details)
             })
             .bool("isError", is_error || error_code.is_some());
-        self.add_message(line, message, used)
+        self.add_message(line, message, converted_keys)
     }
 
     /// The name of the tool that a call was for; `fallback` if the call was not read.
@@ -105,9 +106,16 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds an event about a tool call. Returns `false` if it is to be kept as a line: it has no
-    /// counterpart, or items contain the same call.
-    pub(super) fn add_tool_event(&mut self, kind: &str, line: &CodexLine) -> io::Result<bool> {
+    /// Adds an event about a tool call, and returns whether it was added. An event that was not is to
+    /// be kept as a line: it has no counterpart, or items contain the same call.
+    ///
+    /// The end of a web search is added even if an item contains the search, because no item contains
+    /// its result. If there are several ends, only the first is added.
+    pub(super) fn add_tool_event(
+        &mut self,
+        event_type: &str,
+        line: &CodexLine,
+    ) -> io::Result<bool> {
         let call_id = non_empty_text(line.payload, "call_id")
             .or_else(|| non_empty_text(line.payload, "callId"));
         let Some(id) = call_id else {
@@ -115,17 +123,17 @@ impl CodexReader<'_> {
         };
 
         let fingerprint = fingerprint("call", &id);
-        let is_item = self.is_repeated_by_item(line, fingerprint);
-        if !is_item {
+        let has_item = self.is_repeated_by_item(line, fingerprint);
+        if !has_item {
             self.event_fingerprints.insert(fingerprint);
         }
-        match kind {
-            "dynamic_tool_call_request" if !is_item => self.add_dynamic_call(line, &id),
-            "dynamic_tool_call_response" if !is_item => self.add_dynamic_result(line, &id),
+        match event_type {
+            "dynamic_tool_call_request" if !has_item => self.add_dynamic_call(line, &id),
+            "dynamic_tool_call_response" if !has_item => self.add_dynamic_result(line, &id),
             "web_search_end" if !self.answered_calls.contains(id.as_bytes()) => {
-                self.add_web_search(line, &id, is_item)
+                self.add_web_search(line, &id, has_item)
             }
-            "mcp_tool_call_end" if !is_item => self.add_mcp_call(line, &id),
+            "mcp_tool_call_end" if !has_item => self.add_mcp_call(line, &id),
             _ => Ok(false),
         }
     }
@@ -144,9 +152,10 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
+    /// Adds the result of such a call: its error, or else its content.
     fn add_dynamic_result(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
         let event = line.payload;
-        let own_name = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
+        let event_name = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
         let error = non_empty_text(event, "error");
         let content = match &error {
             Some(error) => text_content(error),
@@ -155,7 +164,7 @@ impl CodexReader<'_> {
         let failed = event.get("success").and_then(Raw::bool) == Some(false);
         let result = ToolResult {
             id,
-            name: &self.tool_name(id, &own_name.to_string_lossy()),
+            name: &self.tool_name(id, &event_name.to_string_lossy()),
             content: &content,
             is_error: failed || error.is_some(),
         };
@@ -163,11 +172,14 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds what a search found, and the search itself unless an item or event was it.
-    fn add_web_search(&mut self, line: &CodexLine, id: &Text, is_item: bool) -> io::Result<bool> {
+    /// Adds the result of a web search, and before it the call, unless an item or an event before
+    /// this one is the call. `has_item` is whether the source has an item of the call. In place of
+    /// an action or results that the event lacks, it has its query.
+    fn add_web_search(&mut self, line: &CodexLine, id: &Text, has_item: bool) -> io::Result<bool> {
         let event = line.payload;
         let name = self.tool_name(id, "web_search");
-        if !is_item && !self.tool_names.contains_key(id.as_bytes()) {
+        let has_call = has_item || self.tool_names.contains_key(id.as_bytes());
+        if !has_call {
             let action = event.get_some("action").or_else(|| event.get("query"));
             let call = ToolCall {
                 id,
@@ -188,7 +200,8 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds the call of a tool of an MCP server, and its result: both are in one event.
+    /// Adds the call of a tool of an MCP server, and its result: both are in one event. `false` if
+    /// the event does not name the server and the tool.
     fn add_mcp_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
         let event = line.payload;
         let invocation = event.get("invocation").unwrap_or(Raw::NULL);
@@ -206,32 +219,51 @@ impl CodexReader<'_> {
         };
         self.hold_tool_call(line, call, &["result"])?;
 
-        // A `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`.
-        let outcome = event.get("result");
-        let error = outcome.and_then(|outcome| outcome.get_text("Err"));
-        let value = outcome
-            .and_then(|outcome| outcome.get("Ok"))
-            .filter(|value| value.is_object())
-            .or(outcome);
-        let content = match (&error, value) {
-            (Some(error), _) => text_content(error),
-            (None, Some(value)) if value.is_object() => convert_result(value.get("content")),
-            (None, value) => convert_result(value),
-        };
-        let has_failed = value.and_then(|value| value.get("isError")?.bool()) == Some(true);
+        let outcome = convert_mcp_outcome(event.get("result"));
         let result = ToolResult {
             id,
             name: &name,
-            content: &content,
-            is_error: error.is_some() || has_failed,
+            content: &outcome.content,
+            is_error: outcome.is_error,
         };
         self.add_tool_result(line, result, &[])?;
         Ok(true)
     }
 }
 
-/// Converts the arguments of a call to an object: they are one, or the text of one, or a text that
-/// becomes its member `input`.
+/// How the call of a tool of an MCP server ended.
+struct McpOutcome {
+    /// The blocks of the message, as JSON.
+    content: Vec<u8>,
+    is_error: bool,
+}
+
+/// Converts a `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`. The value of `Ok` is a result of MCP,
+/// with `content` and `isError`. A value without `Ok` is taken as the result itself.
+fn convert_mcp_outcome(outcome: Option<Raw>) -> McpOutcome {
+    if let Some(error) = outcome.and_then(|outcome| outcome.get_text("Err")) {
+        return McpOutcome {
+            content: text_content(&error),
+            is_error: true,
+        };
+    }
+
+    let value = outcome
+        .and_then(|outcome| outcome.get("Ok"))
+        .filter(|value| value.is_object())
+        .or(outcome);
+    let content = match value {
+        Some(value) if value.is_object() => convert_result(value.get("content")),
+        value => convert_result(value),
+    };
+    McpOutcome {
+        content,
+        is_error: value.and_then(|value| value.get("isError")?.bool()) == Some(true),
+    }
+}
+
+/// Converts the arguments of a call to an object. They are an object, or a string with the JSON of
+/// an object. Any other string becomes the member `input`. Any other value is left out.
 pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"{}".to_vec();
@@ -248,8 +280,8 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     }
 }
 
-/// Reads the exit code from the output of a command: it is in the lines before the output, or in
-/// the metadata if the output is an object.
+/// Reads the exit code from the output of a command. It is in the lines before the output, or in the
+/// metadata if the output is a JSON object; see [`EXIT_CODE_REGEX`].
 fn parse_exit_code(output: &Text) -> Option<f64> {
     static EXIT_CODE_PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(EXIT_CODE_REGEX).expect("a constant"));
@@ -260,12 +292,14 @@ fn parse_exit_code(output: &Text) -> Option<f64> {
         return metadata.get("exit_code")?.number();
     }
 
-    let code = EXIT_CODE_PATTERN.captures(bytes)?.get(1)?;
-    let code = std::str::from_utf8(code.as_bytes()).ok()?;
-    code.trim_end().parse().ok()
+    let digits = EXIT_CODE_PATTERN.captures(bytes)?.get(1)?;
+    let digits = std::str::from_utf8(digits.as_bytes()).ok()?;
+    // The line may end in CRLF.
+    digits.trim_end().parse().ok()
 }
 
-/// Converts a result to content: its texts and images, or else its text, or else its JSON.
+/// Converts a result to content: the texts and images of its blocks if it has any, or its string, or
+/// its JSON as a text. A missing result becomes empty content.
 pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"[]".to_vec();
