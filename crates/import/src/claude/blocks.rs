@@ -9,14 +9,14 @@ use pisess_json::write::{Object, array};
 /// Converts a text or an image that is sent to the model, by the user or as part of a result.
 /// `None` for any other block.
 pub fn convert_user_block(block: Raw) -> Option<Vec<u8>> {
-    let (kind, text) = type_and_text(block);
-    let kind = kind?;
+    let (block_type, text) = type_and_text(block);
+    let block_type = block_type?;
     if let Some(text) = text
-        && kind.is("text")
+        && block_type.is("text")
     {
         return Some(text_block(&text));
     }
-    if kind.is("image") {
+    if block_type.is("image") {
         let source = block.get("source")?;
         return image_block(source.get_text("data"), source.get_text("media_type"));
     }
@@ -32,12 +32,13 @@ pub fn answered_call_id<'a>(block: Raw<'a>) -> Option<Text<'a>> {
     }
 }
 
-/// Builds the message for the result of the call `id` of the tool `name`. `details` is the result
-/// as Claude Code itself stores it, which has more than the model sees.
+/// Builds the message for a result from its block, which is what the model sees. `tool_name` is
+/// `None` if the call was not read. `details` is the result as Claude Code stores it beside the
+/// block, which has more than the model sees.
 pub fn build_result_message(
     block: Raw,
-    id: &Text,
-    name: Option<Text>,
+    call_id: &Text,
+    tool_name: Option<Text>,
     details: Option<Raw>,
 ) -> Object {
     let content = block.get("content").unwrap_or(Raw::NULL);
@@ -46,70 +47,80 @@ pub fn build_result_message(
         None => array(content.items().filter_map(convert_user_block)),
     };
 
-    // Blocks without a counterpart, such as references to tools, would be lost: in their place the
-    // details have the whole content.
-    let is_whole = content.is_string()
+    // Blocks without a counterpart, such as references to tools, would be lost. If Claude Code
+    // stored no details, the whole content takes their place.
+    let is_converted_whole = content.is_string()
         || content
             .items()
             .all(|block| convert_user_block(block).is_some());
-    let unconverted_content = if is_whole { None } else { Some(content) };
+    let details = match details {
+        Some(details) => Some(details),
+        None if is_converted_whole => None,
+        None => Some(content),
+    };
+    let tool_name = tool_name.unwrap_or_else(|| Text::from("unknown"));
     let is_error = block.get("is_error").and_then(Raw::bool) == Some(true);
 
     Object::new()
         .str("role", "toolResult")
-        .text("toolCallId", id)
-        .text("toolName", &name.unwrap_or_else(|| Text::from("unknown")))
+        .text("toolCallId", call_id)
+        .text("toolName", &tool_name)
         .json("content", &converted_content)
-        .with(details.or(unconverted_content), |message, details| {
-            message.raw("details", details)
-        })
+        .with(details, |message, details| message.raw("details", details))
         .bool("isError", is_error)
 }
 
 /// Converts a block of a response: a text, a thought or a call. `None` for any other block, and
 /// for one that lacks a member.
 pub fn convert_response_block(block: Raw) -> Option<Vec<u8>> {
-    let (kind, text) = type_and_text(block);
-    let kind = kind?;
-
-    if kind.is("text") {
-        return text.map(|text| text_block(&text));
+    let (block_type, text) = type_and_text(block);
+    let block_type = block_type?;
+    if block_type.is("text") {
+        text.map(|text| text_block(&text))
+    } else if block_type.is("thinking") {
+        convert_thinking(block)
+    } else if block_type.is("redacted_thinking") {
+        convert_redacted_thinking(block)
+    } else if block_type.is("tool_use") {
+        convert_call(block)
+    } else {
+        None
     }
+}
 
-    if kind.is("thinking") {
-        let thinking = block.get_text("thinking")?;
-        let converted = Object::new()
-            .str("type", "thinking")
-            .text("thinking", &thinking)
-            .with(block.get_text("signature"), |converted, signature| {
-                converted.text("thinkingSignature", &signature)
-            });
-        return Some(converted.finish());
+fn convert_thinking(block: Raw) -> Option<Vec<u8>> {
+    let thinking = block.get_text("thinking")?;
+    let mut converted = Object::new()
+        .str("type", "thinking")
+        .text("thinking", &thinking);
+    if let Some(signature) = block.get_text("signature") {
+        converted = converted.text("thinkingSignature", &signature);
     }
+    Some(converted.finish())
+}
 
-    if kind.is("redacted_thinking") {
-        let encrypted = non_empty_text(block, "data")?;
-        let converted = Object::new()
-            .str("type", "thinking")
-            .str("thinking", "[Reasoning redacted]")
-            .text("thinkingSignature", &encrypted)
-            .bool("redacted", true);
-        return Some(converted.finish());
-    }
+/// Converts a thought of which only an encrypted form exists, which becomes the signature.
+fn convert_redacted_thinking(block: Raw) -> Option<Vec<u8>> {
+    let encrypted = non_empty_text(block, "data")?;
+    let converted = Object::new()
+        .str("type", "thinking")
+        .str("thinking", "[Reasoning redacted]")
+        .text("thinkingSignature", &encrypted)
+        .bool("redacted", true);
+    Some(converted.finish())
+}
 
-    if kind.is("tool_use") {
-        let id = non_empty_text(block, "id")?;
-        let name = non_empty_text(block, "name")?;
-        let input = block.get("input").filter(|input| input.is_object());
-        let converted = Object::new()
-            .str("type", "toolCall")
-            .text("id", &id)
-            .text("name", &name)
-            .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")));
-        return Some(converted.finish());
-    }
-
-    None
+/// Converts a call. Arguments that are not an object become an empty one.
+fn convert_call(block: Raw) -> Option<Vec<u8>> {
+    let id = non_empty_text(block, "id")?;
+    let name = non_empty_text(block, "name")?;
+    let input = block.get("input").filter(|input| input.is_object());
+    let converted = Object::new()
+        .str("type", "toolCall")
+        .text("id", &id)
+        .text("name", &name)
+        .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")));
+    Some(converted.finish())
 }
 
 /// Anthropic's reasons to end a response, and those of pi.
@@ -121,8 +132,9 @@ const STOP_REASONS: [(&str, &str); 5] = [
     ("pause_turn", "stop"),
 ];
 
-/// Converts the reason to end a response. A reason without a counterpart, such as `refusal`, is an
-/// error; a line that was written before the response ended has none, and is taken as `stop`.
+/// Converts the reason to end a response. A reason without a counterpart, such as `refusal`, becomes
+/// `error`, and so does any reason of a response that is an error of the API. A line that was
+/// written before the response ended has no reason, and gets `stop`.
 pub fn convert_stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {
     if is_error {
         return "error";

@@ -73,8 +73,8 @@ const PREFIXES: [(&str, InjectedKind); 12] = [
     (REMINDER_START, REMINDER),
 ];
 
-/// Finds out what a message is from its content: a string or blocks. `None` if the user wrote any
-/// of it; the first block decides between kinds.
+/// Finds out which kind of injected message this is from its content, a string or blocks. `None` if
+/// the user wrote any block of it. If its blocks are of several kinds, the first one decides.
 pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
     if let Some(text) = content.text() {
         return classify_text(&text);
@@ -87,26 +87,29 @@ pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
             continue;
         }
 
+        // A block of the user, such as an image, makes the whole message the user's.
         let (_, text) = type_and_text(block);
-        // A block of the user, such as an image, makes the message the user's.
         let kind = text.and_then(|text| classify_text(&text))?;
         first_kind = first_kind.or(Some(kind));
     }
     first_kind
 }
 
+/// Finds out the kind of a text by its prefix. `None` if the user wrote it, or a part of it:
+/// reminders may precede what the user wrote.
 fn classify_text(text: &Text) -> Option<InjectedKind> {
-    let whole = text.to_string_lossy();
-    let mut rest = whole.trim();
-    let kind = kind_by_prefix(rest)?;
+    let text = text.to_string_lossy();
+    let text = text.trim();
+    let kind = kind_by_prefix(text)?;
 
-    while let Some(reminder) = rest.strip_prefix(REMINDER_START) {
-        // Without an end it is no reminder: the user wrote about the tag.
-        let (_, after) = reminder.split_once(REMINDER_END)?;
-        rest = after.trim_start();
+    let mut after_reminders = text;
+    while let Some(from_reminder) = after_reminders.strip_prefix(REMINDER_START) {
+        // Without an end tag, it is no reminder: the user wrote about the tag.
+        let (_, after_reminder) = from_reminder.split_once(REMINDER_END)?;
+        after_reminders = after_reminder.trim_start();
     }
 
-    let has_user_words = !rest.is_empty() && kind_by_prefix(rest).is_none();
+    let has_user_words = !after_reminders.is_empty() && kind_by_prefix(after_reminders).is_none();
     if has_user_words { None } else { Some(kind) }
 }
 
