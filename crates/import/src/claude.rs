@@ -167,24 +167,29 @@ impl ClaudeLine<'_> {
         }
     }
 
-    /// Drafts a message. `message` lacks its time only; `used` are the members of the line that it
-    /// has already, and `unused` the blocks without a counterpart, which are kept as `claude`.
+    /// Drafts an entry with a message, which lacks only its time. What the message has no place for
+    /// is kept as the member `claude` of the entry: the members of the line except those with
+    /// `converted_keys`, and in it the members of the source's message, with `unconverted_blocks`
+    /// as its content.
     fn draft_message(
         &self,
         message: Object,
         converted_keys: &[&str],
-        unconverted: &[Raw],
+        unconverted_blocks: &[Raw],
     ) -> EntryDraft {
         let message = message.number("timestamp", self.time_ms as f64).finish();
 
         let mut unconverted_line =
             unconverted_members(self.raw, &[&["type", "message"], converted_keys].concat());
-        if let Some(message) = self.message {
-            let blocks: Vec<_> = unconverted.iter().map(|block| block.bytes()).collect();
-            let unconverted_message =
-                unconverted_members(message, &["type", "role", "content", "model", "id"])
-                    .json_array("content", &blocks)
-                    .finish();
+        if let Some(source_message) = self.message {
+            let blocks: Vec<_> = unconverted_blocks
+                .iter()
+                .map(|block| block.bytes())
+                .collect();
+            let message_keys = ["type", "role", "content", "model", "id"];
+            let unconverted_message = unconverted_members(source_message, &message_keys)
+                .json_array("content", &blocks)
+                .finish();
             if unconverted_message != b"{}" {
                 unconverted_line = unconverted_line.json("message", &unconverted_message);
             }
@@ -196,29 +201,34 @@ impl ClaudeLine<'_> {
         self.new_draft("message", members)
     }
 
-    /// Drafts what the user said, or Claude Code in the name of the user. A line with blocks that
-    /// have no counterpart is always a message: a custom message has no place for them.
-    fn draft_user_message(&self, content: &[u8], unconverted: &[Raw]) -> EntryDraft {
-        let injected = if !unconverted.is_empty() {
+    /// Drafts a message of the role `user`: what the user wrote, or a custom message if Claude Code
+    /// sends it in the name of the user. A line with `unconverted_blocks` is never a custom
+    /// message, which has no place for them.
+    fn draft_user_message(&self, content: &[u8], unconverted_blocks: &[Raw]) -> EntryDraft {
+        let injected = if !unconverted_blocks.is_empty() {
             None
         } else if self.has_flag("isMeta") {
             Some(META_MESSAGE)
         } else {
             classify_injected(Raw::from_checked(content))
         };
-        if let Some(injected) = injected {
-            return self.draft_injected(injected, content);
+        match injected {
+            Some(injected) => self.draft_injected(injected, content),
+            None => {
+                let message = Object::new().str("role", "user").json("content", content);
+                self.draft_message(message, &[], unconverted_blocks)
+            }
         }
-        let message = Object::new().str("role", "user").json("content", content);
-        self.draft_message(message, &[], unconverted)
     }
 
-    /// Drafts a custom message, which the model sees.
+    /// Drafts the custom message for an injected message. The other members of the line are kept as
+    /// `claude`.
     fn draft_injected(&self, injected: InjectedKind, content: &[u8]) -> EntryDraft {
         let InjectedKind { kind, is_shown } = injected;
-        let rest = unconverted_members(self.raw, &["type", "message"]);
-        let members = custom_message_members(Origin::Claude.name(), kind, content, is_shown);
-        self.new_draft("custom_message", members.json("claude", &rest.finish()))
+        let unconverted = unconverted_members(self.raw, &["type", "message"]).finish();
+        let members = custom_message_members(Origin::Claude.name(), kind, content, is_shown)
+            .json("claude", &unconverted);
+        self.new_draft("custom_message", members)
     }
 }
 
@@ -276,8 +286,9 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Parses a line. Its time becomes that of the lines after it that have none, and the first
-    /// line of the tree shows whether the file is that of a sub-agent.
+    /// Parses a line, and updates what the reader knows from earlier lines: the time, which lines
+    /// without one take from the line before them, and `is_sub_agent_file`, which the first line of
+    /// the tree decides.
     fn parse_line<'a>(&mut self, offset: u64, raw: Raw<'a>) -> ClaudeLine<'a> {
         let names = [
             "type",
@@ -287,11 +298,12 @@ impl<'o> ClaudeReader<'o> {
             "isSidechain",
             "timestamp",
         ];
-        let [kind, uuid, parent, message, is_side, timestamp] = find_members(raw, names);
+        let [kind, uuid, parent, message, is_sidechain, timestamp] = find_members(raw, names);
         self.time_ms = parse_time_ms(timestamp).unwrap_or(self.time_ms);
 
-        let is_side = is_side.and_then(Raw::bool) == Some(true);
-        if is_side && self.nodes_by_uuid.is_empty() && non_empty_text(raw, "agentId").is_some() {
+        let is_sidechain = is_sidechain.and_then(Raw::bool) == Some(true);
+        let is_before_tree = self.nodes_by_uuid.is_empty();
+        if is_sidechain && is_before_tree && non_empty_text(raw, "agentId").is_some() {
             self.is_sub_agent_file = true;
         }
 
@@ -304,7 +316,8 @@ impl<'o> ClaudeReader<'o> {
             uuid: uuid.filter(|id| !id.is_empty()),
             parent: parent.filter(|id| !id.is_empty()),
             message: message.filter(|message| message.is_object()),
-            is_sidechain: is_side && !self.is_sub_agent_file,
+            // In the file of a sub-agent, every line is marked, and none is aside.
+            is_sidechain: is_sidechain && !self.is_sub_agent_file,
             time_ms: self.time_ms,
         }
     }
@@ -348,9 +361,14 @@ impl<'o> ClaudeReader<'o> {
         self.nodes_by_uuid.get(uuid.as_bytes()).copied()
     }
 
-    /// Finds where a line is attached, and the response that is there. A line whose parent is
-    /// missing follows the one before it; a side chain begins where it was started; other lines
-    /// without a parent follow what was kept before the first of them.
+    /// Finds the entry to which a line is attached, and the position of the response that this
+    /// entry is a part of:
+    ///
+    /// - A line whose parent was read is attached to its parent.
+    /// - A line whose parent is missing follows the line before it: in the main conversation, or
+    ///   for a line of a side chain, in the file.
+    /// - A root, which has a `uuid` and no parent, follows what was kept before the tree.
+    /// - Any other line, such as the first one of a side chain, follows the main conversation.
     fn find_parent(&self, line: &ClaudeLine) -> (Option<NodeIx>, Option<usize>) {
         if let Some(uuid) = &line.parent {
             if let Some(parent) = self.find_line(uuid) {
@@ -373,8 +391,9 @@ impl<'o> ClaudeReader<'o> {
         (attach_to, None)
     }
 
-    /// Keeps a line without a counterpart, with edits of the results that it clears. One that was
-    /// read before follows the main conversation, wherever the first one is.
+    /// Keeps a line without a counterpart as a custom entry. If the line clears results of tools,
+    /// an edit of each result follows it. A line that `is_repeated` was read before: it follows the
+    /// main conversation, wherever its first occurrence is.
     fn keep_line(&mut self, line: &ClaudeLine, is_repeated: bool) -> io::Result<LineNodes> {
         let subtype = line.raw.get("subtype");
         if subtype.is_some_and(|subtype| subtype.is("compact_boundary")) {
@@ -389,18 +408,15 @@ impl<'o> ClaudeReader<'o> {
         let first = self.writer.append(parent, draft_kept_line(line))?;
 
         let mut last = first;
-        for ClearedResult {
-            call_id: call,
-            replacement,
-        } in list_cleared_results(line.raw)
-        {
-            let Some(call) = self.calls.get(call.as_bytes()) else {
+        for cleared in list_cleared_results(line.raw) {
+            // A result that was not read cannot be edited.
+            let Some(call) = self.calls.get(cleared.call_id.as_bytes()) else {
                 continue;
             };
             let Some(result) = call.last_result else {
                 continue;
             };
-            let replacement = Object::new().text("content", &replacement).finish();
+            let replacement = Object::new().text("content", &cleared.replacement).finish();
             let edit = Object::new()
                 .str("targetId", &self.writer.entry_id(result))
                 .json("replacement", &replacement);
@@ -415,9 +431,12 @@ impl<'o> ClaudeReader<'o> {
         })
     }
 
-    /// Keeps the line that announces a compaction. If messages are preserved, it is attached to the
-    /// last of them, so that those after it, which are summarized, are on another branch; what is
-    /// attached to that message later is attached to the compaction.
+    /// Keeps the line that announces a compaction, and remembers what it says for the summary,
+    /// which follows in a line of its own.
+    ///
+    /// If the compaction preserves messages, the line is appended to the last of them. What is
+    /// attached to that message later follows this line. The messages after it, which are
+    /// summarized, stay on a branch of their own.
     fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LineNodes> {
         let draft = draft_kept_line(line);
         let tokens = line
@@ -490,7 +509,7 @@ impl<'o> ClaudeReader<'o> {
             }
         }
 
-        // The details of a line are those of its result; of several, no one knows whose.
+        // The details of a line belong to its result. If it has several, they cannot be assigned.
         let details = if result_count == 1 {
             line.raw.get("toolUseResult")
         } else {
@@ -515,7 +534,7 @@ impl<'o> ClaudeReader<'o> {
                 self.add_user_parts(&mut user_blocks, &mut parts)?;
                 self.add_result(&mut user_blocks, block, &call_id)?;
             }
-            // Parts on both sides of a block that is neither are of one message.
+            // Any other block does not divide the parts: those before and after it are one message.
         }
         self.add_user_parts(&mut user_blocks, &mut parts)?;
 
@@ -803,8 +822,10 @@ impl<'o> ClaudeReader<'o> {
         self.responses.len() - 1
     }
 
-    /// Counts the tokens of a line of a response. Each line repeats the usage of the whole
-    /// response, so that the line gets only what the lines before it have not got.
+    /// Returns the tokens that a line adds to the usage of its response. Each line repeats the
+    /// usage of the whole response so far, so the entry of a line gets only the tokens that the
+    /// entries of earlier lines do not have. `continued` is the position of the response if there
+    /// are any.
     fn uncounted_tokens(&self, continued: Option<usize>, usage: Option<Raw>) -> ResponseTokens {
         let already_counted = match continued {
             Some(position) => self.responses[position].counted_tokens,
@@ -858,8 +879,8 @@ impl<'o> ClaudeReader<'o> {
         Ok(Some(place.into()))
     }
 
-    /// The name in a `summary` line. Old files also have those of other sessions, whose leaves are
-    /// elsewhere.
+    /// The name in a `summary` line of this session. Old files also have summaries of other
+    /// sessions, whose `leafUuid` is not the id of a line here.
     fn own_summary<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
         let leaf = non_empty_text(line.raw, "leafUuid")?;
         self.find_line(&leaf)?;
@@ -892,7 +913,8 @@ struct UserBlocks<'a> {
 }
 
 impl<'a> UserBlocks<'a> {
-    /// The unused blocks that the next message keeps: the first message has them all.
+    /// The blocks without a counterpart that the next message of the line keeps: all of them if it
+    /// is the first message, and else none.
     fn unused_for_next(&self) -> &[Raw<'a>] {
         match self.first {
             None => &self.unconverted,
@@ -906,16 +928,16 @@ impl<'a> UserBlocks<'a> {
     }
 }
 
-/// Drafts the custom entry that keeps a line, named after its type and subtype.
+/// Drafts the custom entry that keeps a line: `claude.TYPE`, or `claude.TYPE.SUBTYPE`.
 fn draft_kept_line(line: &ClaudeLine) -> EntryDraft {
-    let mut kind = match line.kind.and_then(Raw::text) {
-        Some(kind) => kind.to_string(),
+    let mut name = match line.kind.and_then(Raw::text) {
+        Some(line_type) => line_type.to_string(),
         None => "line".to_owned(),
     };
     if let Some(subtype) = non_empty_text(line.raw, "subtype") {
-        kind.push_str(&format!(".{subtype}"));
+        name.push_str(&format!(".{subtype}"));
     }
-    let members = kept_line_members(Origin::Claude.name(), &kind, line.raw.bytes());
+    let members = kept_line_members(Origin::Claude.name(), &name, line.raw.bytes());
     line.new_draft("custom", members)
 }
 
@@ -925,17 +947,18 @@ struct PreservedMessages<'a> {
     last: Text<'a>,
 }
 
-/// Reads the messages that a compaction preserves: a list of all, or else the ends of a segment.
+/// Reads which messages a compaction preserves, from the line that announces it. It has a list of
+/// all of them, or else the first and the last of a segment.
 fn find_preserved_messages(boundary: Raw<'_>) -> Option<PreservedMessages<'_>> {
-    let data = boundary.get("compactMetadata")?;
-    let listed = data
+    let metadata = boundary.get("compactMetadata")?;
+    let listed = metadata
         .get("preservedMessages")
         .and_then(|messages| messages.get("uuids"))
         .and_then(first_and_last);
     if listed.is_some() {
         return listed;
     }
-    let segment = data.get("preservedSegment")?;
+    let segment = metadata.get("preservedSegment")?;
     Some(PreservedMessages {
         first: non_empty_text(segment, "headUuid")?,
         last: non_empty_text(segment, "tailUuid")?,
@@ -957,26 +980,26 @@ struct ClearedResult<'a> {
     replacement: Text<'a>,
 }
 
-/// Lists the results that a line clears: a micro-compaction names the calls alone, other lines
-/// have each replacement.
+/// Lists the results that the model no longer sees as they were after a line. A micro-compaction
+/// lists only the ids of their calls. A line of the type `content-replacement` has for each call
+/// the text that replaces its result.
 fn list_cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
     let mut cleared = Vec::new();
-    let ids = line
-        .get("microcompactMetadata")
-        .and_then(|data| data.get("compactedToolIds"));
-    for call in ids.unwrap_or(Raw::NULL).items().filter_map(Raw::text) {
+    let metadata = line.get("microcompactMetadata").unwrap_or(Raw::NULL);
+    let call_ids = metadata.get("compactedToolIds").unwrap_or(Raw::NULL);
+    for call_id in call_ids.items().filter_map(Raw::text) {
         cleared.push(ClearedResult {
-            call_id: call,
+            call_id,
             replacement: Text::from(CLEARED_PLACEHOLDER),
         });
     }
 
     for item in line.get("replacements").unwrap_or(Raw::NULL).items() {
-        let call = non_empty_text(item, "toolUseId");
-        let replacement = non_empty_text(item, "replacement");
-        if let (Some(call), Some(replacement)) = (call, replacement) {
+        if let Some(call_id) = non_empty_text(item, "toolUseId")
+            && let Some(replacement) = non_empty_text(item, "replacement")
+        {
             cleared.push(ClearedResult {
-                call_id: call,
+                call_id,
                 replacement,
             });
         }
