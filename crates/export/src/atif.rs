@@ -121,18 +121,20 @@ struct Trajectory<'a, 'o> {
 }
 
 impl<'a, 'o> Trajectory<'a, 'o> {
+    /// Begins a trajectory. `named_agents` is that of the whole export: results of any trajectory
+    /// add to it.
     fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
         agents: &'a [SubAgent<'a>],
-        named: &'o mut BTreeSet<usize>,
+        named_agents: &'o mut BTreeSet<usize>,
         out: &'o mut dyn Write,
     ) -> Self {
         Trajectory {
             contents,
             path_name,
             agents,
-            named_agents: named,
+            named_agents,
             out,
             fork_time_ms: fork_time_ms(contents.session),
             step_count: 0,

@@ -43,7 +43,8 @@ pub fn push_numbered_lines(
     push_code_block(text, &format!("{name} {first_line}"), language, markup);
 }
 
-/// Appends a block of code; `name` is the value of [`Tag::Block`].
+/// Appends a block of code in sections. `name` is the value of [`Tag::Block`]. The code is coloured
+/// if it is in a known language, and no longer than [`LONGEST_COLOURED`].
 pub fn push_code_block(
     text: &str,
     name: &str,

@@ -182,9 +182,9 @@ fn has_more(text: &str, more: char, fewer: char) -> bool {
 /// The maximum number of bytes of a text that are read for one line.
 const LONGEST_ONE_LINE: usize = 4 * 1024;
 
-/// Returns the first [`LONGEST_ONE_LINE`] bytes of a text on one line, without its markup, for rows.
-/// Ends of blocks and line breaks become spaces. Backslashes and entities that the user typed stay
-/// as they were typed.
+/// Returns the first [`LONGEST_ONE_LINE`] bytes of a text on one line, without its markup, for
+/// rows. Ends of blocks and line breaks become spaces. Backslashes and entities that the user typed
+/// stay as they were typed.
 pub fn to_plain_line(text: &str, author: Author) -> String {
     let mut source_end = LONGEST_ONE_LINE.min(text.len());
     while !text.is_char_boundary(source_end) {
@@ -445,7 +445,7 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         self.write_text(&remove_word_joiners(text));
     }
 
-    /// Appends text, with links for the addresses in it unless it is in a link.
+    /// Appends text. Each address in it becomes a link, unless the text is in a link already.
     fn write_text(&mut self, text: &str) {
         if self.open_links > 0 {
             return self.markup.push_text(text);

@@ -22,7 +22,8 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// Removes the entries that the cuts leave out. `entries` is in file order, before and after.
+    /// Removes the entries that the cuts leave out. If only the last entries are exported, those
+    /// that remain are on the path to the leaf. `entries` is in file order, before and after.
     pub(super) fn retain_exported(
         &self,
         session: &Session,

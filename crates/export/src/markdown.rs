@@ -237,6 +237,7 @@ fn heading_line(request: &str) -> Option<&str> {
         return None;
     }
 
+    // Text in the request is escaped, so a line that begins with one of these is a block.
     let starts_block = ["#", "-", ">", "|", "<"]
         .iter()
         .any(|mark| line.starts_with(mark));

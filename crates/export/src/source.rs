@@ -94,7 +94,8 @@ impl<'a> Contents<'a> {
     }
 
     /// Leaves out what `cuts` selects, and nothing else: earlier cuts no longer apply. Computes
-    /// everything that depends on the exported entries: their numbers, calls, results, and the leaf.
+    /// everything that depends on the exported entries: their numbers, calls, results, and the
+    /// leaf.
     pub fn apply_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
         let mut entries: Vec<EntryIx> = if self.path_only {

@@ -265,8 +265,8 @@ struct SpellingSearcher {
 }
 
 impl SpellingSearcher {
-    /// Makes a searcher; `None` if no value is searched for in this spelling: no value of this kind,
-    /// or only values whose spelling is too short (see [`SHORTEST_SPELLED`]).
+    /// Makes a searcher; `None` if no value is searched for in this spelling: no value of this
+    /// kind, or only values whose spelling is too short (see [`SHORTEST_SPELLED`]).
     fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
         let mut value_indexes = Vec::new();
         let mut spelled_values = Vec::new();

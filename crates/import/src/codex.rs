@@ -231,8 +231,8 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
 }
 
 impl CodexReader<'_> {
-    /// Adds an entry below the leaf. While a reply is held back, the entry is held back with it, and
-    /// added after it.
+    /// Adds an entry below the leaf. While a reply is held back, the entry is held back with it,
+    /// and added after it.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
         let draft = EntryDraft {
             offset,
@@ -330,8 +330,8 @@ impl CodexReader<'_> {
         self.add_message(line, message, converted_keys)
     }
 
-    /// Adds what Codex itself sends to the model, as the custom message `codex.KIND`, which the user
-    /// does not see.
+    /// Adds what Codex itself sends to the model, as the custom message `codex.KIND`, which the
+    /// user does not see.
     fn add_context(
         &mut self,
         line: &CodexLine,
@@ -434,9 +434,9 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Returns whether an item repeats events that became messages, in an earlier import. The events
-    /// are then forgotten, because a later item can say the same again and is no repetition. Calls
-    /// are not forgotten: the item of the result has the id of the call, too.
+    /// Returns whether an item repeats events that became messages, in an earlier import. The
+    /// events are then forgotten, because a later item can say the same again and is no repetition.
+    /// Calls are not forgotten: the item of the result has the id of the call, too.
     fn forget_repeated_event(&mut self, item: Raw, item_type: &str) -> bool {
         let fingerprints = item_fingerprints(item);
         let repeats_events = !fingerprints.is_empty()
@@ -484,8 +484,8 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds a call of the tool that the item names; `false` if it names none. `arguments_key` is the
-    /// key of the arguments, which differs between types of items.
+    /// Adds a call of the tool that the item names; `false` if it names none. `arguments_key` is
+    /// the key of the arguments, which differs between types of items.
     fn add_named_call(
         &mut self,
         line: &CodexLine,
@@ -504,8 +504,8 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds a call of the tool `name`, which the type of the item stands for. `arguments_key` is the
-    /// key of the arguments, which differs between types of items.
+    /// Adds a call of the tool `name`, which the type of the item stands for. `arguments_key` is
+    /// the key of the arguments, which differs between types of items.
     fn add_typed_call(
         &mut self,
         line: &CodexLine,
@@ -614,7 +614,8 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Goes back to before the last `turn_count` turns, or to before the first turn if there are fewer.
+    /// Goes back to before the last `turn_count` turns, or to before the first turn if there are
+    /// fewer.
     fn roll_back(&mut self, turn_count: usize) -> io::Result<()> {
         self.release_reply(None)?;
         for _ in 0..turn_count {
@@ -676,8 +677,8 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds the model and the thinking level of a turn if they have changed. A level that pi does not
-    /// have is left out.
+    /// Adds the model and the thinking level of a turn if they have changed. A level that pi does
+    /// not have is left out.
     fn add_settings(&mut self, line: &CodexLine) -> io::Result<()> {
         self.release_reply(None)?;
 
@@ -743,9 +744,9 @@ impl CodexReader<'_> {
         Ok(true)
     }
 
-    /// Adds the messages that a compaction has in place of the conversation. A message that contains
-    /// the summary is skipped, because the compaction itself has the summary. The texts of the user
-    /// become the history that a later compaction sees.
+    /// Adds the messages that a compaction has in place of the conversation. A message that
+    /// contains the summary is skipped, because the compaction itself has the summary. The texts of
+    /// the user become the history that a later compaction sees.
     fn add_replacements(
         &mut self,
         line: &CodexLine,

@@ -174,8 +174,9 @@ enum LineOrigin {
     Unclear,
 }
 
-/// Finds out which agent writes lines with these members. The order of the questions matters: the
-/// header of pi is ruled out first, and lines of old files of Codex are told by what they lack.
+/// Finds out which agent writes lines with the members that this line has. The order of the
+/// questions matters: the header of pi is ruled out first, and the lines of Codex's old files are
+/// recognized last, partly by what they lack.
 fn detect_line_origin(line: Raw) -> LineOrigin {
     let names = [
         "type",
@@ -362,8 +363,8 @@ fn derive_session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> Str
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 
-/// Writes the whole session that a source becomes: its head, then its entries. Returns the number of
-/// its entries. `cwd` is its working directory.
+/// Writes the whole session that a source becomes: its head, then its entries. Returns the number
+/// of its entries. `cwd` is its working directory.
 pub fn write_converted_session(
     source: &dyn ReadAt,
     survey: &Survey,

@@ -43,7 +43,8 @@ pub fn parse_time_ms(value: Option<Raw>) -> Option<i64> {
     date_from_value(value.filter(|value| value.is_number() || value.is_string()))
 }
 
-/// The members of the custom entry `AGENT.KIND`, which keeps a line without a counterpart as `data`.
+/// The members of the custom entry `AGENT.KIND`, which keeps a line without a counterpart as
+/// `data`.
 pub fn kept_line_members(agent: &str, kind: &str, data: &[u8]) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))

@@ -234,8 +234,8 @@ impl<'o> EntryWriter<'o> {
         &mut self.nodes[node.0 as usize]
     }
 
-    /// Finds the id of the next entry of the line at `offset`. Ids depend only on the source and the
-    /// id of the session, so that an import that is continued gives earlier lines the same ids.
+    /// Finds the id of the next entry of the line at `offset`. Ids depend only on the source and
+    /// the id of the session, so that an import that is continued gives earlier lines the same ids.
     ///
     /// A line may have several entries, and an id may be taken. The numbers therefore go on where
     /// the last entry of the same line has left off.

@@ -58,8 +58,8 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Walks on until a value ends behind an offset of the line, and returns the path of that value:
-    /// of the string, number or literal at the offset. Empty if there is none.
+    /// Walks on until a value ends behind an offset of the line, and returns the path of that
+    /// value: of the string, number or literal at the offset. Empty if there is none.
     pub fn path_at(&mut self, offset: usize) -> String {
         while self.next != Next::AfterValue || self.scanner.pos() <= offset {
             if self.walk_token().is_err() {
@@ -157,8 +157,8 @@ impl<'a> Strings<'a> {
         Ok(())
     }
 
-    /// Walks over the bracket that begins a container; if it is empty, over both brackets. Otherwise
-    /// `first_step` leads to its first value, and `next` comes next in it.
+    /// Walks over the bracket that begins a container; if it is empty, over both brackets.
+    /// Otherwise `first_step` leads to its first value, and `next` comes next in it.
     fn open_container(&mut self, first_step: Step<'a>, next: Next, closing_bracket: u8) {
         self.skip_byte();
         if self.scanner.peek() == closing_bracket {
@@ -170,8 +170,8 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Walks over a string that is a key or a value. A key replaces the last step of the path, which
-    /// is the key before it in the object, and its colon is walked over, too.
+    /// Walks over a string that is a key or a value. A key replaces the last step of the path,
+    /// which is the key before it in the object, and its colon is walked over, too.
     fn walk_string(&mut self) -> Result<LineString<'a>, Malformed> {
         let is_key = self.next == Next::Key;
         let raw = self.scanner.read_string()?;

@@ -232,8 +232,8 @@ impl<'a> StepMaker<'a> {
         copied: CopyState,
     ) -> TrajectoryStep {
         let mut extra = self.begin_extra(ix);
-        if let Some(kind) = message.get("customType") {
-            extra = extra.str("custom_type", &string_or_json(kind));
+        if let Some(custom_type) = message.get("customType") {
+            extra = extra.str("custom_type", &string_or_json(custom_type));
         }
         let content = content_json(message.get("content").or(message.get("summary")));
         let step = self

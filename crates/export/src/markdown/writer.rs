@@ -230,7 +230,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// Begins a row of a table on a line of its own. Each cell then adds itself to the row of rules.
+    /// Begins a row of a table on a line of its own. Each cell then adds itself to the row of
+    /// rules.
     fn begin_row(&mut self) {
         if !self.is_at_line_start {
             self.break_line();

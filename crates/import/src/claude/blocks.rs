@@ -132,9 +132,9 @@ const STOP_REASONS: [(&str, &str); 5] = [
     ("pause_turn", "stop"),
 ];
 
-/// Converts the reason to end a response. A reason without a counterpart, such as `refusal`, becomes
-/// `error`, and so does any reason of a response that is an error of the API. A line that was
-/// written before the response ended has no reason, and gets `stop`.
+/// Converts the reason to end a response. A reason without a counterpart, such as `refusal`,
+/// becomes `error`, and so does any reason of a response that is an error of the API. A line that
+/// was written before the response ended has no reason, and gets `stop`.
 pub fn convert_stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {
     if is_error {
         return "error";

@@ -8,8 +8,8 @@ use pisess_json::text::{Text, join_with};
 use pisess_json::write::Object;
 use std::hash::BuildHasher;
 
-/// Returns the fingerprint of an item or an event, which is the same if one repeats the other. It is
-/// a hash of what was said and by whom: `speaker` is `user` or `assistant`. For a call or its
+/// Returns the fingerprint of an item or an event, which is the same if one repeats the other. It
+/// is a hash of what was said and by whom: `speaker` is `user` or `assistant`. For a call or its
 /// result, `speaker` is `call`, and `text` the id of the call.
 pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
     FixedState::default().hash_one((speaker, text.as_bytes()))

@@ -100,9 +100,9 @@ impl History {
         self.last_user_text = Some(self.user_texts.len() - 1);
     }
 
-    /// Compacts the history as Codex does. Returns the contents that Codex sends beside the summary:
-    /// what preceded the first turn, then the newest texts of the user, oldest first. These texts
-    /// become the history that a later compaction sees.
+    /// Compacts the history as Codex does. Returns the contents that Codex sends beside the
+    /// summary: what preceded the first turn, then the newest texts of the user, oldest first.
+    /// These texts become the history that a later compaction sees.
     pub fn compact(&mut self) -> Vec<Vec<u8>> {
         let mut kept_texts = self.newest_user_texts();
         kept_texts.reverse();

@@ -106,11 +106,11 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds an event about a tool call, and returns whether it was added. An event that was not is to
-    /// be kept as a line: it has no counterpart, or items contain the same call.
+    /// Adds an event about a tool call, and returns whether it was added. An event that was not is
+    /// to be kept as a line: it has no counterpart, or items contain the same call.
     ///
-    /// The end of a web search is added even if an item contains the search, because no item contains
-    /// its result. If there are several ends, only the first is added.
+    /// The end of a web search is added even if an item contains the search, because no item
+    /// contains its result. If there are several ends, only the first is added.
     pub(super) fn add_tool_event(
         &mut self,
         event_type: &str,
@@ -238,8 +238,8 @@ struct McpOutcome {
     is_error: bool,
 }
 
-/// Converts a `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`. The value of `Ok` is a result of MCP,
-/// with `content` and `isError`. A value without `Ok` is taken as the result itself.
+/// Converts a `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`. The value of `Ok` is a result of
+/// MCP, with `content` and `isError`. A value without `Ok` is taken as the result itself.
 fn convert_mcp_outcome(outcome: Option<Raw>) -> McpOutcome {
     if let Some(error) = outcome.and_then(|outcome| outcome.get_text("Err")) {
         return McpOutcome {
@@ -280,8 +280,8 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     }
 }
 
-/// Reads the exit code from the output of a command. It is in the lines before the output, or in the
-/// metadata if the output is a JSON object; see [`EXIT_CODE_REGEX`].
+/// Reads the exit code from the output of a command. It is in the lines before the output, or in
+/// the metadata if the output is a JSON object; see [`EXIT_CODE_REGEX`].
 fn parse_exit_code(output: &Text) -> Option<f64> {
     static EXIT_CODE_PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(EXIT_CODE_REGEX).expect("a constant"));
@@ -298,8 +298,8 @@ fn parse_exit_code(output: &Text) -> Option<f64> {
     digits.trim_end().parse().ok()
 }
 
-/// Converts a result to content: the texts and images of its blocks if it has any, or its string, or
-/// its JSON as a text. A missing result becomes empty content.
+/// Converts a result to content: the texts and images of its blocks if it has any, or its string,
+/// or its JSON as a text. A missing result becomes empty content.
 pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"[]".to_vec();

@@ -49,8 +49,8 @@ impl Scanner<'_> {
         self.skip_string_rest_in_lanes(false)
     }
 
-    /// Walks over a string as [`Scanner::skip_long_string_rest`] does, a lane of [`LANE`] bytes at a
-    /// time. `has_escape` is whether an escape was walked over before.
+    /// Walks over a string as [`Scanner::skip_long_string_rest`] does, a lane of [`LANE`] bytes at
+    /// a time. `has_escape` is whether an escape was walked over before.
     fn skip_string_rest_in_lanes(&mut self, mut has_escape: bool) -> Option<bool> {
         while let Some(lane) = self
             .bytes

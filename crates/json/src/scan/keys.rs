@@ -258,8 +258,8 @@ impl Scanner<'_> {
     }
 
     /// Walks from the brace of an object to its first value, and returns the key and its name. If
-    /// the object is empty, walks to its end, and returns `None`. `outer_key` is the key whose value
-    /// contains the object.
+    /// the object is empty, walks to its end, and returns `None`. `outer_key` is the key whose
+    /// value contains the object.
     #[inline(always)]
     pub(super) fn read_first_key<N: Copy>(
         &mut self,
