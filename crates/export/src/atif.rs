@@ -59,7 +59,7 @@ pub fn has_steps(contents: &Contents) -> bool {
 /// Writes the trajectory of the path to the leaf. The trajectories of sub-agents are embedded if a
 /// result names the sub-agent: a result of the path, or of a sub-agent that is embedded itself.
 /// `workers` threads make the steps. It is an error if the compactions keep the same entries over
-/// and over; see [`MOST_COPIES`].
+/// and over.
 pub fn write_trajectory(
     contents: &Contents,
     path: &str,
@@ -250,7 +250,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
             .with(id, |head, id| head.str("trajectory_id", id))
             .json("agent", &agent.finish())
             .finish();
-        // The object goes on with the steps.
+        // Without the closing brace, because the steps follow in the same object.
         head.pop();
         self.out.write_all(&head)?;
         self.out.write_all(b",\n\"steps\":[\n")

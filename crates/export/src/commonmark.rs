@@ -45,8 +45,8 @@ pub fn parser_options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// Appends a text as Markdown, in sections. A blank text is left out, and a text that is longer
-/// than [`LONGEST_PARSED`] is shown verbatim.
+/// Appends a text as Markdown, in sections. A blank text is left out, and a text of more than 256
+/// KiB is shown verbatim.
 pub fn push_markdown(text: &str, author: Author, markup: &mut Markup) {
     if text.trim().is_empty() {
         return;
@@ -182,9 +182,8 @@ fn has_more(text: &str, more: char, fewer: char) -> bool {
 /// The maximum number of bytes of a text that are read for one line.
 const LONGEST_ONE_LINE: usize = 4 * 1024;
 
-/// Returns the first [`LONGEST_ONE_LINE`] bytes of a text on one line, without its markup, for
-/// rows. Ends of blocks and line breaks become spaces. Backslashes and entities that the user typed
-/// stay as they were typed.
+/// Returns the first 4 KiB of a text on one line, without its markup, for rows. Ends of blocks and
+/// line breaks become spaces. Backslashes and entities that the user typed stay as they were typed.
 pub fn to_plain_line(text: &str, author: Author) -> String {
     let mut source_end = LONGEST_ONE_LINE.min(text.len());
     while !text.is_char_boundary(source_end) {
@@ -462,7 +461,7 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         self.markup.push_text(unwritten);
     }
 
-    /// Opens a cell with the alignment of its column.
+    /// Opens the next cell of a row, with the alignment of its column; empty if it has none.
     fn open_table_cell(&mut self) {
         let alignment = match self.alignments.get(self.column) {
             Some(Alignment::Center) => "center",

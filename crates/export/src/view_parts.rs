@@ -109,7 +109,7 @@ impl<'s> EntryView<'s> {
         self.push_prose(&text.to_string_lossy(), author);
     }
 
-    /// Appends the content of a message: a string, or blocks.
+    /// Appends the content of a message: a string, or blocks. Any other value is shown as JSON.
     pub fn push_content(&mut self, content: Option<Raw>, author: Author) {
         let Some(content) = content else { return };
         if content.is_string() {

@@ -124,7 +124,7 @@ impl Origin {
     }
 
     /// Finds out which agent wrote a file, from the first of its lines that shows it. `None` if a
-    /// line shows that neither did, or if none of the first [`LINES_TO_DETECT`] lines shows it.
+    /// line shows that neither did, or if none of the first 100 lines shows it.
     pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         let mut lines_left = LINES_TO_DETECT;
         let mut buffer = PageBuffer::default();

@@ -184,24 +184,32 @@ impl<'o> EntryWriter<'o> {
         Ok(node)
     }
 
-    /// Returns the end of an entry: the last entry of its chain of continuations, to which children
-    /// of the entry are attached.
-    ///
-    /// Also shortens the chain, as a union-find does: each entry on the way now continues at the
-    /// end directly. Otherwise a long response would be walked again for each of its lines.
+    /// Returns the end of an entry, to which its children are attached, and shortens the way there:
+    /// otherwise a long response would be walked again for each of its lines.
     pub fn resolve_end(&mut self, start: NodeIx) -> NodeIx {
+        let end = self.find_end(start);
+        self.shorten_chain(start, end);
+        end
+    }
+
+    /// Follows the continuations of an entry to the last one, which continues at itself.
+    fn find_end(&self, start: NodeIx) -> NodeIx {
         let mut end = start;
         while self.node(end).continuation != end {
             end = self.node(end).continuation;
         }
+        end
+    }
 
+    /// Makes each entry of the chain from `start` to `end` continue at `end` directly, as a
+    /// union-find does.
+    fn shorten_chain(&mut self, start: NodeIx, end: NodeIx) {
         let mut current = start;
         while current != end {
             let next = self.node(current).continuation;
             self.node_mut(current).continuation = end;
             current = next;
         }
-        end
     }
 
     /// Whether `ancestor` is an ancestor of `node`, or `node` itself.

@@ -165,7 +165,8 @@ impl<'a> StepMaker<'a> {
         Ok(Some(step))
     }
 
-    /// Makes the step of a command or code that the user ran.
+    /// Makes the step of a command or code that the user ran: the command is the message of the
+    /// user, and its output the observation.
     fn execution_step(&self, ix: EntryIx, message: Raw, copied: CopyState) -> TrajectoryStep {
         let command = message
             .get("command")
@@ -560,10 +561,11 @@ fn whole_number(tokens: f64) -> f64 {
     tokens.round().clamp(0.0, MOST_TOKENS)
 }
 
-/// The tools of a system message, as OpenAI's API has them; `None` if there is none.
-pub(super) fn tool_definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
-    let message = system?;
-    let tools = Raw::from_checked(&message).get("toolsAdded")?;
+/// Returns the tools that a system message, given as JSON, adds, as OpenAI's API has them. `None`
+/// if it adds none.
+pub(super) fn tool_definitions(system_message: Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let system_message = system_message?;
+    let tools = Raw::from_checked(&system_message).get("toolsAdded")?;
     let definitions: Vec<_> = tools
         .items()
         .filter(|tool| tool.is_object())
