@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_left_out() {
+    fn sequences_that_are_cut_short_are_left_out() {
         for sequence in ["\x1b", "\x1b[", "\x1b[31", "\x1b]0;t", "\x1b]\x1b", "\x08"] {
             assert_eq!(read(&format!("a{sequence}")), "a", "{sequence:?}");
         }

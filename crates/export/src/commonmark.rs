@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_html_keeps_its_lines() {
+    fn html_blocks_keep_their_lines() {
         let html = html_of("<plan>\n1. read\n  2. fix\n</plan>\n\nafter");
         assert!(
             html.contains("<p class=\"verbatim\">&lt;plan&gt;\n1. read\n  2. fix\n&lt;/plan&gt;"),
@@ -586,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_typed_keeps_its_backslashes() {
+    fn typed_text_keeps_its_backslashes() {
         for text in [
             r"look at C:\Users\Bob\.config\_x, please",
             r"\_x and \\server\share\_y\(1)",

@@ -98,7 +98,7 @@ mod tests {
     use crate::code;
 
     #[test]
-    fn what_is_folded_takes_no_lines() {
+    fn folded_text_takes_no_lines() {
         let height = |make: &dyn Fn(&mut Markup)| estimate_lines(&Markup::from_fn(make));
         let long = "line\n".repeat(500);
         let block = |m: &mut Markup| code::push_code_block(&long, "", None, m);

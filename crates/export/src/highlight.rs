@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_eye_looks_for() {
+    fn words_are_coloured_by_their_kind() {
         assert_eq!(
             read("ts", "const a = foo(`x ${1}`, 'it'); // http://x"),
             "<k:const> a = <f:foo>(<s:`x ${1}`>, <s:'it'>); <c:// http://x>"

@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_keeps_its_text() {
+    fn elements_nested_too_deep_keep_their_text() {
         let markup = Markup::from_fn(|m| {
             (0..1000).for_each(|_| m.open(Tag::Quote));
             m.push_text("deep");

@@ -348,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_page_brings_along_cannot_end_early() {
+    fn script_and_style_do_not_end_early() {
         assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("</") && !STATIC_STYLE.contains("</"));
         for part in [SCRIPT, SKELETON, STYLE] {

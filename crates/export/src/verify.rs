@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_does_no_harm() {
+    fn an_invalid_escape_is_no_failure() {
         assert_eq!(
             left(Rendition::Trajectory, r#"{"message":"C:\\u"}"#, "secret"),
             0

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_searched_once() {
+    fn missing_closing_tags_are_searched_once() {
         let late = "<file name=\"x\">\n  </file>\n";
         for line in [
             "<file>\n",

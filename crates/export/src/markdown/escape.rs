@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_a_block_acts_only_at_the_start_of_a_line() {
+    fn block_marks_are_escaped_only_at_the_start_of_a_line() {
         for (text, wanted) in [
             ("# a # b", "\\# a # b"),
             ("  - a - b", "  \\- a - b"),
