@@ -13,13 +13,19 @@ use pisess_store::{PageBuffer, ReadAt};
 use std::mem::take;
 use std::ops::ControlFlow;
 
-/// Adds the whole lines after the end of a session that was loaded with the same options. Returns
-/// `false` if they may change what was loaded before: then it must be loaded again. This is so for
-/// older formats, an id or a parent that is not unique, known or above its entry, and the first
-/// evidence of the agent.
+/// Adds the whole lines that were appended to the file of a loaded session. `options` are those
+/// that the session was loaded with.
+///
+/// Returns `false` if the session must be loaded again, because the file shrank or the new lines
+/// may change what was loaded before. They may do so in these cases:
+///
+/// - The format is an older one, in which ids and links depend on the order of lines.
+/// - The last line known had no newline, and was continued.
+/// - A new line is the first evidence that the session is of the other agent.
+/// - An id is repeated, or a parent is not an entry before its child: see `link_appended`.
 ///
 /// # Errors
-/// If the file cannot be read, or the strings of all entries no longer fit.
+/// If the file cannot be read, or the strings of all entries no longer fit (4 GiB).
 pub fn load_appended(
     session: &mut Session,
     source: &dyn ReadAt,
@@ -32,12 +38,14 @@ pub fn load_appended(
     if source.len() <= session.file_len {
         return Ok(source.len() == session.file_len);
     }
-    if !session.ends_with_newline
-        && source.read_range(session.file_len..session.file_len + 1)? != b"\n"
-    {
-        return Ok(false);
+    let mut start = session.file_len;
+    if !session.ends_with_newline {
+        if source.read_range(start..start + 1)? != b"\n" {
+            return Ok(false);
+        }
+        start += 1;
     }
-    let start = session.file_len + u64::from(!session.ends_with_newline);
+
     let mut new_lines = Fragment::default();
     let reading = ReadContext {
         options,
@@ -55,6 +63,7 @@ pub fn load_appended(
             ControlFlow::Continue(())
         },
     )?;
+    // A title line is already certain evidence.
     if session.title_slot.is_none()
         && new_lines
             .dialect
@@ -62,6 +71,8 @@ pub fn load_appended(
     {
         return Ok(false);
     }
+
+    // A fragment numbers the next line; a session has the number of lines.
     let mut whole = Fragment {
         entries: take(&mut session.entries),
         arena: take(&mut session.arena),
@@ -70,17 +81,21 @@ pub fn load_appended(
         record_count: session.record_count,
         ..Fragment::default()
     };
-    let from = whole.entries.len();
+    let first_new = whole.entries.len();
     let joined = whole.append(&mut new_lines);
+    // If joining fails, the session has what it had before.
     session.entries = whole.entries;
     session.arena = whole.arena;
     session.collected = whole.collected;
-    (session.line_count, session.record_count) = (whole.line_count - 1, whole.record_count);
+    session.line_count = whole.line_count - 1;
+    session.record_count = whole.record_count;
     joined?;
+
     session.problems.extend(whole.problems);
-    (session.file_len, session.ends_with_newline) =
-        (source.len(), link::ends_with_newline(&source)?);
-    if !link::link_appended(session, from, &whole.parent_ids) {
+    let ends_with_newline = link::ends_with_newline(&source)?;
+    session.file_len = source.len();
+    session.ends_with_newline = ends_with_newline;
+    if !link::link_appended(session, first_new, &whole.parent_ids) {
         return Ok(false);
     }
     remove_copies(&mut session.collected.billed);

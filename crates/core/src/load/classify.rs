@@ -9,19 +9,21 @@ use crate::session::entry::{Flags, Kind, Role};
 use crate::session::read::record::{Content, Member, MessageFacts, Record, TypedRecord};
 use pisess_json::Raw;
 
-/// Returns the role of an entry's message; in older formats `hookMessage` is `custom`.
+/// Returns the role of an entry's message; [`Role::Missing`] if the entry is not a message. In
+/// formats before version 3, `hookMessage` is the former name of `custom`.
 pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
-    let role = match &record.message {
+    let role_name = match &record.message {
         Some(message) if kind == Kind::Message => message.role,
         _ => None,
     };
-    match Role::of_string(role) {
+    match Role::of_string(role_name) {
         Role::HookMessage if format != Format::V3 => Role::Custom,
         role => role,
     }
 }
 
-/// Returns the flags of an entry.
+/// Returns the flags of an entry that its line determines, by the rules of an agent. The flags of
+/// cycles and repeated ids, which depend on other entries, are set when entries are linked.
 pub fn entry_flags(typed: &TypedRecord, agent: &dyn Agent) -> Flags {
     let TypedRecord {
         kind,
@@ -78,6 +80,8 @@ struct Ending {
 }
 
 impl Ending {
+    /// Reads how a message ended from the member that its role has for it: the stop reason of a
+    /// reply, `isError` of a tool result, the exit code of a command.
     fn of_message(role: Role, message: &MessageFacts) -> Ending {
         match role {
             Role::Assistant => Ending {
@@ -109,7 +113,10 @@ fn is_truthy(message: &MessageFacts, member: Member) -> bool {
     message.get(member).is_some_and(Raw::is_truthy)
 }
 
-/// Returns the agent, if only one of them writes such an entry.
+/// Returns the only agent that writes such an entry; `None` if both do.
+///
+/// A change of the model has `provider` and `modelId` in pi, `model` in oh-my-pi. Only oh-my-pi
+/// writes `attribution`. Some types, and some roles, belong to one agent.
 pub fn dialect_evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
         Kind::ModelChange if record.get(Member::Provider).is_some() => Some(Dialect::Pi),

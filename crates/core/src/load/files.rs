@@ -8,41 +8,35 @@ use crate::session::read::record::{Member, TypedRecord};
 use pisess_json::Raw;
 
 impl Fragment {
-    /// Stores the calls of an assistant message, or nested in a tool result, that name a file.
+    /// Stores the tool calls of an entry that name a file: those of an assistant message, and those
+    /// that a tool made itself, which its result lists.
     pub fn keep_file_calls(&mut self, entry: EntryIx, typed: &TypedRecord) {
         // Set even if no call follows: `None` means that calls were not requested.
-        let mut kept = self.collected.file_calls.take().unwrap_or_default();
+        self.collected.file_calls.get_or_insert_default();
         match (typed.kind, typed.role) {
             (Kind::Message, Role::Assistant) => {
                 for call in typed.blocks.iter().filter(|block| block.is_call()) {
-                    if let Some(call) = self.keep_path_of_call(entry, call.name, call.arguments) {
-                        kept.push(call);
-                    }
+                    self.keep_file_call(entry, call.name, call.arguments);
                 }
             }
             (Kind::Message, Role::ToolResult) => {
                 for call in nested_calls(typed).items() {
                     let [name, arguments] = find_members(call, ["name", "arguments"]);
-                    if let Some(call) = self.keep_path_of_call(entry, name, arguments) {
-                        kept.push(call);
-                    }
+                    self.keep_file_call(entry, name, arguments);
                 }
             }
             _ => {}
         }
-        self.collected.file_calls = Some(kept);
     }
 
-    /// Stores the path of a call in the arena, if the call names a file.
-    fn keep_path_of_call(
-        &mut self,
-        entry: EntryIx,
-        name: Option<Raw>,
-        arguments: Option<Raw>,
-    ) -> Option<FileCall> {
-        let (tool, path) = called_file(name, arguments)?;
+    /// Stores a tool call, if it names a file.
+    fn keep_file_call(&mut self, entry: EntryIx, name: Option<Raw>, arguments: Option<Raw>) {
+        let Some((tool, path)) = called_file(name, arguments) else {
+            return;
+        };
         let path = self.keep_text(&path);
-        Some(FileCall { entry, tool, path })
+        let calls = self.collected.file_calls.get_or_insert_default();
+        calls.push(FileCall { entry, tool, path });
     }
 }
 

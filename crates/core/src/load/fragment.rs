@@ -144,21 +144,25 @@ impl Fragment {
         self.problems.push(Problem { line, kind });
     }
 
-    /// Stores what the options request of the message in a line. The tables have an element for
-    /// each entry: they grow only if the line added one.
+    /// Stores the range and the estimated tokens of a line's message, as far as the options request
+    /// them.
+    ///
+    /// Both tables have one element per entry. So they grow by one element if the line added an
+    /// entry, and stay as they are if it was only a problem.
     fn keep_message(&mut self, line: &[u8], record: &Record, reading: &ReadContext) {
-        let entries = self.entries.len();
+        let entry_count = self.entries.len();
         if reading.options.message_spans {
-            let place = message_range(line, record);
-            self.collected.messages.resize(entries, place);
+            let range = message_range(line, record);
+            self.collected.messages.resize(entry_count, range);
         }
         if reading.options.message_tokens {
             let tokens = message_tokens(record, reading.agent);
-            self.collected.message_tokens.resize(entries, tokens);
+            self.collected.message_tokens.resize(entry_count, tokens);
         }
     }
 
-    /// Adds one value: an entry, or a problem.
+    /// Adds the value of a line: an entry or, if the value is not an object or is a second header, a
+    /// problem. Both kinds count as a record, except for a value that JavaScript takes for false.
     fn push_record(
         &mut self,
         record: &Record,
@@ -185,8 +189,9 @@ impl Fragment {
         if self.dialect.is_none() {
             self.dialect = dialect_evidence(kind, role, record);
         }
+        self.collect_draft_link(kind, ix, record);
         let typed = TypedRecord {
-            kind: self.draft_kind(kind, ix, record),
+            kind: migrated_kind(kind, record),
             role,
             record,
             blocks,
@@ -200,7 +205,7 @@ impl Fragment {
         if id.is_empty() && reading.format != Format::V1 {
             self.report(FindingKind::MissingId);
         }
-        let parent = self.keep_parent(ix, record.get(Member::ParentId));
+        let parent = self.find_or_queue_parent(ix, record.get(Member::ParentId));
         if let Some(rows) = &reading.options.rows {
             self.keep_row(ix, &typed, rows, reading);
         } else if reading.options.tool_calls {
@@ -227,11 +232,14 @@ impl Fragment {
         });
     }
 
-    /// Returns the kind that migration gives an older entry, and records its links.
-    fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
-        let whole = Raw::from_checked(record.bytes);
+    /// Stores the link of a draft-tree entry to its parent, which is a record number: `parent`, or
+    /// `backToIndex` of a pop. A head is stored even without a number. `kind` is the kind before
+    /// migration.
+    ///
+    /// Such a link, or a kind that only the draft tree has, shows that the file is a draft tree.
+    fn collect_draft_link(&mut self, kind: Kind, entry: EntryIx, record: &Record) {
         let link = if kind == Kind::StackPop {
-            whole.get("backToIndex")
+            Raw::from_checked(record.bytes).get("backToIndex")
         } else {
             record.get(Member::Parent)
         };
@@ -248,32 +256,32 @@ impl Fragment {
                 is_head,
             });
         }
-        match kind {
-            Kind::StackSummary | Kind::StackPop => Kind::BranchSummary,
-            Kind::Head if draft_head_name(whole).is_some() => Kind::Label,
-            Kind::Head => Kind::Custom,
-            other => other,
-        }
     }
 
-    /// Returns the parent if it is the previous entry, as usual. Any other is found by its id,
-    /// which is stored.
-    fn keep_parent(&mut self, entry: EntryIx, id: Option<Raw>) -> Option<EntryIx> {
-        let id = id?.text()?;
-        if id.is_empty() {
+    /// Returns the parent of the next entry if it is the entry before, as for most entries.
+    ///
+    /// The id of any other parent is added to `parent_ids`, and the result is `None`: that parent
+    /// is looked up once all entries of the file are known. An entry without a `parentId`, or with
+    /// an empty one, is a root.
+    fn find_or_queue_parent(&mut self, entry: EntryIx, parent_id: Option<Raw>) -> Option<EntryIx> {
+        let parent_id = parent_id?.text()?;
+        if parent_id.is_empty() {
             return None;
         }
         if let Some(before) = self.entries.last()
-            && self.arena[before.id.range()] == *id.as_bytes()
+            && self.arena[before.id.range()] == *parent_id.as_bytes()
         {
             return entry.previous();
         }
-        let text = self.keep_text(&id);
+        let text = self.keep_text(&parent_id);
         self.parent_ids.push(EntryText { entry, text });
         None
     }
 
-    /// Stores the row of an entry, and its tool calls.
+    /// Stores the row of an entry, its text for searches if requested, and its tool calls.
+    ///
+    /// Rows of the agent's tree stay exactly as the agent cuts them. In rows for people, a cut may
+    /// not leave half of a surrogate pair, and marks a message of which the row has only the start.
     pub fn keep_row(
         &mut self,
         entry: EntryIx,
@@ -296,23 +304,26 @@ impl Fragment {
                 Some(text) => text.append_to(row),
                 None => agent.push_row(typed, row),
             };
-            if rows.readable && row.len() - start >= SHORTEST_CUT {
-                drop_cut_half(row);
-                if shows_message
-                    && row.len() - start >= ROW_UNITS
-                    && let Some(message) = &typed.record.message
-                    && exceeds_row(message, typed.blocks)
-                {
-                    row.extend_from_slice(CUT_MARK.as_bytes());
-                }
+            if !rows.readable || row.len() - start < SHORTEST_CUT {
+                return parts;
+            }
+
+            drop_cut_half(row);
+            // A unit takes at least one byte, so a shorter row has the whole message.
+            let may_be_cut = shows_message && row.len() - start >= ROW_UNITS;
+            if may_be_cut
+                && let Some(message) = &typed.record.message
+                && exceeds_row(message, typed.blocks)
+            {
+                row.extend_from_slice(CUT_MARK.as_bytes());
             }
             parts
         });
         self.keep_calls(entry, typed, Some(rows), reading);
     }
 
-    /// Stores the tool calls of an entry, with their rows if requested, or the call of a tool
-    /// result.
+    /// Stores the tool calls of an assistant message, with their rows if `rows` is given. Of a tool
+    /// result, stores the id of the call that it answers.
     fn keep_calls(
         &mut self,
         entry: EntryIx,
@@ -322,20 +333,25 @@ impl Fragment {
     ) {
         if typed.kind == Kind::Message && typed.role == Role::Assistant {
             for block in typed.blocks.iter().filter(|block| block.is_call()) {
-                let call = self.keep_tool_call(entry, block, rows, reading);
+                let call = self.build_tool_call(entry, block, rows, reading);
                 self.collected.tool_calls.push(call);
             }
         }
         if typed.role == Role::ToolResult
             && let Some(message) = &typed.record.message
-            && let Some(call) = message.get(Member::ToolCallId).and_then(Raw::text)
+            && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
         {
-            let text = self.keep_text(&call);
+            let text = self.keep_text(&call_id);
             self.collected.tool_results.push(EntryText { entry, text });
         }
     }
 
-    fn keep_tool_call(
+    /// Returns a tool call for the collection; its strings are stored in the arena.
+    ///
+    /// Without `rows`, it has only its id. With readable rows, it has its name, and a description
+    /// in which the range of a path is known. With the agent's rows, it has the agent's text alone,
+    /// which includes the name.
+    fn build_tool_call(
         &mut self,
         entry: EntryIx,
         block: &Block,
@@ -375,7 +391,10 @@ impl Fragment {
         }
     }
 
-    /// Stores what the options request besides the row.
+    /// Stores what the options request besides rows, calls and messages.
+    ///
+    /// `timestamp` is as stored in the line. `time_ms` is its time in milliseconds since 1970, if
+    /// it parses.
     fn keep_requested(
         &mut self,
         entry: EntryIx,
@@ -386,8 +405,8 @@ impl Fragment {
     ) {
         let options = reading.options;
         if options.timestamps {
-            let kept = self.keep_text(timestamp);
-            self.collected.timestamps.push(kept);
+            let stored = self.keep_text(timestamp);
+            self.collected.timestamps.push(stored);
         }
         if options.entry_keys {
             self.collected.keys.push(entry_key(typed, timestamp));
@@ -433,7 +452,8 @@ impl Fragment {
         }
     }
 
-    /// Stores labels, the leaf record, and unknown names.
+    /// Stores what only few entries have, whatever the options are: a label with its target, the
+    /// session's name, the target of a leaf record, and the name of an unknown type or role.
     fn keep_side_tables(&mut self, entry: EntryIx, typed: &TypedRecord, timestamp: &Text) {
         let record = typed.record;
         let member_text = |member: Member| record.get(member).and_then(Raw::text);
@@ -441,6 +461,7 @@ impl Fragment {
             Kind::Label => {
                 let name = match member_text(Member::Label) {
                     Some(name) => name,
+                    // Migration makes a label of a named head.
                     None => draft_head_name(Raw::from_checked(record.bytes)).unwrap_or_default(),
                 };
                 let target = member_text(Member::TargetId).unwrap_or_default();
@@ -479,16 +500,30 @@ impl Fragment {
         }
     }
 
+    /// Copies a text into the arena, and returns its place there.
     pub fn keep_text(&mut self, text: &Text) -> Slice {
         Slice::append(text.as_bytes(), &mut self.arena)
+    }
+}
+
+/// Returns the kind that migration gives an entry. The summaries and pops of a draft tree become
+/// branch summaries, its named heads labels, and its other heads `custom` entries.
+fn migrated_kind(kind: Kind, record: &Record) -> Kind {
+    match kind {
+        Kind::StackSummary | Kind::StackPop => Kind::BranchSummary,
+        Kind::Head => match draft_head_name(Raw::from_checked(record.bytes)) {
+            Some(_) => Kind::Label,
+            None => Kind::Custom,
+        },
+        other => other,
     }
 }
 
 /// The minimum number of bytes of a row that was cut: 80 units are the fewest of an agent.
 const SHORTEST_CUT: usize = 80;
 
-/// Removes the half of a surrogate pair that a cut left at the end of a row, or before the sign of
-/// a cut.
+/// Removes the first half of a surrogate pair, which a cut left at the end of a row or before its
+/// [`CUT_MARK`].
 fn drop_cut_half(row: &mut Vec<u8>) {
     let is_marked = row.ends_with(CUT_MARK.as_bytes());
     if is_marked {
@@ -500,7 +535,7 @@ fn drop_cut_half(row: &mut Vec<u8>) {
     }
 }
 
-/// Returns the agent's estimate of the message of a line.
+/// Returns the agent's estimate of the message of a line, in tokens; 0 without a message.
 fn message_tokens(record: &Record, agent: &dyn Agent) -> u64 {
     match &record.message {
         Some(message) => agent.estimate_message(Raw::from_checked(message.bytes)),
@@ -508,11 +543,13 @@ fn message_tokens(record: &Record, agent: &dyn Agent) -> u64 {
     }
 }
 
-/// Returns the location of the message in its line.
+/// Returns the range of the message within its line, in bytes. It is empty if the line has no
+/// message, or one at offsets that do not fit 32 bits.
 fn message_range(line: &[u8], record: &Record) -> Range<u32> {
     let Some(message) = record.message else {
         return 0..0;
     };
+    // The bytes of the message are a part of the line.
     let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
     let end = start + message.bytes.len();
     match (u32::try_from(start), u32::try_from(end)) {

@@ -6,7 +6,8 @@ use crate::session::collected::{Base, Join, Renumber};
 use crate::session::entry::EntryIx;
 
 impl Fragment {
-    /// Joins the next fragment of the file, and leaves it empty for reuse.
+    /// Adds the next fragment of the file to the end of this one, and leaves it empty for reuse. The
+    /// numbers of its entries, lines, records and strings become those of the whole.
     ///
     /// # Errors
     /// If the strings of all entries, or their rows, no longer fit (4 GiB).
@@ -26,15 +27,16 @@ impl Fragment {
             records: self.record_count,
         };
 
-        // The parent of the first entry is then known here, and need not be looked up by its id.
-        let is_followed = self.is_followed_by_child(next);
-        if is_followed {
+        // In most files, each entry follows the one before. The first entry of the next fragment
+        // is then linked here, and its parent need not be looked up by its id.
+        let follows_last_entry = self.is_followed_by_child(next);
+        if follows_last_entry {
             next.parent_ids.remove(0);
         }
         self.entries.join(&mut next.entries, base);
-        if is_followed {
-            let first = EntryIx::new(base.entries as usize);
-            self.entries[first.index()].parent = first.previous();
+        if follows_last_entry {
+            let first_joined = EntryIx::new(base.entries as usize);
+            self.entries[first_joined.index()].parent = first_joined.previous();
         }
 
         self.collected.join(&mut next.collected, base);
@@ -56,18 +58,22 @@ impl Fragment {
         Ok(())
     }
 
-    /// Whether the parent of the first entry of the next fragment is the last entry here, as usual.
-    /// Before the first entry, the last id is empty.
+    /// Whether the parent of the first entry of the next fragment is the last entry of this one.
+    ///
+    /// The id of that parent is then the first of `parent_ids`: within its own fragment, the entry
+    /// has no previous entry with that id.
     fn is_followed_by_child(&self, next: &Fragment) -> bool {
         let Some(parent) = next.parent_ids.first() else {
             return false;
         };
-        if parent.entry != EntryIx::new(0) {
+        let is_of_first_entry = parent.entry == EntryIx::new(0);
+        if !is_of_first_entry {
             return false;
         }
 
         let last_id = match self.entries.last() {
             Some(last) => &self.arena[last.id.range()],
+            // No parent has an empty id.
             None => &[],
         };
         next.arena[parent.text.range()] == *last_id

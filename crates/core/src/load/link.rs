@@ -74,12 +74,16 @@ pub fn link_session(
     Ok(session)
 }
 
-/// Links the entries from the index `from` on, which were appended to a linked session.
+/// Links the entries from the index `first_new` on, which were appended to a linked session.
+/// `parent_ids` are the ids of those parents that are not the entry before.
 ///
-/// Returns `false` if they may change how other entries are linked; the session is then linked only
-/// in part. This is so if an entry before names the id of a new one as its missing parent, if an id
-/// is not unique, or if the parent of a new entry is missing or not before it in the file.
-pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText]) -> bool {
+/// Returns `false` if the new entries may change how earlier entries are linked. The session is
+/// then linked only in part, and must be loaded again. This is so in three cases:
+///
+/// - A new entry has the id of a parent that an earlier entry misses.
+/// - A new entry has the id of another entry.
+/// - The parent of a new entry is missing, or not before the entry in the file.
+pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[EntryText]) -> bool {
     let Session {
         entries,
         arena,
@@ -88,26 +92,27 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[EntryText
         ..
     } = &mut *session;
     let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
-    for at in from..entries.len() {
-        let ix = EntryIx::new(at);
-        let is_awaited = dangling
+    for index in first_new..entries.len() {
+        let ix = EntryIx::new(index);
+        let is_missing_parent = dangling
             .iter()
-            .any(|parent| arena[parent.text.range()] == *id_of(ix));
-        if is_awaited {
+            .any(|missing| arena[missing.text.range()] == *id_of(ix));
+        if is_missing_parent {
             return false;
         }
-        let earlier = ids.insert(ix, id_of);
-        if earlier.is_some_and(|earlier| earlier != ix) {
+        let with_same_id = ids.insert(ix, id_of);
+        if with_same_id.is_some_and(|other| other != ix) {
             return false;
         }
     }
 
-    for parent in parent_ids {
-        let found = session.find_entry(&session.text(parent.text));
-        if found.is_none_or(|found| found >= parent.entry) {
+    for parent_id in parent_ids {
+        let child = parent_id.entry;
+        let parent = session.find_entry(&session.text(parent_id.text));
+        if parent.is_none_or(|parent| parent >= child) {
             return false;
         }
-        session.entries[parent.entry.index()].parent = found;
+        session.entries[child.index()].parent = parent;
     }
     true
 }
@@ -128,9 +133,14 @@ pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(source.is_empty() || source.read_range(source.len() - 1..source.len())? == b"\n")
 }
 
-/// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the
-/// record's number in the namespace of the session's id; if taken, those of `number:1`, `number:2`,
-/// …
+/// Gives the entries of an older format their ids, which are the same on every machine.
+///
+/// An id is the first 8 hex digits of the UUIDv5 of the record's number, in the namespace of the
+/// session's id. If another entry has it, `number:1` takes the place of the number, then
+/// `number:2`, and so on.
+///
+/// # Errors
+/// If the strings of all entries no longer fit (4 GiB).
 fn assign_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace_of(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
@@ -183,8 +193,10 @@ impl Session {
     }
 }
 
-/// Builds the index of ids. Of several entries with an id, it contains the last; the others are
-/// marked as superseded, and each repetition is a problem.
+/// Builds the session's index of ids, and marks entries whose id is repeated.
+///
+/// Of several entries with an id, the index contains the last, as in the agents. The others are
+/// marked as superseded. Each repetition is a problem, on the line that repeats the id.
 fn index_ids(session: &mut Session) {
     let mut ids = IdIndex::with_capacity(session.entries.len());
     let Session {
@@ -193,16 +205,16 @@ fn index_ids(session: &mut Session) {
         problems,
         ..
     } = session;
-    for at in 0..entries.len() {
-        let earlier = ids.insert(EntryIx::new(at), |ix| {
+    for index in 0..entries.len() {
+        let superseded = ids.insert(EntryIx::new(index), |ix| {
             &arena[entries[ix.index()].id.range()]
         });
-        if let Some(earlier) = earlier {
+        if let Some(superseded) = superseded {
             problems.push(Problem {
-                line: entries[at].line,
+                line: entries[index].line,
                 kind: FindingKind::DuplicateId,
             });
-            entries[earlier.index()]
+            entries[superseded.index()]
                 .flags
                 .insert_if(Flags::SUPERSEDED, true);
         }
@@ -210,22 +222,25 @@ fn index_ids(session: &mut Session) {
     session.ids = ids;
 }
 
-/// Makes the previous entry of the file the parent of each entry.
+/// Makes each entry the child of the entry before it in the file.
 fn link_in_file_order(session: &mut Session) {
-    for at in 1..session.entries.len() {
-        session.entries[at].parent = Some(EntryIx::new(at - 1));
+    for index in 1..session.entries.len() {
+        session.entries[index].parent = Some(EntryIx::new(index - 1));
     }
 }
 
-/// Finds the parents with these ids. All other parents are previous entries, and known already. An
-/// entry whose parent is missing becomes a root, and its `parentId` stays known as dangling.
+/// Links entries to the parents with these ids. All other entries follow the entry before them, and
+/// were linked when their lines were read.
+///
+/// An entry whose parent is missing becomes a root. That is a problem, and its `parentId` is stored
+/// as dangling.
 fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
     let has_duplicates = session
         .problems
         .iter()
         .any(|problem| problem.kind == FindingKind::DuplicateId);
     if has_duplicates {
-        link_to_latest(session);
+        relink_from_superseded(session);
     }
 
     for parent_id in parent_ids {
@@ -242,23 +257,24 @@ fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
     }
 }
 
-/// Where the parent is one of several entries with the same id, makes the last of them the parent,
-/// as in the agents.
-fn link_to_latest(session: &mut Session) {
-    for at in 0..session.entries.len() {
-        let Some(parent) = session.entries[at].parent else {
+/// Replaces each parent whose id is repeated later in the file by the last entry with that id, as
+/// in the agents.
+fn relink_from_superseded(session: &mut Session) {
+    for index in 0..session.entries.len() {
+        let Some(parent) = session.entries[index].parent else {
             continue;
         };
         if session.entry(parent).flags.contains(Flags::SUPERSEDED) {
-            session.entries[at].parent = session.find_entry(&session.id(parent));
+            session.entries[index].parent = session.find_entry(&session.id(parent));
         }
     }
 }
 
-/// Links a draft tree. In it, links are record numbers; 0 (the header) and below mean no parent.
-/// The parent of an entry without a link, or whose link is not a number, is the previous entry.
+/// Links the entries of a draft tree, and gives them their times, which are optional there.
 ///
-/// Also gives entries their times, which are optional there.
+/// A link is a record number. The header is record 0: a link to it, or a negative one, makes the
+/// entry a root. So does a link to a missing record, which is a problem. An entry without a link,
+/// or whose link is not a number, follows the entry before it in the file.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     link_in_file_order(session);
     carry_times(session);
@@ -267,8 +283,8 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
             continue;
         }
         let parent = session.entry_of_record(link.parent);
-        let names_a_record = link.parent > 0.0;
-        if parent.is_none() && names_a_record {
+        let is_header_or_below = link.parent <= 0.0;
+        if parent.is_none() && !is_header_or_below {
             session.problems.push(Problem {
                 line: session.entry(link.entry).line,
                 kind: FindingKind::MissingParent,
@@ -279,9 +295,13 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
     fill_timestamps(session);
 }
 
-/// Converts the targets of draft-tree labels to ids. A named head is a label of the entry it points
-/// to, which is its parent; it has no target if it points nowhere. The target of any other label is
-/// a record number; `root` if there is no such entry.
+/// Converts the targets of draft-tree labels to ids.
+///
+/// - A label that was a named head has its parent as its target: the entry that the head points
+///   to. If it points nowhere, the target is empty.
+/// - The target of any other label is a record number. If no entry has it, the target is `root`.
+///
+/// `numbered_targets` has the entry of each such label, in file order, and the number.
 fn link_draft_labels(
     session: &mut Session,
     links: &[DraftLink],
@@ -293,33 +313,33 @@ fn link_draft_labels(
         .map(|link| link.entry)
         .collect();
 
-    for at in 0..session.collected.labels.len() {
-        let label = session.collected.labels[at].entry;
-        let target = if heads.contains(&label) {
+    for index in 0..session.collected.labels.len() {
+        let label = session.collected.labels[index].entry;
+        let target_id = if heads.contains(&label) {
             match session.entry(label).parent {
                 Some(parent) => session.entry(parent).id,
                 None => Slice::default(),
             }
         } else {
-            let found = numbered_targets.binary_search_by_key(&label, |&(entry, _)| entry);
-            let Ok(found) = found else {
+            let target_index = numbered_targets.binary_search_by_key(&label, |&(entry, _)| entry);
+            let Ok(target_index) = target_index else {
                 continue; // The target is no number, and stays as it is.
             };
-            let (_, record) = numbered_targets[found];
+            let (_, record) = numbered_targets[target_index];
             match session.entry_of_record(record) {
                 Some(target) => session.entry(target).id,
                 None => Slice::append(b"root", &mut session.arena),
             }
         };
-        session.collected.labels[at].target = target;
+        session.collected.labels[index].target = target_id;
     }
 }
 
-/// In the draft tree, timestamps are optional: gives each entry without one that of the previous
-/// entry, and the first entry that of the header.
+/// Gives each entry without a time that of the entry before it in the file, and the first entry
+/// that of the header. In the draft tree, timestamps are optional.
 fn carry_times(session: &mut Session) {
-    let started = session.header.started_ms();
-    let mut previous_ms = started.unwrap_or(Entry::NO_TIME);
+    let started_ms = session.header.started_ms();
+    let mut previous_ms = started_ms.unwrap_or(Entry::NO_TIME);
     for entry in &mut session.entries {
         if entry.time_ms == Entry::NO_TIME {
             entry.time_ms = previous_ms;
@@ -328,24 +348,25 @@ fn carry_times(session: &mut Session) {
     }
 }
 
-/// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
+/// Gives entries and labels without a timestamp the text that migration would write for them.
+/// Timestamps of entries are only filled in if they were requested: else their table is empty.
 fn fill_timestamps(session: &mut Session) {
     for ix in session.entry_indexes() {
-        let kept = session.collected.timestamps.get(ix.index());
-        if kept.is_some_and(|slice| slice.is_empty()) {
-            session.collected.timestamps[ix.index()] = keep_timestamp(session, ix);
+        let timestamp = session.collected.timestamps.get(ix.index());
+        if timestamp.is_some_and(|stored| stored.is_empty()) {
+            session.collected.timestamps[ix.index()] = store_draft_timestamp(session, ix);
         }
     }
-    for at in 0..session.collected.labels.len() {
-        let label = session.collected.labels[at];
+    for index in 0..session.collected.labels.len() {
+        let label = session.collected.labels[index];
         if label.timestamp.is_empty() {
-            session.collected.labels[at].timestamp = keep_timestamp(session, label.entry);
+            session.collected.labels[index].timestamp = store_draft_timestamp(session, label.entry);
         }
     }
 }
 
 /// Stores the timestamp of an entry as migration would write it, and returns where it is.
-fn keep_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
+fn store_draft_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
     Slice::append(session.draft_timestamp(ix).as_bytes(), &mut session.arena)
 }
 
@@ -359,29 +380,30 @@ fn cut_cycles(session: &mut Session) {
     if all_parents_precede(entries) {
         return; // There can be no cycle.
     }
-    // The number of the walk that visited each entry, which is that of its start plus 1; 0 if none.
+    // The number of the walk that visited each entry: the index of its start, plus 1. 0 if no walk
+    // has visited the entry.
     let mut visited_in = vec![0_u32; entries.len()];
     for start in 0..entries.len() {
         let walk = start as u32 + 1;
-        let mut ix = EntryIx::new(start);
-        while visited_in[ix.index()] == 0 {
-            visited_in[ix.index()] = walk;
-            match entries[ix.index()].parent {
-                Some(parent) => ix = parent,
+        let mut current = EntryIx::new(start);
+        while visited_in[current.index()] == 0 {
+            visited_in[current.index()] = walk;
+            match entries[current.index()].parent {
+                Some(parent) => current = parent,
                 None => break,
             }
         }
-        let end = &entries[ix.index()];
+        let end = &entries[current.index()];
         let is_in_cycle = end.parent.is_some()
-            && visited_in[ix.index()] == walk
+            && visited_in[current.index()] == walk
             && !end.flags.contains(Flags::IN_CYCLE);
         if !is_in_cycle {
             continue;
         }
-        let cut = cut_cycle(entries, ix, &mut session.problems);
+        let cut_link = cut_cycle(entries, current, &mut session.problems);
         // The links of the draft tree are not ids, so they are not dangling ids.
         if session.format != Format::Draft {
-            session.dangling.extend(cut);
+            session.dangling.extend(cut_link);
         }
     }
     session.dangling.sort_by_key(|parent| parent.entry);
@@ -395,8 +417,10 @@ fn all_parents_precede(entries: &[Entry]) -> bool {
         .all(|(at, entry)| entry.parent.is_none_or(|parent| parent.index() < at))
 }
 
-/// Marks the members of the cycle that `member` is in, each of which is a problem, and removes the
-/// parent of the one that is first in the file. Returns that entry with the id of its parent.
+/// Cuts the cycle that `member` is in: the member that is first in the file loses its parent, and
+/// becomes a root. All members are marked, and each is a problem.
+///
+/// Returns the link that was cut: the new root with the id of its former parent.
 fn cut_cycle(
     entries: &mut [Entry],
     member: EntryIx,
@@ -425,15 +449,17 @@ fn cut_cycle(
     })
 }
 
-/// Returns the leaf: the last entry with an id or, if that is a `leaf` record, the entry it refers
-/// to. A `head` of a draft tree is a child of the entry it points to, so that at the end of a file
-/// it moves the leaf there.
-pub fn find_leaf(session: &Session, record: Option<(EntryIx, Slice)>) -> Option<EntryIx> {
+/// Returns the leaf: the last entry of the file that has an id. If that is a `leaf` record, the
+/// leaf is the entry that the record refers to; `None` if there is no such entry.
+///
+/// `leaf_record` is the last `leaf` record, and the id it refers to. A `head` of a draft tree needs
+/// no such rule: it is a child of the entry it points to, so a last `head` moves the leaf there.
+pub fn find_leaf(session: &Session, leaf_record: Option<(EntryIx, Slice)>) -> Option<EntryIx> {
     let last = session
         .entry_indexes()
         .rev()
         .find(|&ix| !session.entry(ix).id.is_empty())?;
-    match record {
+    match leaf_record {
         Some((entry, target)) if entry == last && session.entry(entry).kind == Kind::Leaf => {
             session.find_entry(&session.text(target))
         }

@@ -52,29 +52,31 @@ impl ListStats {
             self.add_model(message);
         }
 
-        let is_of_turn = matches!(role, Role::User | Role::Assistant);
-        if !is_of_turn || !message.members.contains(Member::Content) {
+        let is_activity = matches!(role, Role::User | Role::Assistant)
+            && message.members.contains(Member::Content);
+        if !is_activity {
             return;
         }
         // The time in the message takes precedence over that of its entry.
         let time_in_message = message.get(Member::Timestamp).and_then(Raw::number);
         let active_ms = time_in_message.or(time_ms.map(|time| time as f64));
-        if let Some(active) = active_ms {
-            let latest = self
-                .last_activity_ms
-                .map_or(active, |before| before.max(active));
-            self.last_activity_ms = Some(latest);
-            self.is_in_period |= period.contains(active as i64);
+        if let Some(active_ms) = active_ms {
+            let latest_ms = match self.last_activity_ms {
+                Some(before_ms) => before_ms.max(active_ms),
+                None => active_ms,
+            };
+            self.last_activity_ms = Some(latest_ms);
+            self.is_in_period |= period.contains(active_ms as i64);
         }
         if role == Role::User && self.question.is_none() {
             self.question = message_question(entry, message, blocks);
         }
     }
 
-    /// Takes the opening from a message, if that says more about the session than the opening so
-    /// far.
+    /// Takes the opening from a message, if it says more about the session than the present opening.
     fn improve_opening(&mut self, role: Role, message: &MessageFacts, blocks: &[Block]) {
-        // Only a message of the user can be better than an opening, and none is better than words.
+        // Rules most messages out before their text is read: only a message of the user can be
+        // better than an opening, and none is better than words.
         let may_be_better = match self.opening {
             None => true,
             Some(Opening::Other(_) | Opening::Command(_)) => role == Role::User,
@@ -128,9 +130,13 @@ pub fn entry_key(typed: &TypedRecord, timestamp: &Text) -> EntryKey {
     }
 }
 
-/// Returns the words of a message that may be the title of its session: the command that the user
-/// ran in the shell, `(image)` if a message has nothing but an image, else the start of its text.
-/// `None` if it has none of these.
+/// Returns what of a message may be the title of its session, with its rank as a source.
+///
+/// - of a command that the user ran in the shell: that command;
+/// - of a message that a chat program forwarded: the user's words;
+/// - of any other message: the start of its text, or `(image)` if it has only an image.
+///
+/// `None` if the message has none of these.
 fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
     if role == Role::BashExecution {
         let command = normalize_spaces(message.get(Member::Command)?.text()?);
@@ -159,17 +165,19 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
 }
 
 /// Whether a message has a block of this type.
-fn has_block(blocks: &[Block], kind: &str) -> bool {
-    blocks.iter().any(|block| is_of_type(block, kind))
+fn has_block(blocks: &[Block], block_type: &str) -> bool {
+    blocks.iter().any(|block| is_of_type(block, block_type))
 }
 
-fn is_of_type(block: &Block, kind: &str) -> bool {
-    block.kind.is_some_and(|stored| stored.is(kind))
+fn is_of_type(block: &Block, block_type: &str) -> bool {
+    block.kind.is_some_and(|stored| stored.is(block_type))
 }
 
-/// Returns the start of a user message, joined as in pi: the string, or the text blocks separated
-/// by spaces. Of a message that a chat program forwarded, it is the row of the user's words. `None`
-/// if there is no text.
+/// Returns the start of a user message, at most [`PREVIEW_UNITS`] units of it; `None` if it has no
+/// text.
+///
+/// The text is that of pi's list: the string, or the text blocks joined with spaces. Of a message
+/// that a chat program forwarded, it is the row of the user's words, which is never the whole text.
 fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
     if let Some(words_of_user) = forwarded_row(message, blocks) {
         return Some(Question {

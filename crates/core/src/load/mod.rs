@@ -90,8 +90,10 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
     header::read_preamble(source).map(|preamble| preamble.header)
 }
 
-/// Loads a session: its header, then all lines in one pass by the rules of the agent that the first
-/// lines suggest. If later lines show another agent, there is a second pass by its rules.
+/// Loads a session: its header, then all other lines in one pass.
+///
+/// The pass follows the rules of the agent that the first lines suggest. If later lines show that
+/// the session is of the other agent, a second pass follows that agent's rules.
 ///
 /// # Errors
 /// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
@@ -134,12 +136,15 @@ fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     }
 }
 
-/// Returns the dialect as far as the first lines determine it, else pi.
+/// Returns the dialect that the first lines after the preamble show; pi if they show none.
+///
+/// The guess decides only by which rules the file is read first: see [`load`].
 fn guess_dialect(
     source: &dyn ReadAt,
     preamble: &Preamble,
     options: &LoadOptions,
 ) -> Result<Dialect, LoadError> {
+    // Only oh-my-pi writes a title line.
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
@@ -155,26 +160,34 @@ fn guess_dialect(
     for length in [first_length, second_length] {
         let end = source.len().min(preamble.end + length);
         let mut bytes = source.read_range(preamble.end..end)?;
-        if end < source.len() {
-            // Only whole lines count.
+        let is_whole_file = end == source.len();
+        if !is_whole_file {
+            // The last line may be cut off, so it does not count.
             bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
         }
-        let mut fragment = Fragment::default();
-        let reading = ReadContext {
-            options: &LoadOptions::default(),
-            format: preamble.format,
-            agent: Dialect::Pi.agent(),
-            cwd: None,
-        };
-        fragment.read_lines(&bytes, preamble.end, &reading, &mut record::new_key_cache());
-        if let Some(dialect) = fragment.dialect {
+        if let Some(dialect) = find_dialect_evidence(&bytes, preamble) {
             return Ok(dialect);
         }
-        if end == source.len() {
+        if is_whole_file {
             break;
         }
     }
     Ok(Dialect::Pi)
+}
+
+/// Returns the agent of the first of these lines that only one agent writes. `lines` are the first
+/// ones after the preamble.
+fn find_dialect_evidence(lines: &[u8], preamble: &Preamble) -> Option<Dialect> {
+    let mut fragment = Fragment::default();
+    let reading = ReadContext {
+        options: &LoadOptions::default(),
+        format: preamble.format,
+        // The evidence is the same by the rules of either agent.
+        agent: Dialect::Pi.agent(),
+        cwd: None,
+    };
+    fragment.read_lines(lines, preamble.end, &reading, &mut record::new_key_cache());
+    fragment.dialect
 }
 
 thread_local! {
@@ -182,7 +195,8 @@ thread_local! {
     static READER: RefCell<(PageBuffer, KeyCache<Member>)> = RefCell::new((PageBuffer::default(), record::new_key_cache()));
 }
 
-/// Reads the lines after the header in one pass, by the rules of an agent.
+/// Reads the lines after the header in one pass, by the rules of an agent. Several threads read
+/// ranges of a large file; their fragments are joined in file order.
 fn read_all_lines(
     source: &dyn ReadAt,
     options: &LoadOptions,
@@ -197,7 +211,7 @@ fn read_all_lines(
     };
     // A fragment is empty after it was joined, and its memory is used for a later range.
     let empty_fragments = Pool::new(Fragment::default);
-    let read_range = |range| {
+    let read_fragment = |range| {
         let mut fragment = empty_fragments.get();
         let _: ControlFlow<()> = READER.with_borrow_mut(|(buffer, keys)| {
             read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
@@ -220,7 +234,7 @@ fn read_all_lines(
         options.workers
     };
     let ranges = chunk_ranges(source, preamble.end);
-    in_order(ranges, workers, read_range, |fragment| {
+    in_order(ranges, workers, read_fragment, |fragment| {
         let mut fragment = fragment?;
         whole.append(&mut fragment)?;
         empty_fragments.put(fragment);

@@ -114,6 +114,7 @@ fn suffix_of_head(name: &str) -> Option<&str> {
     }
 }
 
+/// Returns the message that the project has only this number of sessions, too few for `last~back`.
 fn no_last(back: usize, sessions: usize) -> String {
     match sessions {
         0 => "there is no session for this directory".to_owned(),
@@ -133,12 +134,14 @@ pub struct SessionCandidate {
     pub name: Option<String>,
 }
 
-/// Returns the session that a name identifies in the first of these lists that has one: by its id,
-/// else by the start or end of its id, else by its exact name. Later lists are not asked for. If
-/// none has one, similar names of the last list are suggested.
+/// Returns the session that a name identifies, from the first of these lists in which one matches.
+///
+/// Within a list, a session matches by its id; if none does, by the start or end of its id; if none
+/// does, by its exact name. The lists after the first match are not requested from the iterator.
 ///
 /// # Errors
-/// If no session fits, or several of the first list in which one does.
+/// If no session of any list matches: the error suggests similar names of the last list. If several
+/// sessions of one list match in the same way.
 pub fn choose_session(
     name: &str,
     lists: impl IntoIterator<Item = Vec<SessionCandidate>>,
@@ -147,12 +150,12 @@ pub fn choose_session(
     for list in lists {
         sessions = list;
         let with_id = filter_sessions(&sessions, |session| matches_id(name, &session.id));
-        if let Some(found) = require_unique(name, prefer_exact_id(name, with_id))? {
-            return Ok(found);
+        if let Some(path) = require_unique(name, prefer_exact_id(name, with_id))? {
+            return Ok(path);
         }
         let with_name = filter_sessions(&sessions, |session| session.name.as_deref() == Some(name));
-        if let Some(found) = require_unique(name, with_name)? {
-            return Ok(found);
+        if let Some(path) = require_unique(name, with_name)? {
+            return Ok(path);
         }
     }
     Err(NameError::Unknown {
@@ -172,10 +175,18 @@ fn filter_sessions(
         .collect()
 }
 
-/// Returns the session with this name in the stores of both agents, which up to `workers` threads
-/// read: `last` or `last~2`; else, by its id among the sessions of the project, then among all;
-/// else by its name among the sessions of the project, then among all. Each list is made only if
-/// none before has the session.
+/// Returns the session that a name identifies in the stores of both agents.
+///
+/// `last` and `last~2` count back from the newest session of the current project. Any other name is
+/// searched for in four lists, each of which is made only if no list before has the session:
+///
+/// 1. as an id, among the sessions of the project;
+/// 2. as an id, among all sessions;
+/// 3. as an id or a name, among the sessions of the project;
+/// 4. as an id or a name, among all sessions.
+///
+/// The first two lists open only files whose names may contain the id. For the others, up to
+/// `workers` threads read the files.
 pub fn find_session(
     name: &str,
     stores: &[Store],
@@ -188,17 +199,17 @@ pub fn find_session(
     let list_project = || newest_sessions(stores, here).collect::<Vec<_>>();
     let list_all = || all_session_files(stores);
     let file_lists: [&dyn Fn() -> Vec<PathBuf>; 2] = [&list_project, &list_all];
-    let by_id = file_lists
+    let with_id = file_lists
         .iter()
-        .map(|files| read_sessions_with_id(name, &files()));
-    let by_name = file_lists
+        .map(|list_files| read_sessions_with_id(name, &list_files()));
+    let with_names = file_lists
         .iter()
-        .map(|files| read_sessions(&files(), workers));
-    choose_session(name, by_id.chain(by_name))
+        .map(|list_files| read_sessions(&list_files(), workers));
+    choose_session(name, with_id.chain(with_names))
 }
 
-/// Returns the sessions of the current project, most recently changed first: among those of each
-/// agent, the first is the one that its `--continue` opens.
+/// Returns the sessions of the current project in the stores of both agents, most recently changed
+/// first. Of the sessions of one agent, the first is the one that the agent's `--continue` opens.
 pub fn newest_sessions<'a>(
     stores: &'a [Store],
     here: BaseDirs<'a>,
@@ -209,7 +220,7 @@ pub fn newest_sessions<'a>(
         for folder in &store.folders {
             let is_new = folders.insert(folder);
             if !is_new {
-                continue; // Its files are in the list.
+                continue; // Its files are in the list already.
             }
             for (path, modified) in store::in_folder(folder) {
                 files.push((modified, path, store));
@@ -233,7 +244,10 @@ pub fn newest_sessions<'a>(
 }
 
 /// Whether a file in a folder of a store is a session that the agent would continue in the current
-/// project. In a flat store, the `cwd` of the header decides which project a session belongs to.
+/// project.
+///
+/// In a flat store, the `cwd` of the header decides which project a session belongs to; in any
+/// other, the folder does. oh-my-pi does not continue blank sessions.
 fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
     let Ok(file) = Glance::open(path) else {
         return false;
@@ -252,8 +266,10 @@ fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
     }
 }
 
-/// Returns the session that `back` others are newer than; an error with the number of sessions if
-/// there are not so many.
+/// Returns the session at this index of `newest`, which has the newest first. `last~2` is index 2.
+///
+/// # Errors
+/// If there are not so many sessions; the error has their number.
 fn nth_newest(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
     let mut sessions = 0;
     for path in newest {
@@ -292,13 +308,14 @@ fn parse_steps_back(name: &str) -> Option<usize> {
     }
 }
 
-/// Returns the files that are sessions and may have this id, judged by their names, with their ids.
+/// Reads the ids of the sessions in these files. A file is skipped if its name contains an id that
+/// is not the wanted one.
 fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidate> {
     let mut sessions = Vec::new();
     for path in files {
-        let may_fit = id_in_name(path).is_none_or(|id| matches_id(wanted, id));
-        if may_fit {
-            sessions.extend(read_known(path, false));
+        let may_be_wanted = id_in_name(path).is_none_or(|id| matches_id(wanted, id));
+        if may_be_wanted {
+            sessions.extend(read_candidate(path, NameReading::Skip));
         }
     }
     sessions
@@ -307,16 +324,17 @@ fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidat
 /// Whether an id is the wanted one, or starts or ends with it. A start or an end must have at least
 /// [`MIN_ID_PART_LEN`] characters.
 fn matches_id(wanted: &str, id: &str) -> bool {
-    let long_enough = wanted.chars().count() >= MIN_ID_PART_LEN;
-    id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted))
+    let is_long_enough = wanted.chars().count() >= MIN_ID_PART_LEN;
+    id == wanted || is_long_enough && (id.starts_with(wanted) || id.ends_with(wanted))
 }
 
-/// Returns the sessions whose id is the wanted one, or all if there are none.
-fn prefer_exact_id(wanted: &str, mut found: Vec<SessionCandidate>) -> Vec<SessionCandidate> {
-    if found.iter().any(|session| session.id == wanted) {
-        found.retain(|session| session.id == wanted);
+/// Returns the sessions whose id is exactly the wanted one; all if there are none.
+fn prefer_exact_id(wanted: &str, sessions: Vec<SessionCandidate>) -> Vec<SessionCandidate> {
+    let mut sessions = sessions;
+    if sessions.iter().any(|session| session.id == wanted) {
+        sessions.retain(|session| session.id == wanted);
     }
-    found
+    sessions
 }
 
 /// Returns the id in a file name given by an agent: `2026-01-31T10-00-00-000Z_ID.jsonl`.
@@ -328,30 +346,38 @@ fn id_in_name(path: &Path) -> Option<&str> {
     if is_time { Some(id) } else { None }
 }
 
-/// Returns the ids and names of all files that are sessions.
+/// Reads the ids and names of the sessions in these files, on up to `workers` threads. The result
+/// is in the order of the files; files that are not sessions are left out.
 fn read_sessions(files: &[PathBuf], workers: usize) -> Vec<SessionCandidate> {
-    let mut all = Vec::new();
+    let mut sessions = Vec::new();
     let Ok(()) = in_order(
         files,
         workers,
-        |path| read_known(path, true),
-        |known| {
-            all.extend(known);
+        |path| read_candidate(path, NameReading::Read),
+        |session| {
+            sessions.extend(session);
             Ok::<(), Infallible>(())
         },
     );
-    all
+    sessions
 }
 
-/// Reads the id of a session, and its name if requested. Returns `None` for a file that is not a
+/// Whether the name of a session is read, which takes longer than its id: it may be anywhere in the
+/// file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NameReading {
+    Read,
+    Skip,
+}
+
+/// Reads the id of a session and, if requested, its name. Returns `None` for a file that is not a
 /// session, or cannot be read.
-fn read_known(path: &Path, with_name: bool) -> Option<SessionCandidate> {
+fn read_candidate(path: &Path, name_reading: NameReading) -> Option<SessionCandidate> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
-    let name = if with_name {
-        peek::read_name(&head, &file).ok()?
-    } else {
-        None
+    let name = match name_reading {
+        NameReading::Read => peek::read_name(&head, &file).ok()?,
+        NameReading::Skip => None,
     };
     let id = head.header.id.to_string_lossy().into_owned();
     Some(SessionCandidate {
@@ -361,8 +387,10 @@ fn read_known(path: &Path, with_name: bool) -> Option<SessionCandidate> {
     })
 }
 
-/// Returns the only session that matches a name, or `None` if there is none. Of several, the error
-/// names some.
+/// Returns the path of the only session that matches a name; `None` if there is none.
+///
+/// # Errors
+/// If there are several. The error names the most recently changed ones.
 fn require_unique(
     name: &str,
     mut matches: Vec<SessionCandidate>,
@@ -384,21 +412,24 @@ fn require_unique(
     })
 }
 
-/// Returns names and ids with a similar spelling, the most similar first. In a name, one edit may
-/// differ, and one more for each four characters; in an id, one more for each eight.
-fn similar_names(wanted: &str, known: &[SessionCandidate]) -> Vec<String> {
+/// Returns the names and ids of sessions that are spelled like `wanted`, the most similar first.
+///
+/// Similarity is the number of edits (insert, delete, replace, swap two neighbours) between the
+/// texts. One edit is allowed, and another for every four characters of `wanted` in a name, for
+/// every eight in an id.
+fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
     let length = wanted.chars().count();
     let max_name_distance = 1 + length / 4;
     let max_id_distance = 1 + length / 8;
     let mut similar = Vec::new();
-    for session in known {
+    for session in sessions {
         if let Some(name) = session.name.as_deref() {
             let distance = strsim::osa_distance(wanted, name);
             if distance <= max_name_distance {
                 similar.push((distance, name));
             }
         }
-        // Of each id, only as many characters are compared as were given.
+        // The user may have given only the start of an id, so no more of it is compared.
         if length >= MIN_ID_PART_LEN
             && let Some(start) = session.id.get(..length)
         {

@@ -28,13 +28,13 @@ pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text
     read_name_near_end(head, source, u64::MAX)
 }
 
-/// Like [`name`], but searches at most `bytes` bytes at the end of the source.
+/// Like [`read_name`], but searches at most `bytes` bytes at the end of the source.
 pub fn read_name_near_end(
     head: &Preamble,
     source: &dyn ReadAt,
     bytes: u64,
 ) -> io::Result<Option<Text<'static>>> {
-    // A title slot precedes every other name, so that no other is searched for.
+    // A title line takes precedence over every other name, so the entries need not be searched.
     let given_name = match head.title_slot {
         Some(_) => None,
         None => last_session_info(source, bytes)?,
@@ -61,30 +61,32 @@ fn agent_at_start(source: &dyn ReadAt) -> Dialect {
     session.map_or(Dialect::Pi, |session| session.dialect)
 }
 
-/// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a
-/// session. If a session of version 1 is longer, its lines are omitted, because its entries are
-/// identified by their index.
+/// Returns the bytes of a shorter session: the header, and the whole lines among the last `bytes`
+/// bytes.
+///
+/// If a session of version 1 is longer, only its header is returned. Its entries have no ids of
+/// their own: they are identified by their index, which would change.
 pub fn read_ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let preamble = header::read_preamble(source)?;
     let mut ends = source.read_range(0..preamble.end)?;
     let start = source.len().saturating_sub(bytes).max(preamble.end);
-    let is_whole = start == preamble.end;
-    if !is_whole && preamble.format == Format::V1 {
+    let has_all_lines = start == preamble.end;
+    if !has_all_lines && preamble.format == Format::V1 {
         return Ok(ends);
     }
     let tail = source.read_range(start..source.len())?;
-    let first_whole_line = if is_whole {
+    let first_whole_line = if has_all_lines {
         0
     } else {
-        // The first line may be incomplete and is omitted.
+        // The first line may lack its beginning, so it is omitted.
         memchr::memchr(b'\n', &tail).map_or(tail.len(), |newline| newline + 1)
     };
     ends.extend_from_slice(&tail[first_whole_line..]);
     Ok(ends)
 }
 
-/// Returns the title of a session without a name, if it is within the first `bytes` bytes; empty if
-/// not, or if they cannot be read.
+/// Returns the title of a session without a name: the opening of its conversation. The text is
+/// empty if the first `bytes` bytes contain no such message, or cannot be read.
 pub fn read_opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let Ok(start) = source.read_range(0..source.len().min(bytes)) else {
         return Text::default();
@@ -110,9 +112,10 @@ pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
     Ok(!line.is_empty() && Raw::parse(line).is_err())
 }
 
-/// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer,
-/// and no question with text. A large file is not searched: it has a turn. A file that cannot be
-/// read is not called blank.
+/// Whether a session has no name and no turn, so that oh-my-pi does not continue it.
+///
+/// A turn is an answer, or a question with text. A file of more than a megabyte counts as having
+/// one, and is not searched. A file that cannot be read is not called blank.
 pub fn is_blank(head: &Preamble, source: &dyn ReadAt) -> bool {
     if source.len() > SEARCH_STEP as u64 {
         return false;
@@ -142,11 +145,11 @@ fn is_turn(line: &[u8]) -> bool {
     }
 }
 
-/// Returns the name in the last `session_info` of the last `bytes` bytes; empty if that has none,
-/// and `None` without a `session_info`.
+/// Returns the name in the last `session_info` entry of the last `bytes` bytes of a source. The
+/// name is empty if that entry sets none; `None` means that there is no such entry.
 ///
-/// Most files have none, so the bytes of the word are searched for, which is much faster than
-/// parsing. The search goes backwards in steps; each line with the word is parsed once.
+/// Most files have no such entry. So the bytes of the word are searched for, which is much faster
+/// than parsing. The search goes backwards in steps, and parses each line with the word once.
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
     let finder = memmem::FinderRev::new(SESSION_INFO);
     let mut buffer = vec![0; SEARCH_STEP.min(usize::try_from(source.len()).unwrap_or(SEARCH_STEP))];
@@ -159,14 +162,14 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
         let step = &mut buffer[..(end - start) as usize];
         source.read_exact_at(step, start)?;
         let mut unsearched = &step[..];
-        while let Some(at) = finder.rfind(unsearched) {
-            let line = read_line_around(source, start + at as u64)?;
+        while let Some(word_start) = finder.rfind(unsearched) {
+            let line = read_line_around(source, start + word_start as u64)?;
             if line.name.is_some() {
                 return Ok(line.name);
             }
-            // Ignore all other matches in this line, which may begin before this step.
+            // Skip all other matches in this line, which may begin before this step.
             let line_start = usize::try_from(line.start.saturating_sub(start)).unwrap_or(0);
-            unsearched = &unsearched[..line_start.min(at)];
+            unsearched = &unsearched[..line_start.min(word_start)];
         }
         end = if start == limit {
             limit
@@ -179,19 +182,19 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
 
 /// A line that contains [`SESSION_INFO`].
 struct SessionInfoLine {
-    /// The offset at which the line begins or, if it is too long, before which to search on.
+    /// The offset at which the line begins. Of a line that is too long, an offset within it.
     start: u64,
     /// The name that the line sets, if it is a `session_info`; empty if it sets none.
     name: Option<Text<'static>>,
 }
 
-/// Reads the line around a match at the offset `at`. A line that begins more than [`NAME_LINE`]
-/// bytes before the match is not a `session_info`.
-fn read_line_around(source: &dyn ReadAt, at: u64) -> io::Result<SessionInfoLine> {
-    let read_start = at.saturating_sub(NAME_LINE);
+/// Reads the line in which [`SESSION_INFO`] is at the offset `word_start`, and the name that it
+/// sets. A line that begins more than [`NAME_LINE`] bytes before the word only mentions it.
+fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionInfoLine> {
+    let read_start = word_start.saturating_sub(NAME_LINE);
     let read_end = source.len().min(read_start + 2 * NAME_LINE);
     let bytes = source.read_range(read_start..read_end)?;
-    let (before, from_match) = bytes.split_at((at - read_start) as usize);
+    let (before, from_word) = bytes.split_at((word_start - read_start) as usize);
 
     let line_start = match memchr::memrchr(b'\n', before) {
         Some(newline) => newline + 1,
@@ -203,10 +206,11 @@ fn read_line_around(source: &dyn ReadAt, at: u64) -> io::Result<SessionInfoLine>
             });
         }
     };
-    let line_end = match memchr::memchr(b'\n', from_match) {
+    let line_end = match memchr::memchr(b'\n', from_word) {
         Some(newline) => before.len() + newline,
         None => bytes.len(),
     };
+    // A line whose end was not read does not parse, so it sets no name.
     let entry = Raw::parse(&bytes[line_start..line_end]).unwrap_or(Raw::NULL);
     let name = if member_is(entry, "type", "session_info") {
         let name = entry.get_text("name").unwrap_or_default();

@@ -12,9 +12,12 @@ use pisess_json::Scanner;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Adds the rows of entries, which must be in file order. The row of a tool result depends on the
-/// tool calls of other entries: if a result is given, or the strings no longer fit, adds nothing
-/// and returns `false`.
+/// Adds the rows of these entries to a session that was loaded without rows. The entries must be in
+/// file order.
+///
+/// Returns `false`, having added nothing, if all rows have to be loaded instead. That is so if an
+/// entry is a tool result, whose row depends on the calls of other entries, or if the strings no
+/// longer fit (4 GiB).
 pub fn add_rows(
     session: &mut Session,
     source: &dyn ReadAt,

@@ -10,8 +10,11 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 
 impl Fragment {
-    /// Stores the models and tools of an entry, and its calls, whose files are relative to `cwd`.
-    /// The paths of files that are only read are stored if `with_reads`.
+    /// Stores what statistics need of an entry: its model, its tool and its tool calls. Of an entry
+    /// without any of these, nothing is stored.
+    ///
+    /// Paths in calls are relative to `cwd`. The paths of files that are only read are stored only
+    /// if `with_read_paths` is set.
     pub fn keep_stats(
         &mut self,
         entry: EntryIx,
@@ -20,94 +23,100 @@ impl Fragment {
         with_read_paths: bool,
     ) {
         let record = typed.record;
-        let mut entry_attribution = Attribution::empty(entry);
+        let mut attribution = Attribution::empty(entry);
         match (typed.kind, typed.role, &record.message) {
             (Kind::Message, Role::Assistant, Some(message)) => {
                 let (provider, model) = message.model_parts();
-                entry_attribution.provider = self.keep_name(provider);
-                entry_attribution.model = self.keep_name(model);
-                entry_attribution.has_usage =
-                    message.get(Member::Usage).is_some_and(Raw::is_object);
-                let began = message.get(Member::Timestamp).and_then(Raw::number);
-                entry_attribution.began_ms = began.map(|time| time as i64);
+                attribution.provider = self.keep_name(provider);
+                attribution.model = self.keep_name(model);
+                attribution.has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
+                // The time in a message is when the reply began, not when its line was written.
+                let began_ms = message.get(Member::Timestamp).and_then(Raw::number);
+                attribution.began_ms = began_ms.map(|time| time as i64);
                 for block in typed.blocks.iter().filter(|block| block.is_call()) {
                     self.keep_counted_call(entry, block, cwd, with_read_paths);
                 }
             }
             (Kind::Message, Role::ToolResult, Some(message)) => {
-                entry_attribution.tool =
+                attribution.tool =
                     self.keep_name(message.get(Member::ToolName).and_then(Raw::text));
             }
             (Kind::Usage | Kind::ModelUsage, ..) => {
-                entry_attribution.provider =
+                attribution.provider =
                     self.keep_name(record.get(Member::Provider).and_then(Raw::text));
-                entry_attribution.model =
-                    self.keep_name(record.get(Member::Model).and_then(Raw::text));
+                attribution.model = self.keep_name(record.get(Member::Model).and_then(Raw::text));
             }
             // oh-my-pi: a request of the user in another form, as that for a skill.
             (Kind::CustomMessage, ..) => {
-                let attribution = Raw::from_checked(record.bytes).get("attribution");
-                if !attribution.is_some_and(|by| by.is("user")) {
+                let author = Raw::from_checked(record.bytes).get("attribution");
+                if !author.is_some_and(|author| author.is("user")) {
                     return;
                 }
             }
             _ => return,
         }
-        self.collected.attributions.push(entry_attribution);
+        self.collected.attributions.push(attribution);
     }
 
-    /// Stores a tool call, with the file that it reads or changes.
+    /// Stores a tool call, with the file that it reads or changes. The path of a file that is only
+    /// read stays empty, unless `with_read_paths` is set.
     fn keep_counted_call(
         &mut self,
         entry: EntryIx,
         call: &Block,
         cwd: Option<&Text>,
-        with_reads: bool,
+        with_read_paths: bool,
     ) {
-        let file = called_file(call.name, call.arguments).map(|(tool, path)| {
-            let is_kept = with_reads || tool.action != FileAction::Read;
-            let path = if is_kept {
+        let mut file = None;
+        if let Some((tool, path)) = called_file(call.name, call.arguments) {
+            let needs_path = with_read_paths || tool.action != FileAction::Read;
+            let path = if needs_path {
                 Slice::append(&absolute_path(&path, cwd), &mut self.arena)
             } else {
                 Slice::default()
             };
-            FileCall { entry, tool, path }
-        });
+            file = Some(FileCall { entry, tool, path });
+        }
         let tool = self.keep_name(call.name.and_then(Raw::text));
         let calls = &mut self.collected.counted_calls;
         calls.push(CountedCall { entry, tool, file });
     }
 
-    /// Stores a name, unless it was one of the previous entry.
+    /// Returns the place of a name in the arena, empty without a name. A name that the entry before
+    /// had as well is not stored again: most replies have the model of the reply before.
     fn keep_name(&mut self, name: Option<Text>) -> Slice {
         let Some(name) = name else {
             return Slice::default();
         };
-        let last = self.collected.attributions.last();
-        let mut names = last
-            .into_iter()
-            .flat_map(|last| [last.provider, last.model, last.tool]);
-        let known = names.find(|known| self.arena[known.range()] == *name.as_bytes());
-        known.unwrap_or_else(|| self.keep_text(&name))
+        if let Some(last) = self.collected.attributions.last() {
+            for stored in [last.provider, last.model, last.tool] {
+                if self.arena[stored.range()] == *name.as_bytes() {
+                    return stored;
+                }
+            }
+        }
+        self.keep_text(&name)
     }
 }
 
-/// Returns the path of a file, with `/` between its parts.
+/// Returns the absolute path of a file that a call names, relative to `cwd`. A Windows path gets
+/// `/` between its parts. A path that begins with `~`, and any path without a `cwd`, stays as it
+/// is, except for a leading `./`.
 fn absolute_path(path: &Text, cwd: Option<&Text>) -> Vec<u8> {
-    let given = path.as_bytes();
-    let is_relative = !given.starts_with(b"~") && !is_absolute(given);
-    let mut whole = Vec::new();
+    let named = path.as_bytes();
+    let is_relative = !named.starts_with(b"~") && !is_absolute(named);
+    let mut absolute = Vec::new();
     if is_relative && let Some(cwd) = cwd {
-        whole.extend_from_slice(cwd.as_bytes());
-        whole.push(b'/');
+        absolute.extend_from_slice(cwd.as_bytes());
+        absolute.push(b'/');
     }
-    whole.extend_from_slice(given.strip_prefix(b"./").unwrap_or(given));
-    if is_windows_absolute(&whole) {
-        for byte in &mut whole {
+    absolute.extend_from_slice(named.strip_prefix(b"./").unwrap_or(named));
+    if is_windows_absolute(&absolute) {
+        for byte in &mut absolute {
             if *byte == b'\\' {
                 *byte = b'/';
             }
         }
     }
-    whole
+    absolute
 }
