@@ -13,16 +13,19 @@ pub const AGE_UNITS: [(&str, i64); 6] = [
     ("min", 60),
 ];
 
-/// Returns how long ago a time was, in the largest unit that yields at least 1: `now`, `5min`,
-/// `12h`, `8mo`. Both are in milliseconds; without a time, returns `?`.
-pub fn format_age(now: i64, time: i64) -> String {
-    if time == Entry::NO_TIME {
+/// Returns how long ago a time was, rounded down to the largest unit of which it has at least one:
+/// `5min`, `12h`, `8mo`. Less than a minute ago, and the future, are `now`; an entry without a time
+/// has the age `?`.
+///
+/// Both times are in milliseconds since 1970.
+pub fn format_age(now_ms: i64, time_ms: i64) -> String {
+    if time_ms == Entry::NO_TIME {
         return "?".to_owned();
     }
-    let seconds = now.saturating_sub(time).max(0) / 1000;
-    for (unit, length) in AGE_UNITS {
-        if seconds >= length {
-            return format!("{}{unit}", seconds / length);
+    let seconds = now_ms.saturating_sub(time_ms).max(0) / 1000;
+    for (unit, seconds_per_unit) in AGE_UNITS {
+        if seconds >= seconds_per_unit {
+            return format!("{}{unit}", seconds / seconds_per_unit);
         }
     }
     "now".to_owned()

@@ -2,7 +2,8 @@
 
 use pisess_json::js;
 
-/// Returns a number of tokens: `950`, `12.3k`, `4.5M`.
+/// Formats a number of tokens for people: `950`, `12.3k`, `123k`, `4.5M`. The unit is decimal; a
+/// value below 100 units has one decimal place.
 pub fn format_tokens(count: f64) -> String {
     // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
     if count < 999.5 {
@@ -38,18 +39,22 @@ pub fn group_digits(number: f64) -> String {
     js::group_digits(number.round())
 }
 
-/// Formats a number of bytes for people and models.
+/// Formats a number of bytes for people and models: `999 B`, `1.0 kB`, `12 MB`. Units are decimal;
+/// a value below 10 units has one decimal place.
 pub fn format_bytes(bytes: usize) -> String {
-    let (unit, name) = match bytes {
-        0..1_000 => return format!("{bytes} B"),
-        // From here on, rounding reaches the next unit.
-        999_500.. => (1e6, "MB"),
-        _ => (1e3, "kB"),
+    if bytes < 1_000 {
+        return format!("{bytes} B");
+    }
+    // From 999,500 on, rounding would give `1000 kB`.
+    let (bytes_per_unit, unit) = if bytes < 999_500 {
+        (1e3, "kB")
+    } else {
+        (1e6, "MB")
     };
-    let value = bytes as f64 / unit;
-    // 9.95 is rounded to `10`, not to `10.0`.
+    let value = bytes as f64 / bytes_per_unit;
+    // From 9.95 on, one decimal place would give `10.0`.
     let decimals = if value < 9.95 { 1 } else { 0 };
-    format!("{value:.decimals$} {name}")
+    format!("{value:.decimals$} {unit}")
 }
 
 /// The number of characters that are shown of the end of a session's id.

@@ -26,8 +26,8 @@ impl DiffSign {
     }
 }
 
-/// Returns the ranges of the items that differ, in order: of the old items and of the new ones. One
-/// of both may be empty.
+/// Returns the changes between two lists, in order: for each, the range of the removed items in
+/// `old` and of the added items in `new`. One of the two ranges may be empty.
 pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
     let interner = Interner::new(old.len() + new.len());
     let mut input = InternedInput {
@@ -63,7 +63,7 @@ fn split_lines(text: &str) -> Vec<&str> {
     let mut start = 0;
     for (at, _) in text.match_indices(['\n', '\r']) {
         if text[at..].starts_with("\r\n") {
-            // The line feed ends the line.
+            // The line feed is the next match, and ends the line.
             continue;
         }
         lines.push(&text[start..=at]);
@@ -75,38 +75,41 @@ fn split_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Returns the lines of a range of the old text, and for each change in it, the removed and then
-/// the added lines. `old` and `new` return the line at an index.
+/// Returns the lines of a diff over a range of the old text: the common lines and, in place of each
+/// change, its removed and then its added lines.
+///
+/// All `changes` must be within the range, and in order. `old_line` and `new_line` return the line
+/// at an index of each text.
 pub fn sign_lines<'t>(
     changes: &[[Range<usize>; 2]],
     range: Range<usize>,
-    old: impl Fn(usize) -> &'t str,
-    new: impl Fn(usize) -> &'t str,
+    old_line: impl Fn(usize) -> &'t str,
+    new_line: impl Fn(usize) -> &'t str,
 ) -> Vec<(DiffSign, &'t str)> {
-    let mut all = Vec::new();
+    let mut signed = Vec::new();
     let mut common_start = range.start;
     for [removed, added] in changes {
-        for at in common_start..removed.start {
-            all.push((DiffSign::Common, old(at)));
+        for index in common_start..removed.start {
+            signed.push((DiffSign::Common, old_line(index)));
         }
-        for at in removed.clone() {
-            all.push((DiffSign::Removed, old(at)));
+        for index in removed.clone() {
+            signed.push((DiffSign::Removed, old_line(index)));
         }
-        for at in added.clone() {
-            all.push((DiffSign::Added, new(at)));
+        for index in added.clone() {
+            signed.push((DiffSign::Added, new_line(index)));
         }
         common_start = removed.end;
     }
-    for at in common_start..range.end {
-        all.push((DiffSign::Common, old(at)));
+    for index in common_start..range.end {
+        signed.push((DiffSign::Common, old_line(index)));
     }
-    all
+    signed
 }
 
 /// A part of a line: words that all changed, or none of which did, and the spaces between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePart<'t> {
-    /// Whether it is not on the other side.
+    /// Whether its words are only in this text, not in the other.
     pub is_changed: bool,
     /// The text of the part.
     pub text: &'t str,
@@ -121,14 +124,15 @@ pub struct MarkedLines<'t> {
     pub new: Vec<Vec<LinePart<'t>>>,
 }
 
-/// Returns the lines of a change with the words that differ marked; `None` if less than half of
-/// their words are common.
+/// Returns the old and the new lines of a change, with the words marked that only one side has.
+/// Returns `None` if most words differ: marks would then not help the reader.
 pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<MarkedLines<'t>> {
     let old_words: Vec<_> = old.iter().flat_map(|line| split_words(line)).collect();
     let new_words: Vec<_> = new.iter().flat_map(|line| split_words(line)).collect();
     let changes = diff_ranges(&old_words, &new_words);
     let changed_count: usize = changes.iter().flatten().map(Range::len).sum();
-    if 2 * changed_count > old_words.len() + new_words.len() {
+    let word_count = old_words.len() + new_words.len();
+    if 2 * changed_count > word_count {
         return None;
     }
 
@@ -144,26 +148,27 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
     })
 }
 
-/// Divides lines into parts. `is_changed` is for each of the words of all lines.
+/// Divides each line into parts. `is_changed` has an element for each word of all lines, in order.
 fn mark_lines<'t>(lines: &[&'t str], is_changed: &[bool]) -> Vec<Vec<LinePart<'t>>> {
     let mut marked = Vec::with_capacity(lines.len());
-    let mut rest = is_changed;
+    let mut remaining = is_changed;
     for line in lines {
-        let (own, others) = rest.split_at(split_words(line).count());
-        marked.push(mark_line(line, own));
-        rest = others;
+        let (of_line, of_later_lines) = remaining.split_at(split_words(line).count());
+        marked.push(mark_line(line, of_line));
+        remaining = of_later_lines;
     }
     marked
 }
 
-/// Divides a line into parts. `is_changed` is for each of its words.
+/// Divides a line into parts: one for each run of words that are all changed, or all unchanged.
+/// `is_changed` has an element for each word of the line.
 fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
     let mut parts = Vec::new();
-    let mut line_words = split_words(line);
+    let mut words = split_words(line);
     let mut start = 0;
     for run in is_changed.chunk_by(bool::eq) {
         let mut end = start;
-        for word in line_words.by_ref().take(run.len()) {
+        for word in words.by_ref().take(run.len()) {
             end += word.len();
         }
         parts.push(LinePart {
@@ -175,16 +180,16 @@ fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
     parts
 }
 
-/// Returns the words of a line, and the spaces between them.
+/// Splits a line into words and runs of white space, in turn. Together they are the whole line.
 fn split_words(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
+    let mut unsplit = line;
     std::iter::from_fn(move || {
-        let is_space = rest.chars().next()?.is_whitespace();
-        let end = rest
+        let is_space = unsplit.chars().next()?.is_whitespace();
+        let end = unsplit
             .find(|letter: char| letter.is_whitespace() != is_space)
-            .unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(end);
-        rest = behind;
+            .unwrap_or(unsplit.len());
+        let (word, after_word) = unsplit.split_at(end);
+        unsplit = after_word;
         Some(word)
     })
 }

@@ -5,12 +5,13 @@ use pisess_json::text::utf16_len;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Returns the number of columns that the text occupies.
+/// Returns the number of terminal columns that a text occupies. Equals the width that the crate
+/// `unicode-width` computes from its tables, which ASCII does not need.
 pub fn display_width(text: &str) -> usize {
     if is_printable_ascii(text.as_bytes()) {
         text.len()
     } else if text.is_ascii() {
-        // A control character takes a column, and so does a line break of two characters.
+        // By those tables, a control character takes a column, and so does `\r\n` as a whole.
         text.len() - memchr::memmem::find_iter(text.as_bytes(), "\r\n").count()
     } else {
         text.width()
@@ -22,9 +23,11 @@ pub fn count_utf16(text: &str) -> usize {
     utf16_len(text.as_bytes())
 }
 
-/// Returns the text cut at `max` units: between words if that keeps enough, and never inside a
-/// grapheme. An ellipsis marks the cut. Inline code at the cut, often the word that matters, is
-/// kept whole, up to a third further.
+/// Shortens a text to at most `max` UTF-16 units, with an ellipsis at the cut.
+///
+/// The cut is between words, if at least half of the text that fits is kept, and never inside a
+/// grapheme. Inline code at the cut is often what matters. So it is kept whole if the result is
+/// less than a third longer than `max`; otherwise it is closed with a backtick.
 pub fn clip(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
     if text.len() <= max || count_utf16(text) <= max {
@@ -32,36 +35,38 @@ pub fn clip(text: &str, max: usize) -> String {
     }
     // Room for the ellipsis, and a backtick that closes inline code.
     let room = max.saturating_sub(2);
-    let words = &text[..fitting_len(text.split_word_bounds(), room)];
-    let is_enough = count_utf16(words) * 2 > room;
-    let kept = if is_enough {
-        words
+    let whole_words = &text[..fitting_len(text.split_word_bounds(), room)];
+    let has_enough_words = count_utf16(whole_words) * 2 > room;
+    let kept = if has_enough_words {
+        whole_words
     } else {
         &text[..fitting_len(text.graphemes(true), room)]
     };
 
-    let is_in_code = kept.matches('`').count() % 2 == 1;
-    if is_in_code && let Some(code_rest) = text[kept.len()..].find('`') {
-        let with_code = &text[..kept.len() + code_rest + 1];
+    // An odd number of backticks leaves the last one open.
+    let ends_in_code = kept.matches('`').count() % 2 == 1;
+    if ends_in_code && let Some(code_end) = text[kept.len()..].find('`') {
+        let with_code = &text[..kept.len() + code_end + 1];
         if count_utf16(with_code) < max + max / 3 {
             return format!("{with_code}…");
         }
     }
+    // Before an ellipsis, opening brackets and marks that announce more text look odd.
     let is_dangling = |c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c);
     let kept = kept.trim_end_matches(is_dangling);
-    let code_end = if is_in_code { "`" } else { "" };
-    format!("{kept}…{code_end}")
+    let closing_mark = if ends_in_code { "`" } else { "" };
+    format!("{kept}…{closing_mark}")
 }
 
-/// Returns how many of these sizes, from the first on, fit into the room together.
+/// Returns the largest number of sizes, counted from the first, whose sum is at most `room`.
 pub fn count_fitting(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
-    let mut left = room;
+    let mut remaining = room;
     let mut count = 0;
     for size in sizes {
-        let Some(rest) = left.checked_sub(size) else {
+        if size > remaining {
             break;
-        };
-        left = rest;
+        }
+        remaining -= size;
         count += 1;
     }
     count

@@ -21,11 +21,12 @@ pub fn push_visible(out: &mut String, text: &str) {
         out.push_str(text);
         return;
     }
-    let rest = push_escaped(out, text, |byte| matches!(byte, b' '..=b'~'));
-    out.push_str(&text[rest..]);
+    let copied_to = push_escaped(out, text, |byte| matches!(byte, b' '..=b'~'));
+    out.push_str(&text[copied_to..]);
 }
 
-/// Appends the text, escaped as by [`to_visible`], with single spaces in place of runs of them.
+/// Appends the text, escaped as by [`to_visible`], with one space in place of each run of spaces.
+/// What `out` had before is not changed.
 pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
     let start = out.len();
     if is_printable_ascii(text.as_bytes()) {
@@ -38,7 +39,7 @@ pub fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
     let has_run = memmem::find(&out[start..], b"  ").is_some();
     if has_run {
         let mut squeezed = out.split_off(start);
-        squeezed.dedup_by(|next, before| *next == b' ' && *before == b' ');
+        squeezed.dedup_by(|byte, previous| *byte == b' ' && *previous == b' ');
         out.append(&mut squeezed);
     }
 }
@@ -50,47 +51,50 @@ pub fn is_printable_ascii(text: &[u8]) -> bool {
         .fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
-/// Returns the text escaped as by [`to_visible`] except for newlines and tabs: for text of several
-/// lines.
+/// Returns a text of several lines, escaped as by [`to_visible`] except for its newlines and tabs.
+/// A text without a character to escape is borrowed.
 pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
     if is_printable_lines(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
     let mut out = String::new();
-    let rest = push_escaped(&mut out, text, |byte| {
+    let copied_to = push_escaped(&mut out, text, |byte| {
         matches!(byte, b' '..=b'~' | b'\n' | b'\t')
     });
-    if rest == 0 {
+    if copied_to == 0 {
         return Cow::Borrowed(text);
     }
-    out.push_str(&text[rest..]);
+    out.push_str(&text[copied_to..]);
     Cow::Owned(out)
 }
 
-/// Appends the text with every character escaped that acts on a terminal, except for bytes that
-/// `is_kept` accepts. Returns the offset of the rest, which needs no escape and is not appended: 0
-/// if nothing was escaped.
+/// Appends a text up to and including its last character to escape, with each such character
+/// escaped. Returns the offset after that character, from which on the caller may copy the text or
+/// borrow it: 0 if nothing was escaped.
+///
+/// A character is escaped if it acts on a terminal, unless it is an ASCII one that `is_kept`
+/// accepts. Kept bytes are passed over without a look at their characters.
 #[inline]
 fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> usize {
-    let mut copied = 0;
-    let mut at = 0;
-    while let Some(kept) = text.as_bytes()[at..]
+    let mut copied_to = 0;
+    let mut pos = 0;
+    while let Some(kept_len) = text.as_bytes()[pos..]
         .iter()
         .position(|&byte| !is_kept(byte))
     {
-        at += kept;
-        let c = text[at..]
+        pos += kept_len;
+        let c = text[pos..]
             .chars()
             .next()
             .expect("a character starts at the first byte that is not kept");
         if acts_on_terminal(c) {
-            out.push_str(&text[copied..at]);
+            out.push_str(&text[copied_to..pos]);
             push_picture(out, c);
-            copied = at + c.len_utf8();
+            copied_to = pos + c.len_utf8();
         }
-        at += c.len_utf8();
+        pos += c.len_utf8();
     }
-    copied
+    copied_to
 }
 
 /// Whether all of the text is printable ASCII, newlines and tabs.
@@ -101,12 +105,14 @@ fn is_printable_lines(text: &[u8]) -> bool {
     })
 }
 
-/// Returns JSON in which characters that act on a terminal are escaped, such as `\u202e`; its value
-/// is unchanged.
+/// Returns JSON with the same value, in which each character that acts on a terminal is written as
+/// a JSON escape, such as `\u202e`. `json` must be compact: line breaks between values would be
+/// escaped as well.
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if acts_on_terminal(c) {
+            // Beyond U+FFFF, JSON has two escapes: a surrogate pair.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
