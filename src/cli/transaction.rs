@@ -215,11 +215,13 @@ impl OpenSession {
                 }
             }
         } else if args.change.dry_run {
-            (line_count, lines) = self.input.map_read_error(
+            let planned = self.input.map_read_error(
                 creation
                     .new_session
-                    .own_lines(&self.session, self.input.source()),
+                    .plan_lines(&self.session, self.input.source()),
             )?;
+            line_count = planned.line_count;
+            lines = planned.changed_lines;
         }
         // Standard output carries the session, not its name.
         let reported_names = if creation.path == Path::new("-") {

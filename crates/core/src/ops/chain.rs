@@ -48,64 +48,71 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
         }
     }
 
-    /// Adds an entry, given what its type has besides a parent: with a new id and the current time,
-    /// unless it has its own.
+    /// Adds an entry below the one added before, and makes it the parent of the next.
+    ///
+    /// `entry` has the members that its type requires. If it has no `id`, `parentId` or
+    /// `timestamp`, it gets a new id, the parent of the chain, and the current time.
     pub fn add_entry(&mut self, entry: Object) {
         let entry = entry.finish();
         let entry = Raw::from_checked(&entry);
-        let own = entry.get_text("id").map(Text::into_owned);
-        let id = own.unwrap_or_else(|| Text::from(self.id_source.issue_entry_id(self.session)));
+        let id = match entry.get_text("id") {
+            Some(own_id) => own_id.into_owned(),
+            None => Text::from(self.id_source.issue_entry_id(self.session)),
+        };
         let line = fill_missing_members(entry, &id, self.parent.as_ref(), self.id_source);
         self.parent = Some(id.clone());
         self.change.entries.push(NewEntry { id, line });
     }
 
-    /// Adds a label, or one that clears the label if `name` is `None`. Without a `time`, it has the
-    /// current one.
-    pub fn add_label(&mut self, target: &Text, name: Option<&Text>, time: Option<&str>) {
+    /// Adds an entry that sets the label of `target`, or clears it if `name` is `None`. Without a
+    /// `timestamp`, the entry has the current time.
+    pub fn add_label(&mut self, target: &Text, name: Option<&Text>, timestamp: Option<&str>) {
         let label = Object::new()
             .str("type", "label")
-            .with(time, |label, time| label.str("timestamp", time));
-        self.add_entry(
-            label
-                .text("targetId", target)
-                .with(name, |label, name| label.text("label", name)),
-        );
+            .with(timestamp, |label, time| label.str("timestamp", time))
+            .text("targetId", target)
+            .with(name, |label, name| label.text("label", name));
+        self.add_entry(label);
     }
 }
 
-/// Returns the line with missing members inserted where the agents put them: after `type`, or in
-/// `custom` and `custom_message` entries at the end; the time of a message is added at the end of
-/// the message.
+/// Returns an entry's line with its missing members: `id`, `parentId`, `timestamp`, and the time in
+/// a message. Members that the entry has are not changed.
+///
+/// The agents put the first three after `type`; in `custom` and `custom_message` entries, they put
+/// them at the end. The time in a message is its last member.
 pub(super) fn fill_missing_members(
     entry: Raw,
     id: &Text,
     parent: Option<&Text>,
     id_source: &IdSource,
 ) -> Vec<u8> {
-    let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
-    let at_end = matches!(
-        Kind::of(entry.get("type")),
-        Kind::Custom | Kind::CustomMessage
-    );
-    let parent_id = parent.map_or_else(|| b"null".to_vec(), encode_to_vec);
-    let time = encode_to_vec(&Text::from(id_source.timestamp()));
-    // A missing member is put behind the last one before it that exists. Members that are put
-    // behind one key keep their order.
+    let mut edit = Edit::new(entry.bytes()).expect("an entry was parsed as an object");
+    let kind = Kind::of(entry.get("type"));
+    let adds_at_end = matches!(kind, Kind::Custom | Kind::CustomMessage);
+    let parent_id = match parent {
+        Some(parent) => encode_to_vec(parent),
+        None => b"null".to_vec(),
+    };
+    let timestamp = encode_to_vec(&Text::from(id_source.timestamp()));
+    // A missing member is inserted after the last of `type` and these members that exists and
+    // precedes it. Members that are inserted after the same key keep their order.
     let mut previous_key = "type";
     for (key, value) in [
         ("id", encode_to_vec(id)),
         ("parentId", parent_id),
-        ("timestamp", time),
+        ("timestamp", timestamp),
     ] {
-        match entry.get(key) {
-            Some(_) => previous_key = key,
-            None if at_end => edit.set(key, &value),
-            None => edit.insert_after(previous_key, key, &value),
+        if entry.get(key).is_some() {
+            previous_key = key;
+        } else if adds_at_end {
+            edit.set(key, &value);
+        } else {
+            edit.insert_after(previous_key, key, &value);
         }
     }
 
-    if Kind::of(entry.get("type")) == Kind::Message
+    if kind == Kind::Message
         && let Some(message) = entry.get("message")
         && message.get("timestamp").is_none()
     {

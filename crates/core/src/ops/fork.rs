@@ -12,7 +12,7 @@ use super::{IdSource, find_upwards, first_staying};
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
-use crate::ops::plan::{NewSession, NewSessionEntry};
+use crate::ops::plan::{CopyParent, NewSession, NewSessionEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
@@ -45,7 +45,8 @@ pub enum Ancestors {
     LeftOut,
 }
 
-/// Forks the path to `end`.
+/// Returns a new session with the entries on the path to `end`, without labels and leaf records.
+/// The labels in effect for copied entries are written again at its end.
 pub fn fork(
     reader: &EntryReader,
     end: Position,
@@ -58,9 +59,12 @@ pub fn fork(
     Ok(finish_fork(session, copies, end, options, id_source))
 }
 
-/// Forks `top`, all its descendants and, unless they are left out, its ancestors, in file order.
-/// The leaf is that of the source if it is `top` or a descendant, else the last of these in the
-/// file. A compaction that keeps an ancestor that is left out keeps what is copied of its path.
+/// Returns a new session with the entry `top` and its descendants, in file order; at the root, with
+/// all entries. The ancestors of `top` precede them, unless they are left out.
+///
+/// The new leaf is the leaf of the source if that is in the subtree, else the last entry of the
+/// subtree in the file. A compaction whose first kept entry is left out keeps the copied part of
+/// its path.
 pub fn fork_subtree(
     reader: &EntryReader,
     top: Position,
@@ -70,18 +74,18 @@ pub fn fork_subtree(
 ) -> io::Result<NewSession> {
     let session = reader.session();
     let ancestry = Ancestry::new(session);
-    let is_inside = |ix: EntryIx| top.is_none_or(|top| ancestry.is_ancestor_or_self(top, ix));
+    let is_in_subtree = |ix: EntryIx| top.is_none_or(|top| ancestry.is_ancestor_or_self(top, ix));
     let subtree: Vec<EntryIx> = session
         .entry_indexes()
-        .filter(|&ix| is_inside(ix))
+        .filter(|&ix| is_in_subtree(ix))
         .collect();
 
     let leaf = match session.leaf {
-        Some(leaf) if is_inside(leaf) => Some(leaf),
+        Some(leaf) if is_in_subtree(leaf) => Some(leaf),
         _ => {
             let mut from_last = subtree.iter().copied().rev();
-            let last = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
-            last.or(top)
+            let last_copied = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
+            last_copied.or(top)
         }
     };
 
@@ -92,8 +96,9 @@ pub fn fork_subtree(
             entries.extend(&subtree);
             copy_without_labels(reader, &entries, |_| true)?
         }
-        Ancestors::LeftOut => copy_without_labels(reader, &subtree, is_inside)?,
+        Ancestors::LeftOut => copy_without_labels(reader, &subtree, is_in_subtree)?,
     };
+    // An ancestor may be after its descendants in the file.
     copies.sort_by_key(|copy| copy.entry);
     Ok(finish_fork(session, copies, leaf, options, id_source))
 }
@@ -104,9 +109,12 @@ struct EntryCopy {
     piece: NewSessionEntry,
 }
 
-/// Returns a session of these copies. The labels in effect are written again below `leaf`, or
-/// below its nearest ancestor that is not left out. If there are no labels, and that entry is not
-/// the last, a mark ([`super::switch`]) is appended below it: the last entry of a file is its leaf.
+/// Returns a new session of these copies, in which `leaf` is the leaf, or its nearest ancestor that
+/// is copied.
+///
+/// The last entry of a file is its leaf. So the labels in effect are written again below the leaf,
+/// as the last entries. Without labels, a mark ([`super::switch`]) is appended below the leaf if
+/// that is not the last entry.
 fn finish_fork(
     session: &Session,
     copies: Vec<EntryCopy>,
@@ -115,32 +123,16 @@ fn finish_fork(
     id_source: &mut IdSource,
 ) -> NewSession {
     let timestamp = id_source.timestamp();
-    let end = session
+    let copied_leaf = session
         .ancestors(leaf)
         .find(|&ix| !is_left_out(session.entry(ix).kind));
-    let end_id = end.map(|ix| session.id(ix));
+    let leaf_id = copied_leaf.map(|ix| session.id(ix));
     let last_id = copies.last().map(|copy| session.id(copy.entry));
 
-    let copied: HashSet<EntryIx> = copies.iter().map(|copy| copy.entry).collect();
-    let mut chain = Chain::with_parent(session, end, id_source);
-    let labels = Labels::new(session);
-    for (target, change) in labels.iter() {
-        if !copied.contains(&target) {
-            continue;
-        }
-        let time = if session.agent().constants().keeps_label_times {
-            Some(session.text(change.timestamp).to_string())
-        } else {
-            None
-        };
-        chain.add_label(
-            &session.id(target),
-            Some(&session.text(change.name)),
-            time.as_deref(),
-        );
-    }
-    if chain.change.is_empty() && end_id != last_id {
-        chain.add_entry(new_mark(last_id.as_ref(), end_id.as_ref(), &[]));
+    let mut chain = Chain::with_parent(session, copied_leaf, id_source);
+    add_labels_of_copies(&mut chain, session, &copies);
+    if chain.change.is_empty() && leaf_id != last_id {
+        chain.add_entry(new_mark(last_id.as_ref(), leaf_id.as_ref(), &[]));
     }
 
     let mut entries: Vec<NewSessionEntry> = copies.into_iter().map(|copy| copy.piece).collect();
@@ -154,7 +146,26 @@ fn finish_fork(
     }
 }
 
-/// Forks every entry and branch.
+/// Adds the labels in effect for the copied entries. pi gives such a label the time at which it was
+/// set, oh-my-pi the current time.
+fn add_labels_of_copies(chain: &mut Chain, session: &Session, copies: &[EntryCopy]) {
+    let copied: HashSet<EntryIx> = copies.iter().map(|copy| copy.entry).collect();
+    for (target, change) in Labels::new(session).iter() {
+        if !copied.contains(&target) {
+            continue;
+        }
+        let timestamp = if session.agent().constants().keeps_label_times {
+            Some(session.text(change.timestamp).to_string())
+        } else {
+            None
+        };
+        let name = session.text(change.name);
+        chain.add_label(&session.id(target), Some(&name), timestamp.as_deref());
+    }
+}
+
+/// Returns a new session with every line after the header of the source: all entries and branches,
+/// and also labels and leaf records as they are.
 pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) -> NewSession {
     let timestamp = id_source.timestamp();
     NewSession {
@@ -166,49 +177,51 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
     }
 }
 
-/// Returns copies of the entries that are not left out, each under its nearest ancestor that is
-/// copied. `is_copied` is false for ancestors of the entries that are not among them.
+/// Returns copies of these entries, without labels and leaf records, each under its nearest
+/// ancestor that is copied. If the first kept entry of a compaction is not copied, the first entry
+/// after it on the path that is copied takes its place.
+///
+/// `entries` has all entries for which `is_wanted` is true, as far as they are ancestors of others
+/// in it.
 fn copy_without_labels(
     reader: &EntryReader,
     entries: &[EntryIx],
-    is_copied: impl Fn(EntryIx) -> bool,
+    is_wanted: impl Fn(EntryIx) -> bool,
 ) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
-    let stays = |ix: EntryIx| is_copied(ix) && !is_left_out(session.entry(ix).kind);
-    let all_stay = entries
+    let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
+    // Then no compaction refers to an entry that is not copied, and none has to be read.
+    let all_are_copied = entries
         .iter()
-        .all(|&ix| stays(ix) && session.entry(ix).parent.is_none_or(&is_copied));
+        .all(|&ix| is_copied(ix) && session.entry(ix).parent.is_none_or(&is_wanted));
 
     let mut copies = Vec::with_capacity(entries.len());
     let mut known_parents = HashMap::default();
     for &ix in entries {
-        if !stays(ix) {
+        if !is_copied(ix) {
             continue;
         }
         let entry = session.entry(ix);
-        let parent = find_upwards(session, entry.parent, &mut known_parents, stays);
-        // A root may be stored with the parent `""`, or with one that is not in the file.
-        let moves = entry.parent != parent || parent.is_none();
-        let new_parent = if moves {
-            Some(parent.map(|parent| session.id(parent).into_owned()))
-        } else {
-            None
+        let parent = match find_upwards(session, entry.parent, &mut known_parents, is_copied) {
+            // A root may be stored with the parent `""`, or with one that is not in the file.
+            None => CopyParent::Root,
+            Some(parent) if entry.parent == Some(parent) => CopyParent::Unchanged,
+            Some(parent) => CopyParent::Id(session.id(parent).into_owned()),
         };
 
         let mut new_first_kept = None;
-        // If all stay, the line need not be read.
         if entry.kind == Kind::Compaction
-            && !all_stay
+            && !all_are_copied
             && let Some(kept) = find_first_kept(reader, ix)?
-            && !stays(kept)
-            && let Some(first) = first_staying(session, ix, kept, stays)
+            && !is_copied(kept)
+            && let Some(first) = first_staying(session, ix, kept, is_copied)
         {
             new_first_kept = Some(session.id(first).into_owned());
         }
 
         let piece = NewSessionEntry::Copied {
             entry: ix,
-            parent: new_parent,
+            parent,
             first_kept: new_first_kept,
             target_dialect: None,
             edit: None,
@@ -224,8 +237,8 @@ fn is_left_out(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf)
 }
 
-/// Returns the first kept entry of a compaction; of a native snapshot, the entry before it, which
-/// it names.
+/// Returns the first kept entry of a compaction. A native snapshot refers to the last entry that it
+/// covers instead, and that entry is returned.
 fn find_first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     reader.with_entry(ix, |line| {
         let kept = native::last_covered_id(line).or_else(|| line.get_text("firstKeptEntryId"))?;
@@ -233,40 +246,51 @@ fn find_first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     })
 }
 
-/// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file
-/// of that agent has one, and is recognized by it.
+/// Returns the first lines of a fork, with the title of the source: see [`build_head_for`].
 fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
-    let old = Raw::from_checked(&session.header.bytes);
+    let source_header = Raw::from_checked(&session.header.bytes);
     // The title line takes precedence over the header, even if its title is empty.
-    let (title, source) = match &session.title_slot {
+    let (stored_title, stored_source) = match &session.title_slot {
         Some(slot) => {
             let slot = Raw::from_checked(slot.trim_ascii());
             (slot.get("title"), slot.get("source"))
         }
-        None => (old.get("title"), old.get("titleSource")),
+        None => (source_header.get("title"), source_header.get("titleSource")),
     };
-    let title = title.filter(|title| title.is_truthy());
-    // The agent rejects a title line with another source.
-    let is_known = |source: &Raw| source.is("auto") || source.is("user");
-    let source = match title {
-        Some(_) => source.filter(is_known),
-        None => None,
-    };
-    build_head_for(session.agent(), title, source, old, options, timestamp)
+
+    let title = stored_title.filter(|title| title.is_truthy());
+    let mut title_source = None;
+    if title.is_some() {
+        // The agent rejects a title line with another source.
+        title_source = stored_source.filter(|source| source.is("auto") || source.is("user"));
+    }
+    build_head_for(
+        session.agent(),
+        title,
+        title_source,
+        source_header,
+        options,
+        timestamp,
+    )
 }
 
-/// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`.
-/// `old` is the header of the source, if it has one.
+/// Returns the first lines of a new session as an agent writes them: the header, with its members
+/// in that agent's order. For oh-my-pi, a title line precedes it: every file of that agent has one,
+/// and is recognized by it.
+///
+/// `title_source` is who set the title: `auto` or `user`. `source_header` is the header of the
+/// session that the new one is made from, or `null`. It supplies the working directory, unless
+/// `options` have one, and oh-my-pi's additional directories.
 pub fn build_head_for(
     agent: &dyn Agent,
     title: Option<Raw>,
     title_source: Option<Raw>,
-    old: Raw,
+    source_header: Raw,
     options: &ForkOptions,
     timestamp: &str,
 ) -> Vec<Vec<u8>> {
-    let old_cwd = old.get_text("cwd");
-    let cwd = options.cwd.as_ref().or(old_cwd.as_ref());
+    let source_cwd = source_header.get_text("cwd");
+    let cwd = options.cwd.as_ref().or(source_cwd.as_ref());
     let mut header = Object::new()
         .str("type", "session")
         .number("version", 3.0)
@@ -287,7 +311,8 @@ pub fn build_head_for(
         return vec![header.finish()];
     }
 
-    header = header.with(old.get_some("additionalDirectories"), |header, folders| {
+    let folders = source_header.get_some("additionalDirectories");
+    header = header.with(folders, |header, folders| {
         header.raw("additionalDirectories", folders)
     });
     let title_line = title_line(title, title_source, &Text::from(timestamp));

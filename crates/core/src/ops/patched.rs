@@ -8,8 +8,8 @@ use std::io;
 /// The parts of a file, in order.
 #[derive(Clone, Debug, Default)]
 pub struct PieceTable {
-    /// The offset of each part, and the part.
-    pieces: Vec<(u64, Piece)>,
+    /// The parts, none of them empty.
+    pieces: Vec<Piece>,
     /// All new bytes.
     new_bytes: Vec<u8>,
     len: u64,
@@ -17,7 +17,10 @@ pub struct PieceTable {
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
+    /// The offset of the part in the file.
+    start: u64,
     origin: Origin,
+    /// The bytes of the origin that the part consists of.
     span: Span,
 }
 
@@ -39,7 +42,7 @@ impl PieceTable {
             && self
                 .pieces
                 .iter()
-                .all(|(_, piece)| piece.origin == Origin::Source)
+                .all(|piece| piece.origin == Origin::Source)
     }
 
     /// Adds these bytes of the source.
@@ -57,17 +60,23 @@ impl PieceTable {
         self.push_span(Origin::New, span);
     }
 
-    /// Adds these bytes of a file.
+    /// Adds these bytes of an origin. If they follow the last part in the same origin, that part
+    /// grows, so that many small additions need no more memory than one.
     pub fn push_span(&mut self, origin: Origin, span: Span) {
         if span.len == 0 {
             return;
         }
-        match self.pieces.last_mut() {
-            // The next bytes of the same file.
-            Some((_, last)) if last.origin == origin && last.span.end() == span.start => {
-                last.span.len += span.len;
-            }
-            _ => self.pieces.push((self.len, Piece { origin, span })),
+        if let Some(last) = self.pieces.last_mut()
+            && last.origin == origin
+            && last.span.end() == span.start
+        {
+            last.span.len += span.len;
+        } else {
+            self.pieces.push(Piece {
+                start: self.len,
+                origin,
+                span,
+            });
         }
         self.len += span.len;
     }
@@ -94,14 +103,17 @@ pub struct PatchedFile<'a> {
 }
 
 impl ReadAt for PatchedFile<'_> {
+    /// Reads from one part only: fewer bytes than fit into `buf` if the part ends before. At or
+    /// after the end of the file, reads 0 bytes.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let pieces = &self.pieces.pieces;
-        let at = pieces.partition_point(|(start, _)| *start <= offset);
-        let Some((start, piece)) = at.checked_sub(1).map(|at| pieces[at]) else {
-            return Ok(0);
+        let started_count = pieces.partition_point(|piece| piece.start <= offset);
+        let Some(index) = started_count.checked_sub(1) else {
+            return Ok(0); // The file is empty.
         };
-        let offset_in_piece = offset - start;
-        // 0 behind the last piece.
+        let piece = pieces[index];
+        let offset_in_piece = offset - piece.start;
+        // 0 after the last piece.
         let remaining = piece.span.len.saturating_sub(offset_in_piece);
         let remaining = usize::try_from(remaining).unwrap_or(usize::MAX);
         let length = buf.len().min(remaining);

@@ -27,8 +27,12 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns the chosen entries and those that they need, in tree order. A label of a picked entry is
-/// left out: labels are set anew by those who want them.
+/// Returns the entries to copy, in tree order: the chosen ones, the tool calls of chosen results,
+/// and the results of chosen calls. Labels are left out: the user can label the copies.
+///
+/// # Errors
+/// If a chosen entry cannot be copied: a leaf record, a label whose entry is not picked, or a
+/// result without its call. If a line cannot be read.
 pub fn complete_selection(
     reader: &EntryReader,
     chosen: &[EntryIx],
@@ -62,7 +66,8 @@ pub fn complete_selection(
     Ok(tree.walk(&[]).filter(|ix| picked.contains(ix)).collect())
 }
 
-/// Copies entries, which are in tree order, and chains the copies under `onto`.
+/// Copies the picked entries under `onto`, each below the one before. `picked` is in tree order, so
+/// that the copies have the order of the originals.
 pub fn copy_onto(
     reader: &EntryReader,
     picked: &[EntryIx],
@@ -78,14 +83,16 @@ pub fn copy_onto(
         ids: HashMap::default(),
         parent: parent_id(session, onto).map(Text::into_owned),
     };
+    // All copies have ids before the first is made: a copy may refer to any of them.
     for &ix in picked {
-        graft
-            .ids
-            .insert(ix, Text::from(id_source.issue_entry_id(session)));
+        let id = Text::from(id_source.issue_entry_id(session));
+        graft.ids.insert(ix, id);
     }
     let mut entries = Vec::new();
     for &ix in picked {
-        entries.push(graft.copy_entry(ix, &id_source.timestamp())?);
+        let copy = graft.copy_entry(ix, &id_source.timestamp())?;
+        graft.parent = Some(copy.id.clone());
+        entries.push(copy);
     }
     Ok(Change {
         entries,
@@ -93,7 +100,11 @@ pub fn copy_onto(
     })
 }
 
-/// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
+/// Returns the chosen entries, the messages that called the tools of chosen results, and a result
+/// for each call of a picked message, as far as there is one.
+///
+/// # Errors
+/// If a chosen result answers no call above it, or two chosen results answer the same call.
 fn add_calls_and_results(
     reader: &EntryReader,
     tree: &Tree,
@@ -101,6 +112,7 @@ fn add_calls_and_results(
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
     let session = reader.session();
     let is_reply = |ix| session.is_message(ix, Role::Assistant);
+    // A result answers a call of the nearest assistant message above it.
     let mut calling_messages = BTreeSet::new();
     let mut nearest_replies = HashMap::default();
     for &ix in chosen {
@@ -122,6 +134,7 @@ fn add_calls_and_results(
             answering_results.extend(choose_result(session, &results, chosen, &is_active)?);
         }
     }
+    // The message above a chosen result may have no call with its id.
     for &ix in chosen {
         if session.is_message(ix, Role::ToolResult) && !answering_results.contains(&ix) {
             return Err(refuse_lone_result(session, ix));
@@ -134,8 +147,13 @@ fn add_calls_and_results(
     Ok(picked)
 }
 
-/// Returns the result to copy of those that answer a call, in file order: the chosen one, else the
-/// one on the path to the leaf, else the last. `None` if nothing answers it.
+/// Returns which of the results of one call is copied with it: the chosen one, else the one on the
+/// path to the leaf, else the last in the file. `None` if the call has no result.
+///
+/// `results` are in file order. A call has several if it was answered again on another branch.
+///
+/// # Errors
+/// If several of the results are chosen.
 fn choose_result(
     session: &Session,
     results: &[EntryIx],
@@ -157,7 +175,6 @@ fn choose_result(
         return Ok(Some(one));
     }
 
-    // A call may have been answered again on another branch.
     let on_path = results.iter().find(|ix| is_active[ix.index()]);
     Ok(on_path.or(results.last()).copied())
 }
@@ -169,22 +186,24 @@ fn refuse_lone_result(session: &Session, result: EntryIx) -> Refusal {
     ))
 }
 
-/// Returns the calls of an assistant message by id, each with its results before the next assistant
-/// message, on all branches, in file order.
+/// Returns the results of each tool call of an assistant message, by the call's id and in file
+/// order. A call without results has an empty list.
+///
+/// The results are below the message, on all branches, each before the next assistant message.
 fn results_by_call(
     reader: &EntryReader,
     tree: &Tree,
     reply: EntryIx,
 ) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
     let session = reader.session();
-    let mut calls: HashMap<Text, Vec<EntryIx>> = HashMap::default();
+    let mut results_by_id: HashMap<Text, Vec<EntryIx>> = HashMap::default();
     reader.with_message(reply, |message| {
-        for id in call_ids(message.get("content")) {
-            calls.insert(id.into_owned(), Vec::new());
+        for call_id in call_ids(message.get("content")) {
+            results_by_id.insert(call_id.into_owned(), Vec::new());
         }
     })?;
-    if calls.is_empty() {
-        return Ok(calls);
+    if results_by_id.is_empty() {
+        return Ok(results_by_id);
     }
 
     let mut pending = tree.children(reply).to_vec();
@@ -193,20 +212,21 @@ fn results_by_call(
             continue;
         }
         if session.is_message(ix, Role::ToolResult) {
-            let id = reader.with_message(ix, |message| {
+            let call_id = reader.with_message(ix, |message| {
                 message.get_text("toolCallId").map(Text::into_owned)
             })?;
-            if let Some(results) = calls.get_mut(&id.unwrap_or_default()) {
+            if let Some(results) = results_by_id.get_mut(&call_id.unwrap_or_default()) {
                 results.push(ix);
             }
         }
         pending.extend(tree.children(ix));
     }
 
-    for results in calls.values_mut() {
+    // The walk visits branches in another order than the file has.
+    for results in results_by_id.values_mut() {
         results.sort();
     }
-    Ok(calls)
+    Ok(results_by_id)
 }
 
 /// A member that refers to another entry.
@@ -235,8 +255,9 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Returns a copy of an entry, and makes it the parent of the next.
-    fn copy_entry(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
+    /// Returns a copy of an entry under the present parent, with its new id, the given timestamp, and
+    /// references to the copies of other picked entries. All other bytes stay the same.
+    fn copy_entry(&self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.reader.read_line(ix)?;
         let entry = Raw::from_checked(line.trim_ascii());
         let mut edit = Edit::new(entry.bytes()).map_err(io::Error::from)?;
@@ -251,7 +272,6 @@ impl Graft<'_> {
         for reference in self.changed_references(ix, entry)? {
             edit.set(reference.key, &encode_to_vec(&reference.id));
         }
-        self.parent = Some(id.clone());
         Ok(NewEntry {
             id,
             line: edit.finish(),
@@ -269,13 +289,14 @@ impl Graft<'_> {
         }
     }
 
-    /// An edit refers to the entry that it edits, which must be copied or be above the target.
+    /// Returns the new reference of a context edit, to the copy of the entry that it edits. An entry
+    /// that is not copied must be on the path to the target position; the reference then stays.
     fn edit_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
-        let target = self.find_referenced(entry, "targetId");
-        if let Some(id) = self.copy_id(target) {
+        let edited = self.find_referenced(entry, "targetId");
+        if let Some(id) = self.copy_id(edited) {
             return Ok(vec![Reference::new("targetId", id)]);
         }
-        if target.is_some_and(|target| self.target_path.contains(&target)) {
+        if edited.is_some_and(|edited| self.target_path.contains(&edited)) {
             return Ok(Vec::new());
         }
         Err(Refusal::with_hint(
@@ -287,16 +308,19 @@ impl Graft<'_> {
         ))
     }
 
-    /// A summary of a branch refers to the end of the branch, or to where it begins
-    /// (`AgentConstants::from_id_is_branch_start`).
+    /// Returns the new `fromId` of a branch summary, if it changes.
+    ///
+    /// In pi it is the end of the summarized branch, and becomes the copy of that entry. In oh-my-pi
+    /// it is where the branch begins, which is the parent of the summary: it becomes the parent of
+    /// the copy (`AgentConstants::from_id_is_branch_start`).
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
-        let from = entry.get_text("fromId").unwrap_or_default();
-        let start = self.session.parent_id(ix);
-        let start = start.unwrap_or_else(|| Text::from("root"));
-        if self.session.agent().constants().from_id_is_branch_start && from == start {
-            let parent = self.parent.clone();
-            let parent = parent.unwrap_or_else(|| Text::from("root"));
-            return vec![Reference::new("fromId", parent)];
+        let from_id = entry.get_text("fromId").unwrap_or_default();
+        let parent_id = self.session.parent_id(ix);
+        let branch_start = parent_id.unwrap_or_else(|| Text::from("root"));
+        if self.session.agent().constants().from_id_is_branch_start && from_id == branch_start {
+            let new_parent = self.parent.clone();
+            let new_start = new_parent.unwrap_or_else(|| Text::from("root"));
+            return vec![Reference::new("fromId", new_start)];
         }
         match self.copy_id(self.find_referenced(entry, "fromId")) {
             Some(id) => vec![Reference::new("fromId", id)],
@@ -304,8 +328,8 @@ impl Graft<'_> {
         }
     }
 
-    /// A compaction refers to its first kept entry, and one of a native snapshot to the last entry
-    /// that it covers.
+    /// Returns the new references of a compaction: to its first kept entry and, of a native snapshot,
+    /// to the last entry that the snapshot covers.
     fn compaction_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         let mut references = Vec::new();
         let kept = self
@@ -333,29 +357,38 @@ impl Graft<'_> {
         self.ids.get(&original?).cloned()
     }
 
-    /// Returns the new `firstKeptEntryId` of a copied compaction, or `None` if it stays the same. A
-    /// compaction that keeps nothing refers to itself. If the first kept entry is a label, which is
-    /// not copied, the next entry that is not a label replaces it.
+    /// Returns the new `firstKeptEntryId` of a copied compaction; `None` if it stays the same.
+    /// `kept` is the first kept entry of the original.
+    ///
+    /// - A compaction that keeps nothing refers to itself.
+    /// - A label is not copied. If it is the first kept entry, the next entry below it that is not a
+    ///   label takes its place.
+    /// - If the first kept entry is copied, the copy is referred to.
+    /// - If it is on the path to the target position, the reference stays.
+    ///
+    /// # Errors
+    /// If it is neither.
     fn new_first_kept(
         &self,
         compaction: EntryIx,
         kept: Position,
     ) -> Result<Option<Text<'static>>, Refusal> {
-        let nothing = Some(self.ids[&compaction].clone());
+        let own_id = self.ids[&compaction].clone();
         let Some(kept) = kept else {
-            return Ok(nothing);
+            return Ok(Some(own_id));
         };
-        if kept == compaction || !self.ancestry.is_ancestor_or_self(kept, compaction) {
-            return Ok(nothing);
+        let is_above = kept != compaction && self.ancestry.is_ancestor_or_self(kept, compaction);
+        if !is_above {
+            return Ok(Some(own_id));
         }
 
         let mut first = kept;
         if self.session.entry(kept).kind == Kind::Label && !self.target_path.contains(&kept) {
-            let stays = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
-            first = first_staying(self.session, compaction, kept, stays).unwrap_or(kept);
+            let is_no_label = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
+            first = first_staying(self.session, compaction, kept, is_no_label).unwrap_or(kept);
         }
         if first == compaction {
-            return Ok(nothing);
+            return Ok(Some(own_id));
         }
         if let Some(id) = self.ids.get(&first) {
             return Ok(Some(id.clone()));

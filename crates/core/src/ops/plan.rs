@@ -80,8 +80,8 @@ pub enum NewSessionEntry {
     Copied {
         /// The entry to copy.
         entry: EntryIx,
-        /// The id of its new parent, if the parent changes (`None` inside: it becomes a root).
-        parent: Option<Option<Text<'static>>>,
+        /// The parent of the copy.
+        parent: CopyParent,
         /// The new `firstKeptEntryId`, if that changes.
         first_kept: Option<Text<'static>>,
         /// The agent that the copy is converted for, if any.
@@ -91,6 +91,26 @@ pub enum NewSessionEntry {
     },
     /// A new entry.
     New(NewEntry),
+}
+
+/// The parent of a copied entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopyParent {
+    /// That of the original: its `parentId` is copied as it is.
+    Unchanged,
+    /// None: the copy is a root.
+    Root,
+    /// The entry with this id.
+    Id(Text<'static>),
+}
+
+/// The lines of a new session, as a dry run reports them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedLines {
+    /// The number of all lines.
+    pub line_count: usize,
+    /// The lines that are not copied as they are: the head, and new or changed entries.
+    pub changed_lines: Vec<Vec<u8>>,
 }
 
 impl Change {
@@ -108,8 +128,8 @@ impl Change {
         }
     }
 
-    /// Returns the bytes to append to a version 3 file. The writer adds a newline if the last line
-    /// lacks one (rule 1 of the store).
+    /// Returns the bytes to append to a version 3 file that ends with a newline. If its last line
+    /// lacks one, the writer of the file adds it (rule 1 of the store).
     pub fn appended_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for entry in &self.entries {
@@ -119,7 +139,7 @@ impl Change {
         bytes
     }
 
-    /// Returns the file after the change, if it is only appended to.
+    /// Returns the file as it is after the change; `None` if the change is not an append.
     pub fn file_after(&self, session: &Session, source: &dyn ReadAt) -> Option<PieceTable> {
         if self.action(session) != Action::Append {
             return None;
@@ -136,7 +156,8 @@ impl Change {
         Some(after)
     }
 
-    /// Writes the whole session as it is after the change.
+    /// Writes the whole session as it is after the change, in version 3: oh-my-pi's title line, the
+    /// header, the migrated entries, then the new ones. All other bytes are copied.
     ///
     /// # Errors
     /// If reading or writing fails, or the source is no longer the one that was loaded.
@@ -183,28 +204,35 @@ impl NewSession {
         file_name(&self.timestamp, &self.id)
     }
 
-    /// Returns the number of its lines, and the lines that are not copied as they are: the head,
-    /// and new or changed entries. With `entries` being `None`, lines that are migrated are not
-    /// among them.
-    pub fn own_lines(
-        &self,
-        session: &Session,
-        source: &dyn ReadAt,
-    ) -> io::Result<(usize, Vec<Vec<u8>>)> {
-        let mut own = self.head_lines.clone();
-        let Some(pieces) = &self.entries else {
-            return Ok((own.len() + session.entries.len(), own));
+    /// Returns the lines of the new file for the report of a dry run.
+    ///
+    /// If all of the source is copied (`entries` is `None`), only the head counts as changed: an
+    /// entry counts as copied even if it is migrated, and other lines do not count.
+    pub fn plan_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<PlannedLines> {
+        let mut changed_lines = self.head_lines.clone();
+        let Some(entries) = &self.entries else {
+            return Ok(PlannedLines {
+                line_count: self.head_lines.len() + session.entries.len(),
+                changed_lines,
+            });
         };
         let reader = EntryReader::new(session, source);
-        for piece in pieces.iter().filter(|piece| !piece.is_unchanged()) {
+        for entry in entries {
+            if entry.is_unchanged() {
+                continue;
+            }
             let mut line = Vec::new();
-            piece.write(&reader, &mut line)?;
-            own.push(line);
+            entry.write(&reader, &mut line)?;
+            changed_lines.push(line);
         }
-        Ok((self.head_lines.len() + pieces.len(), own))
+        Ok(PlannedLines {
+            line_count: self.head_lines.len() + entries.len(),
+            changed_lines,
+        })
     }
 
-    /// Writes the new file.
+    /// Writes the new file: the lines of its head, then its entries or, without a list of them,
+    /// everything after the source's header. The file ends with a newline in any case.
     ///
     /// # Errors
     /// If reading or writing fails, or the source is no longer the one that was loaded.
@@ -221,16 +249,17 @@ impl NewSession {
             None => {
                 let start = next_line_start(source, session.header.span.end())?;
                 write_migrated_from(session, source, start, out)?;
-                // Without any line after the header, the head ends with a newline.
+                // If no line follows the header, the last line written is the head, which has its
+                // newline.
                 let ends_with_newline = session.ends_with_newline || start == source.len();
                 if !ends_with_newline {
                     out.write_all(b"\n")?;
                 }
             }
-            Some(pieces) => {
+            Some(entries) => {
                 let reader = EntryReader::new(session, source);
-                for piece in pieces {
-                    piece.write(&reader, out)?;
+                for entry in entries {
+                    entry.write(&reader, out)?;
                     out.write_all(b"\n")?;
                 }
             }
@@ -244,19 +273,19 @@ impl NewSessionEntry {
     pub fn copy_of(entry: EntryIx) -> NewSessionEntry {
         NewSessionEntry::Copied {
             entry,
-            parent: None,
+            parent: CopyParent::Unchanged,
             first_kept: None,
             target_dialect: None,
             edit: None,
         }
     }
 
-    /// Whether its line is that of the source.
+    /// Whether its line is copied as it is. An edit changes only a line that is converted.
     fn is_unchanged(&self) -> bool {
         matches!(
             self,
             NewSessionEntry::Copied {
-                parent: None,
+                parent: CopyParent::Unchanged,
                 first_kept: None,
                 target_dialect: None,
                 ..
@@ -264,95 +293,106 @@ impl NewSessionEntry {
         )
     }
 
-    /// Writes a line of the new file, without its newline. An unchanged line is not copied in
-    /// memory first.
+    /// Writes the entry's line of the new file, without its newline. A copy gets its new links
+    /// first, and is then converted. An unchanged line is not copied in memory.
     pub fn write(&self, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-        let (entry, parent, first_kept, to, edit) = match self {
-            NewSessionEntry::New(entry) => return out.write_all(&entry.line),
+        match self {
+            NewSessionEntry::New(new) => out.write_all(&new.line),
             NewSessionEntry::Copied {
                 entry,
                 parent,
                 first_kept,
-                target_dialect: to,
+                target_dialect,
                 edit,
-            } => (*entry, parent, first_kept, to, edit),
-        };
-        let edit = edit.map(|edit| edit.load_content(reader)).transpose()?;
-        reader.with_line(entry, |line| {
-            let line = match (parent, first_kept) {
-                (None, None) => Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)),
-                _ => Cow::Owned(relink_line(line, parent.as_ref(), first_kept.as_ref())?),
-            };
-            match to {
-                None => out.write_all(&line),
-                Some(to) => out.write_all(&convert::convert_entry(&line, *to, edit.as_ref())),
+            } => {
+                let edit = edit.map(|edit| edit.load_content(reader)).transpose()?;
+                reader.with_line(*entry, |line| {
+                    let line = relink_line(line, parent, first_kept.as_ref())?;
+                    match target_dialect {
+                        None => out.write_all(&line),
+                        Some(dialect) => {
+                            let converted = convert::convert_entry(&line, *dialect, edit.as_ref());
+                            out.write_all(&converted)
+                        }
+                    }
+                })?
             }
-        })?
+        }
     }
 }
 
-/// Returns a line with another parent or another first kept entry.
-fn relink_line(
-    line: &[u8],
-    parent: Option<&Option<Text<'static>>>,
+/// Returns a line with the given parent and first kept entry. Without a change, it is the line
+/// itself, without the carriage return of a line that ends with `\r\n`.
+fn relink_line<'l>(
+    line: &'l [u8],
+    parent: &CopyParent,
     first_kept: Option<&Text<'static>>,
-) -> io::Result<Vec<u8>> {
+) -> io::Result<Cow<'l, [u8]>> {
+    if *parent == CopyParent::Unchanged && first_kept.is_none() {
+        return Ok(Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)));
+    }
     let mut edit = LineEdit::new(line)?;
-    if let Some(parent) = parent {
-        let parent_id = match parent {
-            Some(id) => encode_to_vec(id),
-            None => b"null".to_vec(),
-        };
-        edit.set("parentId", &parent_id);
+    match parent {
+        CopyParent::Unchanged => {}
+        CopyParent::Root => edit.set("parentId", b"null"),
+        CopyParent::Id(id) => edit.set("parentId", &encode_to_vec(id)),
     }
     if let Some(first_kept) = first_kept {
         edit.set("firstKeptEntryId", &encode_to_vec(first_kept));
     }
-    Ok(edit.finish())
+    Ok(Cow::Owned(edit.finish()))
 }
 
-/// Copies everything from an offset after the header on, replacing migrated lines and keeping all
-/// other bytes.
+/// The length in bytes up to which the gap between two migrated lines is read together with them.
+/// The gap is usually a newline, which the reader of entries has in its buffer already.
+const SHORT_GAP_LEN: u64 = 64;
+
+/// Copies all bytes from an offset after the header on, with each line that migration changes
+/// replaced by the migrated one.
 fn write_migrated_from(
     session: &Session,
     source: &dyn ReadAt,
-    mut offset: u64,
+    offset: u64,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let reader = EntryReader::new(session, source);
-    for ix in session
-        .entry_indexes()
-        .filter(|&ix| session.needs_migration(ix))
-    {
-        let span = session.entry(ix).span;
-        if span.start - offset < 64 {
-            // Usually a newline, which is already in the window.
-            reader.with_stored(
-                Span {
-                    start: offset,
-                    len: span.start - offset,
-                },
-                |gap| out.write_all(gap),
-            )??;
-        } else {
-            copy_range(source, offset..span.start, out)?;
+    let mut copied_to = offset;
+    for ix in session.entry_indexes() {
+        if !session.needs_migration(ix) {
+            continue;
         }
-        reader.with_line(ix, |line| out.write_all(line))??;
-        offset = span.end();
+        let line = session.entry(ix).span;
+        let gap = Span {
+            start: copied_to,
+            len: line.start - copied_to,
+        };
+        if gap.len < SHORT_GAP_LEN {
+            reader.with_stored(gap, |bytes| out.write_all(bytes))??;
+        } else {
+            copy_range(source, gap.range(), out)?;
+        }
+        reader.with_line(ix, |migrated| out.write_all(migrated))??;
+        copied_to = line.end();
     }
-    copy_range(source, offset..session.file_len, out)
+    copy_range(source, copied_to..session.file_len, out)
 }
 
-/// Returns where the line after an offset of a file begins.
-pub(super) fn next_line_start(source: &dyn ReadAt, mut offset: u64) -> io::Result<u64> {
-    while offset < source.len() {
-        let bytes = source.read_range(offset..source.len().min(offset + 4096))?;
+/// The number of bytes to read at a time in search of the end of a line.
+const LINE_END_STEP: u64 = 4096;
+
+/// Returns the offset at which the line after the one at `offset` begins: the length of the file if
+/// there is none.
+pub(super) fn next_line_start(source: &dyn ReadAt, offset: u64) -> io::Result<u64> {
+    let mut searched_to = offset;
+    while searched_to < source.len() {
+        let end = source.len().min(searched_to + LINE_END_STEP);
+        let bytes = source.read_range(searched_to..end)?;
         if let Some(newline) = memchr::memchr(b'\n', &bytes) {
-            return Ok(offset + newline as u64 + 1);
+            return Ok(searched_to + newline as u64 + 1);
         }
-        offset += bytes.len() as u64;
+        searched_to += bytes.len() as u64;
     }
-    Ok(offset)
+    Ok(searched_to)
 }
 
 fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
