@@ -36,9 +36,9 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Returns the entry that people see as its last: its tip, or if that is a note that the tree
-    /// hides, such as the mark of a switch, the nearest other entry above. If there is none,
-    /// returns the tip.
+    /// Returns the entry that people see as the last of the branch. That is its tip, unless the tree
+    /// hides the tip: then it is the nearest entry above that is not hidden, or the tip if all are.
+    /// Hidden are notes such as the mark of a switch.
     pub fn last_shown_entry(&self, session: &Session) -> EntryIx {
         for ix in session.ancestors(Some(self.tip)) {
             let kind = session.entry(ix).kind;
@@ -136,22 +136,26 @@ pub struct BranchStart {
     pub branch_point: Position,
 }
 
-/// Returns the start of the branch that an entry is on; `None` if the session does not branch above
-/// the entry.
+/// Returns the start of the branch that an entry is on: the nearest entry, at or above the given
+/// one, at whose parent the conversation continues in several ways. `None` if there is none.
 pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk(&[]).collect();
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
-    let roots = tree.roots().iter();
-    let roots = roots.filter(|root| is_part[root.index()]).count();
+    let mut root_count = 0;
+    for root in tree.roots() {
+        if is_part[root.index()] {
+            root_count += 1;
+        }
+    }
 
     for first in session.ancestors(Some(ix)) {
         let branch_point = session.entry(first).parent;
-        let ways = match branch_point {
-            Some(above) => continuations[above.index()] as usize,
-            None => roots,
+        let ways_from_parent = match branch_point {
+            Some(parent) => continuations[parent.index()],
+            None => root_count,
         };
-        if is_part[first.index()] && ways > 1 {
+        if is_part[first.index()] && ways_from_parent > 1 {
             return Some(BranchStart {
                 first,
                 branch_point,
@@ -161,15 +165,17 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
     None
 }
 
-/// Returns for each entry whether it is part of a branch: there is conversation at or below it, or
-/// it is one of the notes that lead to the leaf while the conversation continues beside them.
-/// `order` has parents before their children.
+/// Returns, by entry, whether it is part of a branch. That is so if it, or an entry below it, is not
+/// a note; and for notes that are a branch of their own: see [`notes_at_leaf`].
+///
+/// `order` has all entries, parents before their children.
 fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     let mut is_part: Vec<bool> = session
         .entries
         .iter()
         .map(|entry| !entry.kind.is_bookkeeping())
         .collect();
+    // Children come before their parents.
     for &ix in order.iter().rev() {
         if is_part[ix.index()]
             && let Some(parent) = session.entry(ix).parent
@@ -186,9 +192,12 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     is_part
 }
 
-/// Returns the notes that lead to the leaf while the conversation continues beside them, from the
-/// leaf upwards. Notes at an end belong to the branch that ends there. `continues` is called at
-/// most once: with the entry above the notes.
+/// Returns the notes at the leaf, from the leaf upwards, if they are a branch of their own: if the
+/// conversation continues beside them, the next message begins a branch at the leaf. Without a
+/// continuation, the notes belong to the branch that ends above them, and the result is empty. Notes
+/// with no entry above them are always a branch.
+///
+/// `continues` is called at most once, with the entry above the notes.
 pub(super) fn notes_at_leaf(
     session: &Session,
     is_conversation: impl Fn(EntryIx) -> bool,
@@ -198,16 +207,17 @@ pub(super) fn notes_at_leaf(
         .ancestors(session.leaf)
         .take_while(|&ix| !is_conversation(ix))
         .collect();
-    let above = notes.last().and_then(|&ix| session.entry(ix).parent);
-    if above.is_none_or(continues) {
+    let entry_above = notes.last().and_then(|&ix| session.entry(ix).parent);
+    if entry_above.is_none_or(continues) {
         notes
     } else {
         Vec::new()
     }
 }
 
-/// Returns the number of ways in which the conversation continues from each entry. If it continues
-/// from the leaf, the next message there counts as one more.
+/// Returns, by entry, the number of ways in which the conversation continues from it: the number of
+/// its children that are parts of branches. If the leaf has such children, one more is counted for
+/// the next message, which will be another child.
 fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut counts = vec![0; session.entries.len()];
     for ix in session.entry_indexes() {

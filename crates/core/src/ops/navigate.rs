@@ -26,8 +26,8 @@ pub struct Navigation {
     pub abandoned: Vec<EntryIx>,
 }
 
-/// Plans the move from `old_leaf` to `target`. As in the agents, but not in their documentation, a
-/// compaction does not end the abandoned branch.
+/// Plans the move from `old_leaf` to `target`, as `/tree` of the agents does. The new leaf is the
+/// target or, if its text is to be edited again, the parent of the target.
 pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
     let new_leaf = if edits_target {
@@ -42,7 +42,11 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     }
 }
 
-/// Plans the move back to `target`, which was the leaf before, even if it is a user request.
+/// Plans the move back to `target`, which was the leaf before: it becomes the leaf even if it is a
+/// user request.
+///
+/// The abandoned branch reaches up to the deepest entry on both paths. As in the agents, but not in
+/// their documentation, a compaction does not end it.
 pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let target_path: HashSet<_> = session.ancestors(target).collect();
     let mut abandoned = Vec::new();
@@ -53,6 +57,7 @@ pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) ->
         abandoned.push(ix);
         common_ancestor = session.entry(ix).parent;
     }
+    // The walk went from the leaf upwards.
     abandoned.reverse();
     Navigation {
         target,
@@ -72,18 +77,23 @@ pub fn last_request(session: &Session, position: Position) -> Position {
 }
 
 impl Navigation {
-    /// Returns the request that the branch that is left continues, if it begins with a reply or a
-    /// tool result.
+    /// Returns the user request that the abandoned branch continues to answer, which is above the
+    /// branch. `None` if the branch does not begin with a reply or a tool result.
     pub fn continued_request(&self, session: &Session) -> Position {
-        let is_conversation =
-            |ix: &&EntryIx| session.entry(**ix).kind.schema().class == KindClass::Conversation;
-        let first = *self.abandoned.iter().find(is_conversation)?;
-        let is_reply = session.is_message(first, Role::Assistant)
-            || session.is_message(first, Role::ToolResult);
-        if !is_reply {
-            return None;
+        for &ix in &self.abandoned {
+            let is_conversation = session.entry(ix).kind.schema().class == KindClass::Conversation;
+            if !is_conversation {
+                continue;
+            }
+            let continues_turn =
+                session.is_message(ix, Role::Assistant) || session.is_message(ix, Role::ToolResult);
+            return if continues_turn {
+                last_request(session, self.common_ancestor)
+            } else {
+                None
+            };
         }
-        last_request(session, self.common_ancestor)
+        None
     }
 }
 

@@ -41,7 +41,8 @@ pub struct Compaction {
     pub system_message: Option<Vec<u8>>,
 }
 
-/// Appends a compaction under the leaf.
+/// Returns the change that appends a compaction below the leaf, with its members in the order of
+/// the agent that the session belongs to.
 pub fn append_compaction(
     session: &Session,
     compaction: &Compaction,
@@ -49,7 +50,7 @@ pub fn append_compaction(
 ) -> Change {
     let summary = &compaction.summary;
     let id = Text::from(id_source.issue_entry_id(session));
-    let kept = match compaction.first_kept {
+    let first_kept_id = match compaction.first_kept {
         Some(ix) => session.id(ix),
         // A compaction that keeps nothing refers to itself.
         None => id.clone(),
@@ -58,11 +59,12 @@ pub fn append_compaction(
         .str("type", "compaction")
         .text("id", &id)
         .text("summary", &summary.text)
-        .text("firstKeptEntryId", &kept)
+        .text("firstKeptEntryId", &first_kept_id)
         .number("tokensBefore", compaction.tokens_before)
         .json("details", &summary.details);
     let mut entry = add_origin(entry, session.agent(), summary);
     if let Some(message) = &compaction.system_message {
+        // A message has its own time, in milliseconds.
         let now_ms = id_source.now_ms.to_string();
         let message = with_member(Raw::from_checked(message), "timestamp", now_ms.as_bytes());
         entry = entry.json("systemMessage", &message);
@@ -72,10 +74,11 @@ pub fn append_compaction(
     chain.change
 }
 
-/// Returns the branch summary with this `fromId` that is on the path to the leaf, after `ancestor`.
+/// Returns the branch summary with this `fromId` on the path to the leaf, below `ancestor`; the
+/// nearest to the leaf if there are several.
 pub fn find_branch_summary(
     reader: &EntryReader,
-    from: &Text,
+    from_id: &Text,
     ancestor: Position,
 ) -> io::Result<Position> {
     let session = reader.session();
@@ -86,39 +89,42 @@ pub fn find_branch_summary(
         if session.entry(ix).kind != Kind::BranchSummary {
             continue;
         }
-        let is_from =
-            reader.with_entry(ix, |entry| entry.get_text("fromId").as_ref() == Some(from))?;
-        if is_from {
+        let has_from_id = reader.with_entry(ix, |entry| {
+            entry.get_text("fromId").as_ref() == Some(from_id)
+        })?;
+        if has_from_id {
             return Ok(Some(ix));
         }
     }
     Ok(None)
 }
 
-/// Appends, under `parent`, a summary of a branch, and a label on it if given. `fromId` is `from`,
-/// or `root`: the end of the branch, or where it begins
-/// (`AgentConstants::from_id_is_branch_start`).
+/// Returns the change that appends a summary of a branch below `parent` and, if `label` is given, a
+/// label on the summary.
+///
+/// `from` is the entry that the summary refers to: by the agent's rule, the end of the branch or
+/// where it begins (`AgentConstants::from_id_is_branch_start`). For the root, `fromId` is `root`.
 pub fn append_branch_summary(
     session: &Session,
     from: Position,
     parent: Position,
     summary: &Summary,
-    name: Option<&Text>,
+    label: Option<&Text>,
     id_source: &mut IdSource,
 ) -> Change {
-    let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
+    let from_id = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
     let mut chain = Chain::with_parent(session, parent, id_source);
     let entry = Object::new()
         .str("type", "branch_summary")
-        .text("fromId", &from)
+        .text("fromId", &from_id)
         .text("summary", &summary.text)
         .json("details", &summary.details);
     chain.add_entry(add_origin(entry, session.agent(), summary));
-    // The new entry is the parent of what follows in the chain.
-    if let Some(name) = name
+    // The chain now ends with the summary.
+    if let Some(label) = label
         && let Some(summary_id) = chain.parent.clone()
     {
-        chain.add_label(&summary_id, Some(name), None);
+        chain.add_label(&summary_id, Some(label), None);
     }
     chain.change
 }

@@ -22,8 +22,10 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK_TYPE: &str = "pisess.switch";
 
-/// Returns a mark at the position, unless the leaf is there already, and a label of an entry,
-/// unless it is set already; the change is empty if there is nothing to do.
+/// Plans a move of the leaf to a position, and optionally a label: the entry to label, and its name.
+///
+/// The change has a mark below the position, unless the leaf is there already, then the label,
+/// unless the entry has it already. So it is empty if there is nothing to do.
 pub fn switch(
     reader: &EntryReader,
     position: Position,
@@ -31,10 +33,10 @@ pub fn switch(
     id_source: &mut IdSource,
 ) -> io::Result<Change> {
     let session = reader.session();
-    let moves = !is_leaf_at(reader, position)?;
-    let parent = if moves { position } else { session.leaf };
+    let needs_mark = !is_leaf_at(reader, position)?;
+    let parent = if needs_mark { position } else { session.leaf };
     let mut chain = Chain::with_parent(session, parent, id_source);
-    if moves {
+    if needs_mark {
         let from = parent_id(session, session.leaf);
         let to = parent_id(session, position);
         chain.add_entry(new_mark(from.as_ref(), to.as_ref(), &[]));
@@ -64,9 +66,9 @@ fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
 /// A move of the leaf, as its mark records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafMove {
-    /// The leaf before; `None` if the session has no such entry.
+    /// The leaf before; `None` if the session has no entry with the recorded id.
     pub from: Option<Position>,
-    /// The new position; `None` if the session has no such entry.
+    /// The new position; `None` if the session has no entry with the recorded id.
     pub to: Option<Position>,
     /// The ids of the entries that the move takes back, if `pisess undo` made it.
     pub undone_ids: Vec<Text<'static>>,
@@ -79,18 +81,22 @@ pub fn read_move(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<LeafMov
         return Ok(None);
     }
     reader.with_entry(ix, |entry| {
-        entry.get("customType").filter(|kind| kind.is(MARK_TYPE))?;
+        let custom_type = entry.get("customType")?;
+        if !custom_type.is(MARK_TYPE) {
+            return None;
+        }
         let data = entry.get("data").unwrap_or(Raw::NULL);
-        let undid = data.get("undid").into_iter().flat_map(Raw::items);
+        let undone = data.get("undid").into_iter().flat_map(Raw::items);
         Some(LeafMove {
             from: recorded_position(session, data.get("from")),
             to: recorded_position(session, data.get("to")),
-            undone_ids: undid.filter_map(Raw::text).map(Text::into_owned).collect(),
+            undone_ids: undone.filter_map(Raw::text).map(Text::into_owned).collect(),
         })
     })
 }
 
-/// Returns the position in a mark: `null` is the root. `None` if the session has no such entry.
+/// Returns the position that a mark records as an id; `null` is the root. Returns `None` if the
+/// session has no entry with this id.
 fn recorded_position(session: &Session, id: Option<Raw>) -> Option<Position> {
     let id = id?;
     if id.is_null() {
@@ -117,7 +123,8 @@ pub fn skip_marks_and_labels(reader: &EntryReader, position: Position) -> io::Re
     })
 }
 
-/// Returns the nearest entry at or above a position for which `is_skipped` is false.
+/// Returns the nearest entry at or above a position for which `is_skipped` is false; the root if
+/// there is none.
 fn skip_upwards(
     session: &Session,
     position: Position,
@@ -136,15 +143,16 @@ fn is_mark_or_label(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(reader.session().entry(ix).kind == Kind::Label || is_mark(reader, ix)?)
 }
 
-/// Returns the leaf as it was before an entry was appended.
+/// Returns the leaf as it was before an entry was appended: as it was after the entry before it in
+/// the file. Before the first entry, it was the root.
 pub fn leaf_before(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
-    let mut earlier = ix.previous();
-    while let Some(last) = earlier {
+    let mut previous = ix.previous();
+    while let Some(earlier) = previous {
         // An entry without an id is never the leaf.
-        if !reader.session().entry(last).id.is_empty() {
-            return leaf_after(reader, last);
+        if !reader.session().entry(earlier).id.is_empty() {
+            return leaf_after(reader, earlier);
         }
-        earlier = last.previous();
+        previous = earlier.previous();
     }
     Ok(None)
 }
@@ -158,9 +166,11 @@ fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     resolve_member(reader, ix, "targetId")
 }
 
-/// Returns the leaf before its last move to another branch, or to another entry of the same branch.
-/// A mark records it; otherwise the order of the file shows it: an entry that does not follow the
-/// leaf before it was appended after a move. Returns `None` if the leaf never moved.
+/// Returns the leaf before its last move to another branch, or to another entry of the same branch;
+/// `None` if it never moved.
+///
+/// The entries are searched from the last one backwards for one that shows a move: a mark, or an
+/// entry that was not appended below the leaf. Marks at the position found are skipped.
 pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     let session = reader.session();
     let mut ancestry = None;
@@ -175,8 +185,12 @@ pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
     Ok(None)
 }
 
-/// Returns the leaf before a move that an entry records, or after which it was appended; `None` if
-/// there was no move. `ancestry` is computed when it is needed first.
+/// Returns the leaf before the move that an entry shows; `None` if it shows no move.
+///
+/// A mark records the move. Any other entry shows one by the order of the file: it was appended
+/// after a move if its parent is not the leaf as it was before.
+///
+/// `ancestry` is set when it is first needed, for the other calls with the same session.
 fn leaf_before_move(
     reader: &EntryReader,
     ix: EntryIx,
@@ -190,40 +204,45 @@ fn leaf_before_move(
         && let Some(from) = mark.from
     {
         // A mark of `undo` may only restore a label, a name or an edit.
-        let stays = mark.to == Some(from);
-        return Ok(if stays { None } else { Some(from) });
+        let has_moved = mark.to != Some(from);
+        return Ok(if has_moved { Some(from) } else { None });
     }
 
-    let place = if after == Some(ix) {
-        session.entry(ix).parent
-    } else {
+    let is_leaf_record = after != Some(ix);
+    let position = if is_leaf_record {
         after
+    } else {
+        session.entry(ix).parent
     };
-    if before == place {
+    if position == before {
         return Ok(None);
     }
+    // A mark whose `from` is not in the session was written for a move all the same.
     if mark.is_some() {
         return Ok(Some(before));
     }
 
-    // Another program may have appended a label or a mark below the leaf of a running agent.
-    let (Some(above), Some(after)) = (skip_marks_and_labels(reader, before)?, after) else {
+    // Another program may have appended a label or a mark below the leaf of a running agent, which
+    // then continued above it. That is no move.
+    let before_notes = skip_marks_and_labels(reader, before)?;
+    let (Some(before_notes), Some(after)) = (before_notes, after) else {
         return Ok(None);
     };
     let ancestry = ancestry.get_or_insert_with(|| Ancestry::new(session));
-    if ancestry.is_ancestor_or_self(above, after) {
+    if ancestry.is_ancestor_or_self(before_notes, after) {
         return Ok(None);
     }
     Ok(Some(before))
 }
 
-/// Returns a mark of a move, which takes back the entries with the ids `undid`.
-pub(super) fn new_mark(from: Option<&Text>, to: Option<&Text>, undid: &[Text]) -> Object {
-    let undid: Vec<_> = undid.iter().map(encode_to_vec).collect();
+/// Returns the mark of a move between two positions, given by their ids; `None` is the root.
+/// `undone_ids` are the ids of the entries that the move takes back, if it is that of an `undo`.
+pub(super) fn new_mark(from: Option<&Text>, to: Option<&Text>, undone_ids: &[Text]) -> Object {
+    let undone_ids: Vec<_> = undone_ids.iter().map(encode_to_vec).collect();
     let data = Object::new()
         .text_or_null("from", from)
         .text_or_null("to", to)
-        .json_array("undid", &undid);
+        .json_array("undid", &undone_ids);
     Object::new()
         .str("type", "custom")
         .str("customType", MARK_TYPE)
