@@ -18,7 +18,7 @@ use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
-    FamilyFile, ListRow, ListedSession, Order, ReadSession, build_rows, count_own_entries,
+    FamilyFile, ListRow, ListedSession, Order, ReadSession, build_rows, count_new_entries,
     distinct_titles, first_message, group_by_repository, read_session, sort_by_start,
     sort_sessions,
 };
@@ -273,7 +273,7 @@ fn read_sessions(
     ui.map_in_parallel(files, read, |_, (file, reading)| match reading {
         Ok(None) => {}
         Ok(Some((reading, damage))) => {
-            list.push(count_own_entries(&mut seen, reading));
+            list.push(count_new_entries(&mut seen, reading));
             damages.extend(damage);
         }
         Err(failure) => failures.push((file.named, failure)),

@@ -89,11 +89,12 @@ pub struct ReadSession {
     pub billed: Vec<BilledRequest>,
 }
 
-/// Reads one session by itself, as it is listed, with what its sub-agents cost.
+/// Reads one session that is listed alone. The usage that it reports for its sub-agents counts as
+/// its own, because their sessions are not listed. `modified_ms` is as for [`read_session`].
 pub fn read_single(
     path: &Path,
     source: &dyn ReadAt,
-    modified: i64,
+    modified_ms: i64,
 ) -> Result<ListedSession, LoadError> {
     let options = LoadOptions {
         workers: 1,
@@ -101,18 +102,23 @@ pub fn read_single(
         usage: true,
         ..LoadOptions::default()
     };
-    let agents = SubAgents::default();
-    let reading = read_session(path, source, modified, &agents, None, &options)?;
+    let no_agents = SubAgents::default();
+    let reading = read_session(path, source, modified_ms, &no_agents, None, &options)?;
     Ok(reading.listed)
 }
 
-/// Reads one session. `modified` is when its content last changed, in milliseconds since 1970. The
-/// usage of the sub-agents that are listed as well (`agents`) is that of their own sessions; what
-/// was pruned from it was paid for as well. The options must request what a list shows, and usage.
+/// Reads one session of a list.
+///
+/// - `modified_ms` is when its file last changed, in milliseconds since 1970.
+/// - `agents` are the sub-agents whose sessions are listed as well. Their usage counts there, so
+///   what this session reports for them is left out.
+/// - `pruned` restores what was pruned from the session: its requests were paid for, so their usage
+///   counts.
+/// - `options` must request what a list shows, and usage.
 pub fn read_session(
     path: &Path,
     source: &dyn ReadAt,
-    modified: i64,
+    modified_ms: i64,
     agents: &SubAgents,
     pruned: Option<&Restoration>,
     options: &LoadOptions,
@@ -143,10 +149,10 @@ pub fn read_session(
         .collect();
 
     let header = Raw::from_checked(&session.header.bytes);
-    let created = session.header.started_ms();
-    let modified = match list_stats.last_activity_ms {
-        Some(newest_message) if newest_message > 0.0 => newest_message as i64,
-        _ => created.unwrap_or(modified),
+    let created_ms = session.header.started_ms();
+    let modified_ms = match list_stats.last_activity_ms {
+        Some(active_ms) if active_ms > 0.0 => active_ms as i64,
+        _ => created_ms.unwrap_or(modified_ms),
     };
     let period = options.list_stats.unwrap_or_default();
     let listed = ListedSession {
@@ -158,8 +164,8 @@ pub fn read_session(
         cwd: session.header.cwd.clone().unwrap_or_default(),
         repository: None,
         parent: header.get_text("parentSession").map(Text::into_owned),
-        created_ms: created,
-        modified_ms: modified,
+        created_ms,
+        modified_ms,
         entry_count: session.entries.len() as u32,
         message_count: list_stats.message_count,
         branch_count: find_branches(&session, &tree).len() as u32,
@@ -177,7 +183,7 @@ pub fn read_session(
             .problems
             .iter()
             .any(|problem| problem.kind == FindingKind::TornTail),
-        is_in_period: list_stats.is_in_period || period.contains(created.unwrap_or(modified)),
+        is_in_period: list_stats.is_in_period || period.contains(created_ms.unwrap_or(modified_ms)),
         id: session.header.id,
     };
     Ok(ReadSession {
@@ -187,11 +193,11 @@ pub fn read_session(
     })
 }
 
-/// Returns the whole text of the first question, reading it from the file unless the list holds all
-/// of it.
+/// Returns the whole text of the first question; `(no messages)` if there is none. The file is read
+/// only if the list has no more than the start of the text.
 ///
 /// # Errors
-/// If it cannot be read, or is no longer there.
+/// If the line cannot be read, or is no longer JSON because the file has changed.
 pub fn first_message(
     listed: &ListedSession,
     source: &dyn ReadAt,
@@ -232,13 +238,15 @@ pub enum Order {
     Cost,
 }
 
-/// Sorts a list; sessions that compare equal are sorted newest first, then by path.
+/// Sorts a list. Sessions that are equal in this order are sorted by their last activity, the newest
+/// first, then by path.
 pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
     list.sort_by(|a, b| {
         b.modified_ms
             .cmp(&a.modified_ms)
             .then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
     });
+    // These sorts are stable: they keep the order above for equal sessions.
     match order {
         Order::Modified => {}
         Order::Created => list.sort_by_key(|session| std::cmp::Reverse(session.created_ms)),
@@ -253,6 +261,7 @@ pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
     }
 }
 
+/// Sorts a list by a number, the greatest first. The sort is stable.
 fn sort_descending(list: &mut [ListedSession], key: impl Fn(&ListedSession) -> f64) {
     list.sort_by(|a, b| key(b).total_cmp(&key(a)));
 }
@@ -269,8 +278,9 @@ impl ListedSession {
         }
     }
 
-    /// Returns the first question, if the session has no name and is titled by it. A command, and a
-    /// message that a chat program forwarded, are not.
+    /// Returns the first question, if the title of the session is taken from it. That is not so if
+    /// the session has a name, or if its first question is a command: then the title is the name,
+    /// or a later message.
     fn titling_question(&self) -> Option<&Question> {
         let Some(Opening::Words(title)) = &self.opening else {
             return None;
@@ -282,9 +292,9 @@ impl ListedSession {
         let question = self.first_question.as_ref()?;
         let text = question.text.to_string_lossy();
         let title = title.to_string_lossy();
-        // The title is the question, shortened.
-        let begins_alike = text.split_whitespace().next() == title.split_whitespace().next();
-        if begins_alike { Some(question) } else { None }
+        // A title taken from the question is its text, shortened and with other white space.
+        let begin_alike = text.split_whitespace().next() == title.split_whitespace().next();
+        if begin_alike { Some(question) } else { None }
     }
 }
 
@@ -300,67 +310,72 @@ pub fn display_title(title: &Text, messages: u32) -> String {
     }
 }
 
-/// The most bytes of a line that is read again for the rest of its message.
+/// The maximum length in bytes of a line that is read again for the rest of its message.
 const LONGEST_REREAD: u64 = 1 << 20;
 
-/// The most words of a title that can be seen.
+/// The maximum number of words in a title: no list is wide enough to show more.
 const MOST_WORDS: usize = 200;
 
 /// The first message of a session, by which it is titled.
 struct TitlingText {
     /// The index of the session in the list.
-    at: usize,
+    index: usize,
     text: String,
 }
 
-/// Returns what is shown in place of titles that begin like those of many other rows, by index in
-/// the list: what follows the shared start. Only sessions that are titled by their first message
-/// are compared. `whole` returns all of a first message; it is called only if its known start is
-/// shared in full.
+/// Returns other titles for sessions whose titles begin like those of many other rows: an ellipsis
+/// and the words after the shared start. Keys are indexes in the list. Only sessions whose titles
+/// are taken from their first message are compared.
+///
+/// `read_first_message` returns the whole text of a first message, or `None`. It is called only if
+/// all that the list has of the text is shared with other rows.
 pub fn distinct_titles(
     list: &[ListedSession],
     rows: &[ListRow],
     mut read_first_message: impl FnMut(&ListedSession) -> Option<Text<'static>>,
 ) -> HashMap<usize, String> {
-    let mut texts = Vec::new();
+    let mut titling_texts = Vec::new();
     for row in rows {
         if let Some(question) = list[row.index].titling_question() {
-            texts.push(TitlingText {
-                at: row.index,
+            titling_texts.push(TitlingText {
+                index: row.index,
                 text: question.text.to_string_lossy().into_owned(),
             });
         }
     }
 
-    let mut starts = find_shared_starts(&texts);
-    let mut has_more = false;
-    for (titling, start) in texts.iter_mut().zip(&starts) {
-        let session = &list[titling.at];
+    let mut starts = find_shared_starts(&titling_texts);
+    let mut has_longer_texts = false;
+    for (titling, start) in titling_texts.iter_mut().zip(&starts) {
+        let session = &list[titling.index];
         if start.is_whole_text
             && can_reread_question(session)
             && let Some(text) = read_first_message(session)
         {
             titling.text = text.to_string_lossy().into_owned();
-            has_more = true;
+            has_longer_texts = true;
         }
     }
-    if has_more {
-        starts = find_shared_starts(&texts);
+    if has_longer_texts {
+        starts = find_shared_starts(&titling_texts);
     }
 
     let mut titles = HashMap::default();
-    for (titling, start) in texts.iter().zip(&starts) {
-        let rest = titling.text[start.length..].split_whitespace();
-        let rest: Vec<&str> = rest.take(MOST_WORDS).collect();
-        if start.length > 0 && !rest.is_empty() {
-            titles.insert(titling.at, format!("… {}", rest.join(" ")));
+    for (titling, start) in titling_texts.iter().zip(&starts) {
+        let words = titling.text[start.length..].split_whitespace();
+        let words: Vec<&str> = words.take(MOST_WORDS).collect();
+        if start.length > 0 && !words.is_empty() {
+            titles.insert(titling.index, format!("… {}", words.join(" ")));
         }
     }
     titles
 }
 
-fn find_shared_starts(texts: &[TitlingText]) -> Vec<SharedStart> {
-    let texts: Vec<&str> = texts.iter().map(|titling| &*titling.text).collect();
+fn find_shared_starts(titling_texts: &[TitlingText]) -> Vec<SharedStart> {
+    let mut texts: Vec<&str> = Vec::with_capacity(titling_texts.len());
+    for titling in titling_texts {
+        texts.push(&titling.text);
+    }
     measure_shared_starts(&texts)
 }
 
@@ -384,9 +399,12 @@ pub struct ListRow {
     pub is_last: bool,
 }
 
-/// Returns the rows of a sorted list, with sub-agents and advisors below their sessions, and forks
-/// below their sources if `nests_forks`. A session whose parent is not in the list is at the top
-/// level.
+/// Returns the rows of a sorted list, from top to bottom, with sub-agents and advisors below the
+/// sessions that own them. If `nests_forks` is set, forks are below their sources.
+///
+/// The sessions at the top level have the order of the list; among them is each session whose
+/// parent is not in the list. Below a session, sub-agents precede forks, each in the order in which
+/// they were started.
 pub fn build_rows(list: &[ListedSession], nests_forks: bool) -> Vec<ListRow> {
     let mut children_by_parent: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
@@ -398,11 +416,11 @@ pub fn build_rows(list: &[ListedSession], nests_forks: bool) -> Vec<ListRow> {
     }
 
     let mut rows = Vec::with_capacity(list.len());
-    // The rows to come, the next one last.
+    // A stack of the rows to come, the next one on top.
     let mut pending = Vec::new();
-    for &at in roots.iter().rev() {
+    for &index in roots.iter().rev() {
         pending.push(ListRow {
-            index: at,
+            index,
             depth: 0,
             is_last: false,
         });
@@ -410,22 +428,27 @@ pub fn build_rows(list: &[ListedSession], nests_forks: bool) -> Vec<ListRow> {
     while let Some(row) = pending.pop() {
         rows.push(row);
         let mut children = std::mem::take(&mut children_by_parent[row.index]);
-        // Sub-agents first, then forks, each by creation time.
-        children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created_ms));
+        children.sort_by_key(|&child| {
+            let is_fork = list[child].owner.is_none();
+            (is_fork, list[child].created_ms)
+        });
         let last = children.last().copied();
-        for &at in children.iter().rev() {
+        for &child in children.iter().rev() {
             pending.push(ListRow {
-                index: at,
+                index: child,
                 depth: row.depth + 1,
-                is_last: Some(at) == last,
+                is_last: Some(child) == last,
             });
         }
     }
     rows
 }
 
-/// Moves the rows of one repository together, to the place of its first; sessions in none come
-/// last. What is nested below a session belongs to the repository of that session.
+/// Sorts rows by repository, and sets the repository of each session. Repositories have the order of
+/// their first rows; sessions in none come last. Rows of one repository keep their order.
+///
+/// Rows nested below a session belong to the repository of that session, so that they stay below
+/// it. `repository` is called once for each row at the top level.
 pub fn group_by_repository(
     list: &mut [ListedSession],
     rows: &mut [ListRow],
@@ -433,6 +456,7 @@ pub fn group_by_repository(
 ) {
     let mut ranks: HashMap<Option<PathBuf>, usize> = HashMap::default();
     ranks.insert(None, usize::MAX);
+    // Nested rows follow the row at the top level.
     let mut root_repository = None;
     for row in rows.iter() {
         if row.depth == 0 {
@@ -445,8 +469,10 @@ pub fn group_by_repository(
     rows.sort_by_key(|row| ranks[&list[row.index].repository]);
 }
 
-/// Returns the parent of each session, such that there are no cycles: the session that a sub-agent
-/// works for, or else the source of a fork.
+/// Returns the parent of each session as an index in the list: the session that owns a sub-agent or,
+/// if `nests_forks` is set, the source of a fork.
+///
+/// A link that would close a cycle is left out: headers can name each other as sources.
 fn find_parents(list: &[ListedSession], nests_forks: bool) -> Vec<Option<usize>> {
     let mut by_path: HashMap<&Path, usize> = HashMap::default();
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
@@ -482,7 +508,7 @@ fn find_parents(list: &[ListedSession], nests_forks: bool) -> Vec<Option<usize>>
     parents
 }
 
-/// Whether `ancestor` is `session`, or above it.
+/// Whether `ancestor` is `session` itself, or above it. `parents` has the parent of each session.
 fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) -> bool {
     let mut position = Some(session);
     while let Some(current) = position {
@@ -494,10 +520,13 @@ fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) ->
     false
 }
 
-/// Returns the session of a reading, in which only the entries that no earlier session contains are
-/// counted, with their usage. `seen` has the keys of earlier sessions; those of this one are added.
-/// Readings must be passed in the order in which the sessions were started.
-pub fn count_own_entries(seen: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
+/// Adds the entries of a session to those counted so far, and returns its row, in which only the
+/// entries that were new are counted, with their usage.
+///
+/// `counted_keys` has the keys of the entries of all earlier sessions. A fork copies entries of its
+/// source, so sessions must be passed in the order in which they were started. An entry without a
+/// key is not a copy. A session that was loaded without keys stays as it is.
+pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
     let mut listed = reading.listed;
     if reading.keys.is_empty() {
         return listed;
@@ -507,9 +536,10 @@ pub fn count_own_entries(seen: &mut HashSet<u128>, reading: ReadSession) -> List
     listed.usage = UsageSums::default();
     let mut billed = reading.billed.iter().peekable();
     for (index, entry) in reading.keys.iter().enumerate() {
+        // Requests are in the order of their entries. That of a copy is passed over.
         let request = billed.next_if(|request| request.entry.index() == index);
         if entry.key != EntryKey::NONE {
-            let is_new = seen.insert(entry.key);
+            let is_new = counted_keys.insert(entry.key);
             if !is_new {
                 continue;
             }
@@ -535,29 +565,32 @@ pub struct FamilyFile {
     pub is_related: bool,
 }
 
-/// Returns the files in the order in which their sessions were started. Only headers are read.
-/// Files that are not sessions come last.
+/// Sorts files by the time at which their sessions were started, the oldest first. Files without a
+/// known time, such as those that are not sessions, come last. Only headers are read.
 pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
     let headers: Vec<Option<Header>> = files
         .iter()
         .map(|file| try_read_header(&file.path))
         .collect();
+    // The paths or ids of the sessions that others were forked from.
     let sources: HashSet<Vec<u8>> = headers.iter().flatten().filter_map(fork_source).collect();
 
-    let mut order = Vec::new();
+    let mut started_files = Vec::new();
     for (file, header) in files.into_iter().zip(headers) {
-        let started_ms = header.as_ref().and_then(Header::started_ms);
-        let is_related = header.is_some_and(|header| {
+        let mut started_ms = None;
+        let mut is_related = false;
+        if let Some(header) = header {
+            started_ms = header.started_ms();
             let path = file.path.as_os_str().as_encoded_bytes();
-            fork_source(&header).is_some()
+            is_related = fork_source(&header).is_some()
                 || sources.contains(path)
-                || sources.contains(header.id.as_bytes())
-        });
-        let file = FamilyFile { file, is_related };
-        order.push((started_ms.unwrap_or(i64::MAX), file));
+                || sources.contains(header.id.as_bytes());
+        }
+        let family_file = FamilyFile { file, is_related };
+        started_files.push((started_ms.unwrap_or(i64::MAX), family_file));
     }
-    order.sort_by_key(|&(started_ms, _)| started_ms);
-    order.into_iter().map(|(_, file)| file).collect()
+    started_files.sort_by_key(|&(started_ms, _)| started_ms);
+    started_files.into_iter().map(|(_, file)| file).collect()
 }
 
 /// Returns the header of a session file; `None` if it cannot be read, or is not a session.

@@ -11,74 +11,81 @@
 
 use foldhash::HashMap;
 
-/// The least number of texts that begin alike.
+/// The minimum number of texts that must begin alike.
 const LEAST_TEXTS: usize = 3;
 
-/// Of all texts, at least one in so many must begin alike.
+/// At least one in this many of all texts must begin alike.
 const LEAST_SHARE: usize = 4;
 
-/// The least number of bytes that are worth dropping: an ordinary `Please` or `Can you` stays.
+/// The minimum number of bytes that are dropped: an ordinary `Please` or `Can you` stays.
 const LEAST_BYTES: usize = 10;
 
-/// The most words of a text that are compared.
+/// The maximum number of words of a text that are compared.
 const MOST_WORDS: usize = 4_000;
 
-/// Where a text goes on after what it shares with others.
+/// The start that a text shares with others, as far as it is dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedStart {
     /// The number of bytes to drop; 0 if nothing is shared.
     pub length: usize,
-    /// Whether the whole text is shared, as far as it is known here.
+    /// Whether all of the text, as it was given here, is shared.
     pub is_whole_text: bool,
 }
 
-/// A word of a text.
+/// A word of a text. Two words are alike if they have the same shape.
 struct Word {
     /// The word, with `0` in place of each run that has a digit.
     shape: String,
-    /// The offset of its end.
+    /// The offset of its end, after the space that follows it.
     end: usize,
     /// Whether a sentence, a line or a bracket ends with it.
     ends_sentence: bool,
 }
 
-/// Returns what each text shares with others at its start.
+/// Returns, for each text, the start that it shares with enough others to be dropped.
+///
+/// Texts are grouped by their first word. Within a group of sufficient size, the longest start is
+/// searched for that most of its texts share.
 pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
     let words: Vec<Vec<Word>> = texts.iter().map(|text| split_words(text)).collect();
     let mut starts = vec![SharedStart::default(); texts.len()];
-    let least = LEAST_TEXTS.max(texts.len().div_ceil(LEAST_SHARE));
+    let least_size = LEAST_TEXTS.max(texts.len().div_ceil(LEAST_SHARE));
     for group in group_by_word(0..texts.len(), 0, &words) {
-        if group.len() >= least {
+        if group.len() >= least_size {
             set_shared_starts(group, &words, &mut starts);
         }
     }
     starts
 }
 
-/// Sets the shared starts of texts with the same first word: word by word, the texts that differ
-/// from most are left behind, and share with the others what came before.
+/// Sets the shared starts of a group of texts that have the same first word.
+///
+/// The texts are compared word by word. At each position, those with the most frequent word go on
+/// to the next position, as long as they are more than half of the group. The others share with
+/// them the words before that position.
 fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
-    let least = LEAST_TEXTS.max(group.len() / 2 + 1);
+    let least_size = LEAST_TEXTS.max(group.len() / 2 + 1);
     let mut remaining = group;
-    let mut shared_words = 1;
+    let mut shared_word_count = 1;
     loop {
-        let groups = group_by_word(remaining.iter().copied(), shared_words, words);
+        let groups = group_by_word(remaining.iter().copied(), shared_word_count, words);
         let largest = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
-        let goes_on = largest.len() >= least;
+        let goes_on = largest.len() >= least_size;
         for &text in &remaining {
             if !goes_on || !largest.contains(&text) {
-                starts[text] = droppable_start(&words[text], shared_words);
+                starts[text] = droppable_start(&words[text], shared_word_count);
             }
         }
         if !goes_on {
             return;
         }
         remaining = largest;
-        shared_words += 1;
+        shared_word_count += 1;
     }
 }
 
-/// Groups texts by the shape of their word at this position. A text without one is in no group.
+/// Groups texts by the shape of their word at this position, counted from 0. A text without a word
+/// there is in no group. `texts` are indexes in `words`.
 fn group_by_word(
     texts: impl Iterator<Item = usize>,
     position: usize,
@@ -101,36 +108,42 @@ fn group_by_word(
     groups
 }
 
-/// Returns what is dropped of a text that shares so many words: whole sentences if there are any,
-/// so that the next sentence is shown. Part of a sentence is dropped only if it begins with a mark
-/// such as a bracket. A text that is shared in full loses only its first sentence.
-fn droppable_start(words: &[Word], shared_words: usize) -> SharedStart {
-    let mut sentence_ends = words[..shared_words]
+/// Returns the start to drop of a text whose first `shared_word_count` words are shared.
+///
+/// - If these words contain the end of a sentence, the shared sentences are dropped, so that the
+///   next one is shown.
+/// - Else all shared words are dropped if the text begins with a mark, such as a bracket.
+/// - Of a text that is shared in full, only its first sentence is dropped, if more follows.
+///
+/// A start of less than [`LEAST_BYTES`] stays.
+fn droppable_start(words: &[Word], shared_word_count: usize) -> SharedStart {
+    let mut sentence_ends = words[..shared_word_count]
         .iter()
         .filter(|word| word.ends_sentence)
         .map(|word| word.end);
-    let shared_end = words[shared_words - 1].end;
-    let is_all = shared_words == words.len();
-    let length = if is_all {
+    let shared_end = words[shared_word_count - 1].end;
+    let is_whole_text = shared_word_count == words.len();
+    let length = if is_whole_text {
         match sentence_ends.next() {
-            Some(first) if first < shared_end => first,
+            Some(first_end) if first_end < shared_end => first_end,
             _ => 0,
         }
     } else {
         let begins_with_mark = !words[0].shape.starts_with(char::is_alphanumeric);
         match sentence_ends.next_back() {
-            Some(last) => last,
+            Some(last_end) => last_end,
             None if begins_with_mark => shared_end,
             None => 0,
         }
     };
     SharedStart {
         length: if length >= LEAST_BYTES { length } else { 0 },
-        is_whole_text: is_all,
+        is_whole_text,
     }
 }
 
-/// Splits a text into words, at most `MOST_WORDS`. The space after a word belongs to it.
+/// Splits a text into words, at most `MOST_WORDS`. The space after a word belongs to it; space at
+/// the start of the text belongs to no word.
 fn split_words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut end = 0;
@@ -138,7 +151,7 @@ fn split_words(text: &str) -> Vec<Word> {
         end += piece.len();
         let word = piece.trim_end();
         if word.is_empty() {
-            // More space after the word before.
+            // Another space after the word before. An empty line ends a sentence.
             if let Some(last) = words.last_mut() {
                 last.end = end;
                 last.ends_sentence |= piece == "\n";
@@ -160,12 +173,13 @@ fn split_words(text: &str) -> Vec<Word> {
 /// The characters that end a sentence or a bracket.
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
 
-/// Returns a word with `0` in place of each run of letters, digits and hyphens that has a digit.
+/// Returns a word with `0` in place of each run of letters, digits and hyphens that has a digit. So
+/// ids, numbers and times are all alike: `[cron:1f6a-09` has the shape `[cron:0`.
 fn word_shape(word: &str) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || c == '-';
+    let is_run_char = |c: char| c.is_alphanumeric() || c == '-';
     let mut shape = String::new();
-    for piece in word.split_inclusive(|c| !is_part(c)) {
-        let run = piece.trim_end_matches(|c| !is_part(c));
+    for piece in word.split_inclusive(|c| !is_run_char(c)) {
+        let run = piece.trim_end_matches(|c| !is_run_char(c));
         if run.contains(|c: char| c.is_ascii_digit()) {
             shape.push('0');
         } else {
