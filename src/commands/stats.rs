@@ -11,7 +11,7 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped_lines_note};
 use crate::load::LoadOptions;
-use crate::ops::stats::{CountedEntry, PriceTable, collect_stats, find_copies};
+use crate::ops::stats::{CountedEntry, PriceTable, collect_stats, find_copies_and_add_keys};
 use foldhash::HashSet;
 use groups::{GroupKey, StatsGroups};
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let own_entries = stats
                 .entries
                 .iter()
-                .zip(find_copies(&mut seen, &stats))
+                .zip(find_copies_and_add_keys(&mut seen, &stats))
                 .filter(|(_, copied)| !copied);
             groups.add_session(
                 path,

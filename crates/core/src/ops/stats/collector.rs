@@ -13,32 +13,33 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::path::Path;
 
-/// Loads and counts a session; the options must request usage and statistics. What was pruned from
-/// it is read with it: only what it used counts. `agents` are the path of the file, and the
-/// sub-agents whose sessions are read as well. The usage that a tool result reports for these is
-/// omitted.
+/// Loads a session and counts its entries. `options` must request usage and statistics.
+///
+/// - `agents` are the path of the file, and the sub-agents whose sessions are counted as well. The
+///   usage that a tool result of this session reports for them is left out.
+/// - `pruned` restores what was pruned from the session. Of a pruned entry, only its usage counts:
+///   it was paid for.
 pub fn collect_stats(
     source: &dyn ReadAt,
     options: &LoadOptions,
     agents: Option<(&Path, &SubAgents)>,
     pruned: Option<&Restoration>,
 ) -> Result<SessionStats, LoadError> {
-    let restored = pruned.map(|pruned| pruned.restored_file(source));
-    let source = match &restored {
-        Some(whole) => whole as &dyn ReadAt,
-        None => source,
+    let mut session = match pruned {
+        Some(pruned) => load(&pruned.restored_file(source), options)?,
+        None => load(source, options)?,
     };
-    let mut session = load(source, options)?;
 
     let mut billed = std::mem::take(&mut session.collected.billed);
     let mut counter = Counter::new(&session, pruned);
     let mut requests = billed.drain(..).peekable();
     for ix in session.entry_indexes() {
         let request = requests.next_if(|request| request.entry == ix);
-        let is_elsewhere = request.as_ref().is_some_and(|request| {
-            agents.is_some_and(|(path, agents)| request.is_counted_elsewhere(path, agents))
-        });
-        counter.count_entry(ix, request, is_elsewhere);
+        let is_counted_elsewhere = match (&request, agents) {
+            (Some(request), Some((path, agents))) => request.is_counted_elsewhere(path, agents),
+            _ => false,
+        };
+        counter.count_entry(ix, request, is_counted_elsewhere);
     }
     let entries = counter.entries;
 
@@ -50,8 +51,11 @@ pub fn collect_stats(
     })
 }
 
-/// Returns the number of lines below the header that are not JSON, and the first of them, by its
-/// number in the session as it is now.
+/// Returns the number of lines below the header that are not JSON, and the number of the first of
+/// them; `None` if there are none.
+///
+/// `session` was loaded with what was pruned from it, but the line number is that in the file as it
+/// is now. A first line that was pruned has its number in the restored file.
 fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<(u32, LineNo)> {
     let mut count = 0;
     let mut first = None;
@@ -62,7 +66,9 @@ fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<(u
         );
         if is_malformed && problem.line > session.header.line {
             count += 1;
-            first.get_or_insert(problem.line);
+            if first.is_none() {
+                first = Some(problem.line);
+            }
         }
     }
     let first = first?;
@@ -102,9 +108,14 @@ impl<'s> Counter<'s> {
         }
     }
 
-    /// Counts the next entry, given its request. `is_elsewhere`: whether the usage of the request
-    /// is counted with another session.
-    fn count_entry(&mut self, ix: EntryIx, request: Option<BilledRequest>, is_elsewhere: bool) {
+    /// Counts the next entry, given the request that it records. If `is_counted_elsewhere` is set,
+    /// the usage of the request counts with another session.
+    fn count_entry(
+        &mut self,
+        ix: EntryIx,
+        request: Option<BilledRequest>,
+        is_counted_elsewhere: bool,
+    ) {
         let entry = self.session.entry(ix);
         let attribution = self
             .attributions
@@ -124,7 +135,7 @@ impl<'s> Counter<'s> {
 
         // A copy of a reply that is earlier in the file has no request of its own.
         let is_copy = role == Some(Role::Assistant) && request.is_none();
-        let request = if is_elsewhere { None } else { request };
+        let request = if is_counted_elsewhere { None } else { request };
         let mut attribution = attribution.unwrap_or_else(|| Attribution::empty(ix));
         if role == Some(Role::Assistant) {
             self.provider = attribution.provider;
@@ -138,7 +149,8 @@ impl<'s> Counter<'s> {
         let is_since_last =
             |&began_ms: &i64| self.last_ms != Entry::NO_TIME && began_ms >= self.last_ms;
         let took_ms = self.turn.advance_to(&TurnEntry {
-            entry,
+            role: entry.role,
+            time_ms: entry.time_ms,
             is_copy,
             began_ms: attribution.began_ms.filter(is_since_last),
             has_calls: !calls.is_empty(),
@@ -181,23 +193,25 @@ impl<'s> Counter<'s> {
         time_ms: i64,
         request: Option<BilledRequest>,
     ) {
-        if let Some(request) = request {
-            self.entries.push(CountedEntry {
-                attribution,
-                time_ms,
-                took_ms: 0,
-                is_billed: true,
-                agents: request.reported_ends,
-                usage: Some(request.usage),
-                role: None,
-                has_failed: false,
-                line: None,
-                calls: 0..0,
-            });
-        }
+        let Some(request) = request else {
+            return;
+        };
+        self.entries.push(CountedEntry {
+            attribution,
+            time_ms,
+            took_ms: 0,
+            is_billed: true,
+            agents: request.reported_ends,
+            usage: Some(request.usage),
+            role: None,
+            has_failed: false,
+            line: None,
+            calls: 0..0,
+        });
     }
 
-    /// Moves past the tool calls of an entry, and returns their range.
+    /// Moves past the tool calls of an entry, which are the next ones, and returns their range in
+    /// `Collected::counted_calls`.
     fn take_calls(&mut self, ix: EntryIx) -> Range<usize> {
         let start = self.next_call;
         let calls = &self.session.collected.counted_calls;
@@ -211,8 +225,8 @@ impl<'s> Counter<'s> {
     }
 }
 
-/// The maximum number of milliseconds between two entries of a turn that count as work: an hour.
-/// A longer pause was spent waiting for a user, or for the machine to wake up.
+/// The maximum time between two entries of a turn that counts as work, in milliseconds: an hour. A
+/// longer pause was spent waiting for a user, or for the machine to wake up.
 const LONGEST_STEP_MS: i64 = 60 * 60 * 1000;
 
 /// What the conversation is waiting for, with the time since when the agent or its tools have been
@@ -228,8 +242,10 @@ enum TurnState {
 }
 
 /// An entry that continues a turn.
-struct TurnEntry<'e> {
-    entry: &'e Entry,
+struct TurnEntry {
+    role: Role,
+    /// Its time, in milliseconds since 1970; [`Entry::NO_TIME`] if it has none.
+    time_ms: i64,
     /// Whether it is a copy of a reply that is earlier in the file.
     is_copy: bool,
     /// When the reply began, if it has that time and no message was written since.
@@ -239,6 +255,7 @@ struct TurnEntry<'e> {
 }
 
 impl TurnState {
+    /// Returns the state after a request of the user. Without a time, no turn is measured.
     fn after_request(time_ms: i64) -> TurnState {
         if time_ms == Entry::NO_TIME {
             TurnState::Idle
@@ -247,47 +264,60 @@ impl TurnState {
         }
     }
 
-    /// Goes on to the next entry. Returns the milliseconds that the agent and its tools worked
-    /// before the entry.
+    /// Advances the state past an entry. Returns the milliseconds that the agent and its tools
+    /// worked before the entry; 0 if it does not continue a turn, or after too long a pause.
     ///
-    /// A turn lasts from a user message to the first reply that calls no tools. A message that
-    /// follows without a request (another program appended it, or it answers an extension) took
-    /// only the time of its own generation.
-    fn advance_to(&mut self, step: &TurnEntry) -> i64 {
-        if step.is_copy {
+    /// A turn lasts from a user message to the first reply that calls no tools. A copied reply ends
+    /// a turn, too: its work was counted with the original.
+    fn advance_to(&mut self, entry: &TurnEntry) -> i64 {
+        if entry.is_copy {
             *self = TurnState::Idle;
             return 0;
         }
 
-        let time_ms = step.entry.time_ms;
-        let is_timed = time_ms != Entry::NO_TIME;
-        let mut took_ms = 0;
-        match step.entry.role {
-            Role::User => *self = TurnState::after_request(time_ms),
-            Role::Assistant if is_timed => {
-                let began_ms = match *self {
-                    TurnState::Replying(since_ms) => since_ms,
-                    TurnState::Idle | TurnState::RunningTools(_) => {
-                        step.began_ms.unwrap_or(time_ms)
-                    }
-                };
-                took_ms = time_ms - began_ms;
-                *self = if step.has_calls {
-                    TurnState::RunningTools(time_ms.max(began_ms))
-                } else {
-                    TurnState::Idle
-                };
+        let is_timed = entry.time_ms != Entry::NO_TIME;
+        let took_ms = match entry.role {
+            Role::User => {
+                *self = TurnState::after_request(entry.time_ms);
+                0
             }
-            Role::ToolResult if is_timed => {
-                if let TurnState::Replying(since_ms) | TurnState::RunningTools(since_ms) = *self {
-                    took_ms = time_ms - since_ms;
-                    *self = TurnState::Replying(since_ms.max(time_ms));
-                }
-            }
-            _ => {}
-        }
+            Role::Assistant if is_timed => self.advance_to_reply(entry),
+            Role::ToolResult if is_timed => self.advance_to_result(entry.time_ms),
+            _ => 0,
+        };
 
         let was_working = (0..=LONGEST_STEP_MS).contains(&took_ms);
         if was_working { took_ms } else { 0 }
+    }
+
+    /// Advances the state past a reply, and returns the milliseconds since the entry before it in
+    /// the turn. A reply that follows no request took only the time of its own generation: another
+    /// program appended it, or it answers an extension.
+    fn advance_to_reply(&mut self, reply: &TurnEntry) -> i64 {
+        let began_ms = match *self {
+            TurnState::Replying(since_ms) => since_ms,
+            TurnState::Idle | TurnState::RunningTools(_) => {
+                reply.began_ms.unwrap_or(reply.time_ms)
+            }
+        };
+        *self = if reply.has_calls {
+            TurnState::RunningTools(reply.time_ms.max(began_ms))
+        } else {
+            TurnState::Idle
+        };
+        reply.time_ms - began_ms
+    }
+
+    /// Advances the state past a tool result, and returns the milliseconds since the entry before
+    /// it in the turn; 0 outside of a turn.
+    fn advance_to_result(&mut self, time_ms: i64) -> i64 {
+        match *self {
+            TurnState::Replying(since_ms) | TurnState::RunningTools(since_ms) => {
+                // The state never goes back in time, even if a result is older than what precedes it.
+                *self = TurnState::Replying(since_ms.max(time_ms));
+                time_ms - since_ms
+            }
+            TurnState::Idle => 0,
+        }
     }
 }

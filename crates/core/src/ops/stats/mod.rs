@@ -1,12 +1,12 @@
 //! Statistics of sessions: tokens, cost, messages, tools, time, files.
 //!
 //! ```text
-//!   Session ── collect ──> SessionStats (a Counted for each message or billed entry) ── copies, Totals ──> groups
+//!   Session ── collect_stats ──> SessionStats (a CountedEntry for each message or billed entry) ── Totals ──> groups
 //! ```
 //!
 //! Sessions are loaded and counted in parallel, independently of each other, and then added up in
 //! the order of their files. A fork copies entries: of entries with the same id and timestamp in
-//! several files, only the first counts ([`find_copies`]).
+//! several files, only the first counts ([`find_copies_and_add_keys`]).
 
 mod collector;
 mod prices;
@@ -16,7 +16,7 @@ mod totals;
 pub use collector::collect_stats;
 pub use prices::PriceTable;
 pub use session_stats::{CountedEntry, SessionStats};
-pub use totals::{Totals, find_copies};
+pub use totals::{Totals, find_copies_and_add_keys};
 
 #[cfg(test)]
 mod tests;

@@ -51,7 +51,7 @@ const PROVIDERS: [(&str, &str); 6] = [
 /// Matches the date at the end of the name of a model.
 const DATE_SUFFIX: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|default)$";
 
-/// The places at which Amazon Bedrock serves a model, before its name.
+/// The regions in which Amazon Bedrock serves a model, as they precede its name.
 const REGION_PREFIXES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
 
 impl PriceTable {
@@ -72,39 +72,20 @@ impl PriceTable {
         }
 
         for (name, rates) in &prices.by_name {
-            for suffix in name_suffixes(name).skip(1) {
-                let entry = prices.by_suffix.entry(suffix.to_owned());
-                let known = entry.or_insert_with(|| Some(rates.clone()));
-                if known.as_ref() != Some(rates) {
-                    *known = None;
-                }
-            }
-
-            let base = without_date(name);
-            let is_better = match prices.by_undated_name.get(base) {
-                None => true,
-                Some(_) if name == base => true,
-                // Dates of one form sort as texts do.
-                Some(known) => known.name != base && known.name < *name,
-            };
-            if is_better {
-                let model = DatedModel {
-                    name: name.clone(),
-                    rates: rates.clone(),
-                };
-                prices.by_undated_name.insert(base.to_owned(), model);
-            }
+            add_suffixes(&mut prices.by_suffix, name, rates);
+            add_undated_name(&mut prices.by_undated_name, name, rates);
         }
         Some(prices)
     }
 
-    /// Returns the estimated cost of a request; `None` if the table does not have its model.
+    /// Returns the estimated cost of a request, in dollars; `None` if the table does not have its
+    /// model. The rates depend on the length of the prompt, which includes cached tokens.
     pub fn estimate_cost(&self, provider: Option<&str>, model: &str, usage: &Usage) -> Option<f64> {
-        let prompt = usage.input + usage.cache_read + usage.cache_write;
+        let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
         let rates = self
             .find_rates(provider, model)?
             .iter()
-            .rfind(|rates| prompt > rates.above_tokens)?;
+            .rfind(|rates| prompt_tokens > rates.above_tokens)?;
         Some(
             usage.input * rates.input
                 + usage.output * rates.output
@@ -113,8 +94,11 @@ impl PriceTable {
         )
     }
 
-    /// Returns the rates of a model: under the names of its provider, under its own name, under
-    /// longer names if all have the same price, or else that of the model of another date.
+    /// Returns the rates of a model from the first of these that the table has:
+    ///
+    /// 1. a row with one of its names (see [`candidate_names`]);
+    /// 2. rows whose names end with one of its names after a slash, if all have the same rates;
+    /// 3. a row with one of its names but for the date at the end.
     fn find_rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
         let names = candidate_names(provider, model);
         for name in &names {
@@ -136,33 +120,70 @@ impl PriceTable {
     }
 }
 
-/// Returns the names under which the table may have a model, the most specific first: the model as
-/// given, without its place, and without what precedes each slash, each of these with its provider
-/// and alone.
+/// Adds the suffixes after each slash of a model's name. Models with the same suffix but other
+/// rates make the suffix ambiguous: it then has no rates.
+fn add_suffixes(by_suffix: &mut HashMap<String, Option<Vec<Rates>>>, name: &str, rates: &[Rates]) {
+    for suffix in name_suffixes(name).skip(1) {
+        let stored = by_suffix
+            .entry(suffix.to_owned())
+            .or_insert_with(|| Some(rates.to_vec()));
+        if stored.as_deref() != Some(rates) {
+            *stored = None;
+        }
+    }
+}
+
+/// Adds a model under its name without a date, unless a better one has that name: the model whose
+/// whole name that is, or else the one with the latest date.
+fn add_undated_name(
+    by_undated_name: &mut HashMap<String, DatedModel>,
+    name: &str,
+    rates: &[Rates],
+) {
+    let undated_name = without_date(name);
+    let is_better = match by_undated_name.get(undated_name) {
+        None => true,
+        Some(_) if name == undated_name => true,
+        // Dates of one form sort as texts do.
+        Some(known) => known.name != undated_name && *known.name < *name,
+    };
+    if is_better {
+        let model = DatedModel {
+            name: name.to_owned(),
+            rates: rates.to_vec(),
+        };
+        by_undated_name.insert(undated_name.to_owned(), model);
+    }
+}
+
+/// Returns the names under which the table may have a model, the most specific first.
+///
+/// The model is looked for as given, without a region before its name, and without what precedes
+/// each slash in it. Each of these is combined with the provider, with the provider's name in the
+/// table, and with neither.
 fn candidate_names(provider: Option<&str>, model: &str) -> Vec<String> {
-    let renamed = PROVIDERS
+    let table_provider = PROVIDERS
         .iter()
-        .find(|(name, _)| Some(*name) == provider)
-        .map(|(_, in_table)| *in_table);
-    let without_place = REGION_PREFIXES
+        .find(|(agent_name, _)| Some(*agent_name) == provider)
+        .map(|(_, table_name)| *table_name);
+    let without_region = REGION_PREFIXES
         .iter()
-        .find_map(|place| model.strip_prefix(place))
+        .find_map(|region| model.strip_prefix(region))
         .unwrap_or(model);
 
+    let mut variants = vec![model, without_region];
+    variants.extend(name_suffixes(model).skip(1));
     let mut names = Vec::new();
-    for name in [model, without_place]
-        .into_iter()
-        .chain(name_suffixes(model).skip(1))
-    {
-        for provider in [provider, renamed].into_iter().flatten() {
-            names.push(format!("{provider}/{name}"));
+    for variant in variants {
+        for provider in [provider, table_provider].into_iter().flatten() {
+            names.push(format!("{provider}/{variant}"));
         }
-        names.push(name.to_owned());
+        names.push(variant.to_owned());
     }
     names
 }
 
-/// Returns a name, and what follows each slash in it.
+/// Returns a name, then the suffix after each slash in it: `a/b/c`, `b/c`, `c`.
 fn name_suffixes(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| {
         name.split_once('/').map(|(_, suffix)| suffix)
@@ -176,9 +197,12 @@ fn without_date(name: &str) -> &str {
     DATE.find(name).map_or(name, |date| &name[..date.start()])
 }
 
-/// Returns the rates in a row: the usual ones, then those for longer prompts, in ascending order.
+/// Returns the rates in the row of a model: the usual ones, then those for longer prompts, in
+/// ascending order of length. `None` if the row has no usual rates.
+///
+/// Rates for longer prompts are in keys such as `input_cost_per_token_above_200k_tokens`. Without
+/// such keys, they are in the steps of `tiered_pricing`, where some rows have all their rates.
 fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
-    // The rates of some models are only in steps.
     let steps: Vec<Raw> = match row.get("tiered_pricing") {
         Some(steps) => steps.items().collect(),
         None => Vec::new(),
@@ -191,31 +215,9 @@ fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
         }
     };
 
-    let mut longer = Vec::new();
-    for (key, _) in row.members() {
-        let key = key.text().to_string();
-        if let Some(limit) = Limit::parse_key(&key)
-            && let Some(rates) = Rates::from_row(row, limit.suffix, Some(usual))
-        {
-            let above = limit.tokens;
-            longer.push(Rates {
-                above_tokens: above,
-                ..rates
-            });
-        }
-    }
+    let mut longer = rates_in_keys(row, usual);
     if longer.is_empty() {
-        for step in steps {
-            if let Some(above) = step_start(step)
-                && above > 0.0
-                && let Some(rates) = Rates::from_row(step, "", Some(usual))
-            {
-                longer.push(Rates {
-                    above_tokens: above,
-                    ..rates
-                });
-            }
-        }
+        longer = rates_in_steps(&steps, usual);
     }
     longer.sort_by(|one, other| one.above_tokens.total_cmp(&other.above_tokens));
 
@@ -224,9 +226,47 @@ fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     Some(all)
 }
 
+/// Returns the rates for longer prompts that a row has in keys with a limit, in the order of the
+/// keys.
+fn rates_in_keys(row: Raw, usual: Rates) -> Vec<Rates> {
+    let mut longer = Vec::new();
+    for (key, _) in row.members() {
+        let key = key.text().to_string();
+        if let Some(limit) = Limit::parse_key(&key)
+            && let Some(rates) = Rates::from_row(row, limit.suffix, Some(usual))
+        {
+            longer.push(Rates {
+                above_tokens: limit.tokens,
+                ..rates
+            });
+        }
+    }
+    longer
+}
+
+/// Returns the rates of all steps but the first, which begins at 0 tokens.
+fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
+    let mut longer = Vec::new();
+    for &step in steps {
+        if let Some(start) = step_start(step)
+            && start > 0.0
+            && let Some(rates) = Rates::from_row(step, "", Some(usual))
+        {
+            longer.push(Rates {
+                above_tokens: start,
+                ..rates
+            });
+        }
+    }
+    longer
+}
+
 impl Rates {
-    /// Reads the rates under keys with this suffix, for prompts of any length. What is missing is
-    /// as in `usual`, or else as the input.
+    /// Reads the rates under the keys with this suffix, as rates for prompts of any length. `None` if
+    /// the rate of the input is missing.
+    ///
+    /// A rate that is missing is taken from `usual`. Without `usual`, cached tokens cost as much as
+    /// other input, and a row must have the rate of the output.
     fn from_row(row: Raw, suffix: &str, usual: Option<Rates>) -> Option<Rates> {
         let rate = |key: &str| read_rate(row, &format!("{key}{suffix}"));
         let input = rate("input_cost_per_token")?;
@@ -258,7 +298,7 @@ fn read_rate(row: Raw, key: &str) -> Option<f64> {
     }
 }
 
-/// Some rows of the table have their numbers in quotes.
+/// Parses a number, which some rows of the table have in quotes.
 fn parse_number(value: Raw) -> Option<f64> {
     if let Some(number) = value.number() {
         return Some(number);
@@ -266,7 +306,7 @@ fn parse_number(value: Raw) -> Option<f64> {
     value.text()?.to_string_lossy().parse().ok()
 }
 
-/// Returns the number of tokens from which a step applies.
+/// Returns the number of tokens from which a step applies: the first number of its `range`.
 fn step_start(step: Raw) -> Option<f64> {
     let mut range = step.get("range")?.items();
     parse_number(range.next()?)

@@ -53,7 +53,8 @@ impl SessionStats {
         &self.session.collected.counted_calls[entry.calls.clone()]
     }
 
-    /// Fills in the cost of requests that have none, as far as the table has their models.
+    /// Sets the cost of each request that records none from a table of prices, and marks it as an
+    /// estimate. A request stays without a cost if the table does not have its model.
     pub fn estimate_costs(&mut self, prices: &PriceTable) {
         for entry in &mut self.entries {
             let Some(usage) = &mut entry.usage else {

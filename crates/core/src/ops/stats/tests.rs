@@ -157,8 +157,14 @@ fn copies_are_those_of_other_files() {
     let again = fork.lines.lines().last().unwrap().to_owned();
     fork.lines += &format!("{again}\n");
     let mut seen = foldhash::HashSet::default();
-    assert_eq!(find_copies(&mut seen, &fork.collect()), [false; 5]);
-    assert_eq!(find_copies(&mut seen, &fork.collect()), [true; 5]);
+    assert_eq!(
+        find_copies_and_add_keys(&mut seen, &fork.collect()),
+        [false; 5]
+    );
+    assert_eq!(
+        find_copies_and_add_keys(&mut seen, &fork.collect()),
+        [true; 5]
+    );
 }
 
 #[test]
@@ -170,7 +176,8 @@ fn entries_without_an_id_are_known_by_session_line_and_time() {
         seconds: 0,
     };
     let mut seen = foldhash::HashSet::default();
-    let is_copy = ["a", "b", "a"].map(|id| find_copies(&mut seen, &old(id).collect())[0]);
+    let is_copy =
+        ["a", "b", "a"].map(|id| find_copies_and_add_keys(&mut seen, &old(id).collect())[0]);
     assert_eq!(is_copy, [false, false, true]);
 }
 

@@ -11,23 +11,28 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns for each entry of a file whether an earlier file had it. `earlier` has the keys of the
-/// entries of these files; those of this file are added, if the session was loaded with them. An
-/// entry that is in one file twice counts twice, as in the agents.
-pub fn find_copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
+/// Returns, for each entry of a file, whether an earlier file has it, too. Then adds the keys of the
+/// file's entries to `earlier_keys`, for the files that follow.
+///
+/// The keys of a file are added only after all its entries were looked up: an entry that is in one
+/// file twice counts twice, as in the agents. A session that was loaded without keys has no copies.
+pub fn find_copies_and_add_keys(
+    earlier_keys: &mut HashSet<u128>,
+    stats: &SessionStats,
+) -> Vec<bool> {
     let mut is_copy = Vec::with_capacity(stats.entries.len());
-    let mut keys = Vec::with_capacity(stats.entries.len());
+    let mut own_keys = Vec::with_capacity(stats.entries.len());
     for entry in &stats.entries {
         let key = entry_key(&stats.session, entry);
-        is_copy.push(key.is_some_and(|key| earlier.contains(&key)));
-        keys.extend(key);
+        is_copy.push(key.is_some_and(|key| earlier_keys.contains(&key)));
+        own_keys.extend(key);
     }
-    earlier.extend(keys);
+    earlier_keys.extend(own_keys);
     is_copy
 }
 
-/// Returns what identifies an entry in all files: its key, else its session, line and time. `None`
-/// if the session was loaded without keys.
+/// Returns what identifies an entry in all files: its key or, for an entry without an id, a hash of
+/// its session, line and time. `None` if the session was loaded without keys.
 fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     let key = session
         .collected
@@ -89,6 +94,8 @@ impl Totals {
         self.count_call(&stats.session, call);
     }
 
+    /// Counts a tool call, as a read or a write if it names a file. Each file that is written or
+    /// edited counts once as changed.
     fn count_call(&mut self, session: &Session, call: &CountedCall) {
         self.tool_calls += 1;
         let Some(file) = call.file else {
@@ -108,7 +115,8 @@ impl Totals {
         }
     }
 
-    /// Adds an entry without its tool calls.
+    /// Adds an entry without its tool calls: its message, time and usage. `session` is the number of
+    /// its file.
     pub fn add_entry(&mut self, entry: &CountedEntry, session: usize) {
         self.count_session(session);
         match entry.role {
