@@ -73,7 +73,13 @@ impl Ending {
 }
 
 impl TreeView<'_> {
-    /// Returns the row of an entry in parts.
+    /// Returns the row of an entry in parts. The text of the body depends on the entry:
+    ///
+    /// - a tool result: the call that it answers, with the tool as its role;
+    /// - an entry with a rendered text: that text, with the type of a custom entry as its role;
+    /// - a reply without text: the tools that it calls;
+    /// - an aborted message that says nothing else: none, because the ending shows that;
+    /// - any other entry: the row that the loader made.
     pub fn row(&self, ix: EntryIx) -> Row<'_> {
         let entry = self.session.entry(ix);
         let ending = Ending::from_entry(entry);
@@ -113,9 +119,8 @@ impl TreeView<'_> {
             };
         }
 
-        let says_aborted = row.body == "(aborted)" || row.body == "Operation aborted";
-        if ending == Some(Ending::Aborted) && says_aborted {
-            // The ending already shows that the message was aborted.
+        let says_only_aborted = row.body == "(aborted)" || row.body == "Operation aborted";
+        if ending == Some(Ending::Aborted) && says_only_aborted {
             return Row {
                 body: Text::default(),
                 ..row
@@ -124,15 +129,16 @@ impl TreeView<'_> {
         row
     }
 
-    /// Returns a text that lists the tools called by an assistant message without text.
+    /// Returns the text of a row for an assistant message without text: `(calls read, bash)`, or
+    /// `(no content)` if it calls no tools.
     fn list_calls(&self, ix: EntryIx) -> Text<'static> {
         let calls = self.session.collected.tool_calls_of(ix);
         if calls.is_empty() {
             return Text::from("(no content)");
         }
         let mut text = Text::from("(calls ").into_owned();
-        for (at, call) in calls.iter().enumerate() {
-            if at > 0 {
+        for (index, call) in calls.iter().enumerate() {
+            if index > 0 {
                 text.push_str(", ");
             }
             text.push(&self.session.text(call.name));
@@ -153,37 +159,37 @@ pub fn row_tone(kind: Kind, role: Role) -> Tone {
     }
 }
 
-/// Folds runs of tool results. Returns the ranges of rows that are drawn as one row each; together
-/// they cover all rows. At least `SHORTEST_FOLD` results in a row are folded; results that are
-/// labelled, edited or marked as the leaf stay separate.
-pub fn fold_tool_rows(
-    drawing: &TreeView,
-    edits: &HashMap<EntryIx, ContextEdit>,
-) -> Vec<Range<usize>> {
-    let session = drawing.session;
-    let marked = drawing.marked_entry();
-    let mut folds: Vec<Range<usize>> = Vec::with_capacity(drawing.tree_rows.len());
+/// Folds runs of at least `SHORTEST_FOLD` tool results. Returns ranges of rows, in order, each of
+/// which is drawn as one row. Together they cover all rows.
+///
+/// The rows of a run follow each other without a branch. Results that are labelled, edited or
+/// marked as the leaf end a run, and are drawn by themselves.
+pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) -> Vec<Range<usize>> {
+    let session = view.session;
+    let marked_entry = view.marked_entry();
+    let mut folds: Vec<Range<usize>> = Vec::with_capacity(view.tree_rows.len());
     // The number of rows in the run that ends with the current row; 0 if that cannot be folded.
-    let mut run = 0;
-    for (index, place) in drawing.tree_rows.iter().enumerate() {
-        let ix = place.entry;
+    let mut run_length = 0;
+    for (index, tree_row) in view.tree_rows.iter().enumerate() {
+        let ix = tree_row.entry;
         let can_fold = session.is_message(ix, Role::ToolResult)
-            && marked != Some(ix)
-            && drawing.label(ix).is_none()
+            && marked_entry != Some(ix)
+            && view.label(ix).is_none()
             && !edits.contains_key(&ix);
         if !can_fold {
-            run = 0;
-        } else if run > 0 && follows_row_before(drawing, index) {
-            run += 1;
+            run_length = 0;
+        } else if run_length > 0 && continues_row_before(view, index) {
+            run_length += 1;
         } else {
-            run = 1;
+            run_length = 1;
         }
 
         match folds.last_mut() {
-            Some(fold) if run > SHORTEST_FOLD => fold.end = index + 1,
+            // The run is folded already.
+            Some(fold) if run_length > SHORTEST_FOLD => fold.end = index + 1,
             _ => folds.push(index..index + 1),
         }
-        if run == SHORTEST_FOLD {
+        if run_length == SHORTEST_FOLD {
             // The run is long enough: its single rows become one.
             let start = index + 1 - SHORTEST_FOLD;
             folds.truncate(folds.len() - SHORTEST_FOLD);
@@ -193,28 +199,26 @@ pub fn fold_tool_rows(
     folds
 }
 
-/// Whether the entry of a row is the only one drawn below that of the row before it, and both are
-/// on the path to the leaf or neither is.
-fn follows_row_before(drawing: &TreeView, index: usize) -> bool {
-    let Some(before) = index.checked_sub(1) else {
+/// Whether the entry of a row is the only one drawn below the entry of the row before it, and both
+/// are on the path to the leaf or neither is.
+fn continues_row_before(view: &TreeView, index: usize) -> bool {
+    let Some(index_before) = index.checked_sub(1) else {
         return false;
     };
-    let place = &drawing.tree_rows[index];
-    let before = drawing.tree_rows[before].entry;
-    !place.has_connector
-        && drawing.shown_ancestor(place.entry) == Some(before)
-        && drawing.is_active(before) == drawing.is_active(place.entry)
+    let tree_row = &view.tree_rows[index];
+    let entry_before = view.tree_rows[index_before].entry;
+    // An only child has no connector.
+    !tree_row.has_connector
+        && view.shown_ancestor(tree_row.entry) == Some(entry_before)
+        && view.is_active(entry_before) == view.is_active(tree_row.entry)
 }
 
 /// Returns the tools of the rows of a fold, in the order of their first occurrence, each with the
 /// number of its calls.
-pub fn count_folded_tools<'a>(
-    drawing: &'a TreeView,
-    fold: &Range<usize>,
-) -> Vec<(Text<'a>, usize)> {
+pub fn count_folded_tools<'a>(view: &'a TreeView, fold: &Range<usize>) -> Vec<(Text<'a>, usize)> {
     let mut tools: Vec<(Text, usize)> = Vec::new();
-    for place in &drawing.tree_rows[fold.clone()] {
-        let tool = drawing.row(place.entry).role;
+    for tree_row in &view.tree_rows[fold.clone()] {
+        let tool = view.row(tree_row.entry).role;
         match tools.iter_mut().find(|(known, _)| *known == tool) {
             Some((_, count)) => *count += 1,
             None => tools.push((tool, 1)),
@@ -223,8 +227,12 @@ pub fn count_folded_tools<'a>(
     tools
 }
 
-/// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on
-/// the path to `leaf`, the last edit on that path counts, for any other the last edit in the file.
+/// Returns the entries whose content is edited for the model (pi's `context_edit`), each with the
+/// edit in effect.
+///
+/// That is the last edit in the file. But an edit on another branch has no effect on an entry on
+/// the path to `leaf`. An edit without a replacement, or one with the entry's own content, undoes
+/// earlier edits.
 pub fn find_edits(
     reader: &EntryReader,
     leaf: Position,
@@ -241,37 +249,49 @@ pub fn find_edits(
         }
         let line = reader.read_line(ix)?;
         let line = Raw::from_checked(line.trim_ascii());
-        let Some(target) = line
-            .get_text("targetId")
-            .and_then(|id| session.find_entry(&id))
-        else {
+        let Some(target_id) = line.get_text("targetId") else {
             continue;
         };
-        let is_elsewhere = is_active[target.index()] && !is_active[ix.index()];
-        if is_elsewhere {
+        let Some(target) = session.find_entry(&target_id) else {
+            continue;
+        };
+        let is_on_other_branch = is_active[target.index()] && !is_active[ix.index()];
+        if is_on_other_branch {
             continue;
         }
 
-        let edit = match line.get("replacement") {
-            None => None,
-            Some(new) if new.is_null() => Some(ContextEdit::Omit),
-            Some(new) => {
-                // The content that the entry itself has undoes earlier edits.
-                let is_original =
-                    content_json(new.get("content")) == stored_content(reader, target)?;
-                if is_original {
-                    None
-                } else {
-                    Some(ContextEdit::Replace(ix))
-                }
+        match parse_edit(reader, ix, target, line.get("replacement"))? {
+            Some(edit) => {
+                edits.insert(target, edit);
             }
-        };
-        match edit {
-            Some(edit) => edits.insert(target, edit),
-            None => edits.remove(&target),
-        };
+            None => {
+                edits.remove(&target);
+            }
+        }
     }
     Ok(edits)
+}
+
+/// Returns the effect of the context edit `ix` on the entry `target`, given the member of the edit
+/// that replaces its message: `null` omits the message. Returns `None` if the entry keeps its own
+/// content.
+fn parse_edit(
+    reader: &EntryReader,
+    ix: EntryIx,
+    target: EntryIx,
+    replacement: Option<Raw>,
+) -> io::Result<Option<ContextEdit>> {
+    let Some(replacement) = replacement else {
+        return Ok(None);
+    };
+    if replacement.is_null() {
+        return Ok(Some(ContextEdit::Omit));
+    }
+    let is_original = content_json(replacement.get("content")) == stored_content(reader, target)?;
+    if is_original {
+        return Ok(None);
+    }
+    Ok(Some(ContextEdit::Replace(ix)))
 }
 
 /// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except
@@ -285,7 +305,7 @@ pub struct SubtreeExtent {
 }
 
 impl SubtreeExtent {
-    /// Returns the extent of an entry without what is below it.
+    /// Returns the extent of an entry alone, without the entries below it.
     fn of_entry(entry: &Entry) -> SubtreeExtent {
         if entry.kind.is_bookkeeping() {
             return SubtreeExtent::default();
@@ -297,23 +317,26 @@ impl SubtreeExtent {
     }
 }
 
-/// Returns the extent of each entry.
+/// Returns the extent of each entry's subtree, by entry.
+///
+/// Notes at the leaf that are a branch of their own add to the age of the entries above them, but
+/// not to their size.
 pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
     let mut extents: Vec<SubtreeExtent> = session
         .entries
         .iter()
         .map(SubtreeExtent::of_entry)
         .collect();
-    // Children are added before their parents.
+    // Each entry is complete before it is added to its parent: children come first.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk(&[]).collect();
     for &ix in parents_first.iter().rev() {
         let Some(parent) = session.entry(ix).parent else {
             continue;
         };
-        let below = extents[ix.index()];
-        let extent = &mut extents[parent.index()];
-        extent.entry_count += below.entry_count;
-        extent.newest_ms = extent.newest_ms.max(below.newest_ms);
+        let child_extent = extents[ix.index()];
+        let parent_extent = &mut extents[parent.index()];
+        parent_extent.entry_count += child_extent.entry_count;
+        parent_extent.newest_ms = parent_extent.newest_ms.max(child_extent.newest_ms);
     }
 
     let has_entries = |ix: EntryIx| extents[ix.index()].entry_count > 0;
@@ -321,16 +344,18 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
         extents[ix.index()].entry_count > SubtreeExtent::of_entry(session.entry(ix)).entry_count
     };
     let notes = notes_at_leaf(session, has_entries, has_entries_below);
+    // The first of these notes is the leaf.
     if let Some(&leaf) = notes.first() {
-        let newest_ms = entry_time(session.entry(leaf));
+        let leaf_ms = entry_time(session.entry(leaf));
         for ix in session.ancestors(Some(leaf)) {
             let extent = &mut extents[ix.index()];
-            extent.newest_ms = extent.newest_ms.max(newest_ms);
+            extent.newest_ms = extent.newest_ms.max(leaf_ms);
         }
     }
     extents
 }
 
+/// Returns the time of an entry in milliseconds since 1970, if it has one that parses.
 fn entry_time(entry: &Entry) -> Option<i64> {
     if entry.time_ms == Entry::NO_TIME {
         return None;

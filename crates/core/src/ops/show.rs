@@ -20,8 +20,10 @@ pub enum EntryPart {
 /// The length up to which strings of one line are printed beside their name.
 const SHORT_STRING_LEN: usize = 100;
 
-/// Returns the content of an entry, in the order of its line. Fields that every entry has,
-/// signatures, and the bytes of pictures are omitted.
+/// Returns the parts of an entry in the order of its line. A message is replaced by its members.
+///
+/// Members that every entry has are omitted, and so are the signatures of thinking blocks. A
+/// picture is described in place of its bytes.
 pub fn entry_parts(line: Raw, kind: Kind) -> Vec<EntryPart> {
     let mut parts = Vec::new();
     for (key, value) in decoded_members(line) {
@@ -36,13 +38,14 @@ pub fn entry_parts(line: Raw, kind: Kind) -> Vec<EntryPart> {
     parts
 }
 
-/// Returns the members in file order, including duplicates.
+/// Returns the members of an object with decoded keys, in file order and including duplicates.
 fn decoded_members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
     object
         .members()
         .map(|(key, value)| (string::decode(key.bytes), value))
 }
 
+/// Appends the members of a message, without its role and time.
 fn push_message(message: Raw, parts: &mut Vec<EntryPart>) {
     for (key, value) in decoded_members(message) {
         if !matches!(key.as_bytes(), b"role" | b"timestamp") {
@@ -51,7 +54,8 @@ fn push_message(message: Raw, parts: &mut Vec<EntryPart>) {
     }
 }
 
-/// Appends a member of an entry or message. What it says has no name; all else has.
+/// Appends a member of an entry or message with its name. A text in `content` or `summary`, and the
+/// blocks of `content`, are what the entry says, and have no name.
 fn push_member(key: Text, value: Raw, parts: &mut Vec<EntryPart>) {
     match (key.as_bytes(), value.text()) {
         (b"content" | b"summary", Some(text)) => parts.push(EntryPart::Body(text.into_owned())),
@@ -64,7 +68,8 @@ fn push_member(key: Text, value: Raw, parts: &mut Vec<EntryPart>) {
     }
 }
 
-/// Appends a value with its name: beside it if it is short, else below it.
+/// Appends a value with its name: beside the name if it is a string of one short line or JSON of one
+/// line, else below the name.
 fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let Some(text) = value.text() else {
         push_json(name, value, parts);
@@ -79,7 +84,8 @@ fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     }
 }
 
-/// Appends a value as formatted JSON, with its name.
+/// Appends a value as formatted JSON, with its name: beside the name if it is on one line, else
+/// below the name.
 fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let json = pretty(value);
     let json = Text::from(String::from_utf8_lossy(&json).into_owned());
@@ -91,11 +97,11 @@ fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     }
 }
 
-/// Returns the members of an object with their names, except those named in `omitted`.
+/// Returns the members of an object, except for those with a key in `omitted`. Each has its name.
 pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
     let mut parts = Vec::new();
     for (key, value) in decoded_members(object) {
-        let is_omitted = omitted.iter().any(|name| key == **name);
+        let is_omitted = omitted.iter().any(|omitted_key| key == **omitted_key);
         if !is_omitted {
             push_named(key.into_owned(), value, &mut parts);
         }
@@ -103,7 +109,8 @@ pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
     parts
 }
 
-/// Appends a block of a message's content.
+/// Appends a block of a message's content: a text as it is, thinking with a title, a tool call as an
+/// outline, a description of an image. Any other block is appended as JSON.
 pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
     match kind.as_bytes() {
@@ -149,8 +156,8 @@ fn describe_image(block: Raw) -> Text<'static> {
     Text::from(format!("{mime_type}, {} of base64", format_bytes(length)))
 }
 
-/// Appends the arguments of a call, with their names, as one text, so that the content of a file it
-/// writes is readable.
+/// Appends a tool call: its name and id as the title, then its arguments as one text. In that text,
+/// the content of a file to write has its own lines, and is not a JSON string.
 fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     let mut title = Text::from("toolCall").into_owned();
     for key in ["name", "id"] {
@@ -172,36 +179,41 @@ fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
     parts.push(EntryPart::Body(format_outline(&named)));
 }
 
-/// Formats parts as one text: names, with their texts indented below them.
+/// Formats parts as one text: each name on its own line, with its text indented below it, or with
+/// its short value beside it.
 fn format_outline(parts: &[EntryPart]) -> Text<'static> {
     let mut out = Text::default().into_owned();
     for part in parts {
         match part {
-            // The text of a title begins on a new line.
-            EntryPart::Title(name) => {
-                out.push(name);
-                continue;
-            }
+            // Its body follows, and begins with a newline.
+            EntryPart::Title(name) => out.push(name),
             EntryPart::Field(name, value) => {
                 out.push(name);
                 out.push_str(": ");
                 out.push(value);
+                out.push_str("\n");
             }
             EntryPart::Body(text) => {
-                let bytes = text.as_bytes();
-                let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-                for line in lines.split(|&byte| byte == b'\n') {
-                    out.push_str("\n");
-                    if !line.is_empty() {
-                        out.push_str("    ");
-                    }
-                    out.push(&Text::from_wtf8(line));
-                }
+                push_indented_lines(text, &mut out);
+                out.push_str("\n");
             }
         }
-        out.push_str("\n");
     }
     out
+}
+
+/// Appends the lines of a text, each after a newline and indented unless it is empty. A newline at
+/// the end of the text begins no line.
+fn push_indented_lines(text: &Text, out: &mut Text<'static>) {
+    let bytes = text.as_bytes();
+    let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    for line in lines.split(|&byte| byte == b'\n') {
+        out.push_str("\n");
+        if !line.is_empty() {
+            out.push_str("    ");
+        }
+        out.push(&Text::from_wtf8(line));
+    }
 }
 
 #[cfg(test)]
