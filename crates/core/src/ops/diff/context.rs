@@ -27,7 +27,11 @@ pub struct Hunk {
     pub lines: Vec<(DiffSign, String)>,
 }
 
-/// Returns the differences of the contexts; none if their texts are equal.
+/// Returns the hunks in which the contexts at the ends of two paths differ, in order; none if their
+/// texts are equal.
+///
+/// The messages are read twice: first to find those that differ by their digests, then to compare
+/// the lines of these, with the lines around them.
 pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result<Vec<Hunk>> {
     let left_messages = measure_messages(left)?;
     let right_messages = measure_messages(right)?;
@@ -35,15 +39,15 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     let left_starts = line_starts(&left_messages);
     let right_starts = line_starts(&right_messages);
 
-    let mut left_needed = vec![false; left_messages.len()];
-    let mut right_needed = vec![false; right_messages.len()];
-    for [old, new] in &changes {
-        let shown = messages_around(&left_starts, old);
-        left_needed[shown].fill(true);
-        right_needed[new.clone()].fill(true);
+    // Lines around a change are the same on both sides, and are taken from the left.
+    let mut is_left_needed = vec![false; left_messages.len()];
+    let mut is_right_needed = vec![false; right_messages.len()];
+    for [removed, added] in &changes {
+        is_left_needed[messages_around(&left_starts, removed)].fill(true);
+        is_right_needed[added.clone()].fill(true);
     }
-    let left_texts = read_texts(left, &left_needed)?;
-    let right_texts = read_texts(right, &right_needed)?;
+    let left_texts = read_texts(left, &is_left_needed)?;
+    let right_texts = read_texts(right, &is_right_needed)?;
 
     let contexts = Contexts {
         left_lines: number_lines(&left_texts, &left_starts),
@@ -51,12 +55,14 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
         left_starts,
         right_starts,
     };
-    let changes = contexts.compare_lines(&changes);
-    let is_near =
-        |one: &ChangedRanges, next: &ChangedRanges| next[0].start - one[0].end <= 2 * CONTEXT_LINES;
+    let line_changes = contexts.compare_lines(&changes);
+    // Two changes are in one hunk if the lines around them touch.
+    let share_hunk = |[removed, _]: &ChangedRanges, [next_removed, _]: &ChangedRanges| {
+        next_removed.start - removed.end <= 2 * CONTEXT_LINES
+    };
     let mut hunks = Vec::new();
-    for near in changes.chunk_by(is_near) {
-        hunks.push(contexts.build_hunk(near));
+    for changes_of_hunk in line_changes.chunk_by(share_hunk) {
+        hunks.push(contexts.build_hunk(changes_of_hunk));
     }
     Ok(hunks)
 }
@@ -65,15 +71,20 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
 type ChangedRanges = [Range<usize>; 2];
 
 /// Returns the messages on the left of which a hunk may show lines: those that changed, and those
-/// near them. All lines between two changes of a hunk are shown, so it reaches `2 * AROUND` lines
-/// down.
+/// near them. `starts` has the number of lines before each message, and in all.
+///
+/// A hunk shows all lines between two changes, which are up to `2 * CONTEXT_LINES`. So that many
+/// lines may be shown below the change; above it, `CONTEXT_LINES` suffice, because the lines from
+/// the change before are below that one.
 fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
     let first_line = starts[changed.start].saturating_sub(CONTEXT_LINES);
     let end_line = starts[changed.end] + 2 * CONTEXT_LINES;
-    let first = starts.partition_point(|&start| start <= first_line) - 1;
-    let count = starts.len() - 1;
-    let end = starts.partition_point(|&start| start < end_line).min(count);
-    first..end
+    let first_message = starts.partition_point(|&start| start <= first_line) - 1;
+    let message_count = starts.len() - 1;
+    let end_message = starts
+        .partition_point(|&start| start < end_line)
+        .min(message_count);
+    first_message..end_message
 }
 
 /// The two contexts, as far as they are in memory.
@@ -87,33 +98,35 @@ struct Contexts<'t> {
 }
 
 impl Contexts<'_> {
-    /// Returns the ranges of differing lines, given the ranges of differing messages. Adjacent
-    /// ranges are joined.
-    fn compare_lines(&self, changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
-        let mut all: Vec<ChangedRanges> = Vec::new();
-        for [old, new] in changes {
+    /// Returns the ranges of lines that differ, given the ranges of messages that differ. Two changes
+    /// without a common line between them, as at the border of two messages, become one.
+    fn compare_lines(&self, message_changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
+        let mut line_changes: Vec<ChangedRanges> = Vec::new();
+        for [old, new] in message_changes {
             let old = self.left_starts[old.start]..self.left_starts[old.end];
             let new = self.right_starts[new.start]..self.right_starts[new.end];
-            let old_lines: Vec<&str> = old.clone().map(|at| self.left_lines[&at]).collect();
-            let new_lines: Vec<&str> = new.clone().map(|at| self.right_lines[&at]).collect();
+            let old_lines: Vec<&str> = old.clone().map(|line| self.left_lines[&line]).collect();
+            let new_lines: Vec<&str> = new.clone().map(|line| self.right_lines[&line]).collect();
             for [removed, added] in diff_ranges(&old_lines, &new_lines) {
+                // From indexes in these messages to line numbers in the context.
                 let removed = old.start + removed.start..old.start + removed.end;
                 let added = new.start + added.start..new.start + added.end;
-                if let Some([last_removed, last_added]) = all.last_mut()
+                if let Some([last_removed, last_added]) = line_changes.last_mut()
                     && last_removed.end == removed.start
                     && last_added.end == added.start
                 {
                     last_removed.end = removed.end;
                     last_added.end = added.end;
                 } else {
-                    all.push([removed, added]);
+                    line_changes.push([removed, added]);
                 }
             }
         }
-        all
+        line_changes
     }
 
-    /// Returns changes that are near each other, with the lines around them.
+    /// Returns the hunk of changes that are near each other: their lines, those between them, and up
+    /// to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
         let [first_removed, first_added] = &changes[0];
         let [last_removed, last_added] = &changes[changes.len() - 1];
@@ -126,8 +139,8 @@ impl Contexts<'_> {
         let signed = sign_lines(
             changes,
             left.clone(),
-            |at| self.left_lines[&at],
-            |at| self.right_lines[&at],
+            |line| self.left_lines[&line],
+            |line| self.right_lines[&line],
         );
         let mut lines = Vec::with_capacity(signed.len());
         for (sign, line) in signed {
@@ -144,14 +157,14 @@ struct MeasuredMessage {
     line_count: usize,
 }
 
+/// Returns the digest and the number of lines of each message of a context.
 fn measure_messages(side: &ComparedPath) -> io::Result<Vec<MeasuredMessage>> {
     let mut messages = Vec::new();
     each_message(side, &mut |_, message| {
         let text = message_text(message);
-        let lines = split_lines(&text).count();
         messages.push(MeasuredMessage {
             digest: Sha256::digest(&text).into(),
-            line_count: lines,
+            line_count: split_lines(&text).count(),
         });
     })?;
     Ok(messages)
@@ -164,9 +177,9 @@ fn digests(messages: &[MeasuredMessage]) -> Vec<[u8; 32]> {
 /// Returns the texts of the needed messages, by their index.
 fn read_texts(side: &ComparedPath, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
     let mut texts = HashMap::default();
-    each_message(side, &mut |at, message| {
-        if is_needed.get(at) == Some(&true) {
-            texts.insert(at, message_text(message));
+    each_message(side, &mut |index, message| {
+        if is_needed.get(index) == Some(&true) {
+            texts.insert(index, message_text(message));
         }
     })?;
     Ok(texts)
@@ -200,7 +213,8 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_terminator('\n')
 }
 
-/// Calls `visit` with each message and its index, in the form of a model's API.
+/// Calls `visit` with the index of each message of a context, and the message as it is sent to a
+/// model.
 fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
     let context = agent.build_context(&side.path, side.reader)?;
@@ -212,7 +226,8 @@ fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::R
     })
 }
 
-/// Returns the text of a message: a line with its role, then its content, indented.
+/// Returns the text of a message as it is compared: a line with its role and, of a tool result, the
+/// tool and the id of the call, then its content, indented.
 fn message_text(message: Raw) -> String {
     let role = message.get_text("role").unwrap_or_default();
     let mut out = role.to_string_lossy().into_owned();
@@ -246,24 +261,25 @@ fn message_text(message: Raw) -> String {
     out
 }
 
-/// The number of bytes of the digest of a picture that are shown.
-const SHOWN_DIGEST: usize = 6;
+/// The number of bytes of an image's digest that are shown.
+const SHOWN_DIGEST_LEN: usize = 6;
 
+/// Appends an item of a message's content. An image is followed by the start of its digest, because
+/// two images of the same size may differ.
 fn push_content(item: Raw, parts: &mut Vec<EntryPart>) {
     push_block(item, parts);
 
     let is_image = item.get("type").is_some_and(|kind| kind.is("image"));
     if is_image && let Some(data) = item.get("data").and_then(Raw::raw_string) {
-        // Two pictures of the same size may differ.
         let mut hex = String::new();
-        for byte in &Sha256::digest(data)[..SHOWN_DIGEST] {
+        for byte in &Sha256::digest(data)[..SHOWN_DIGEST_LEN] {
             hex += &format!("{byte:02x}");
         }
         parts.push(EntryPart::Field(Text::from("sha256"), Text::from(hex)));
     }
 }
 
-/// Appends a part in the format of `show`.
+/// Appends a part as `show` prints it: titles and fields indented by two spaces, bodies by four.
 fn push_part(part: &EntryPart, out: &mut String) {
     match part {
         EntryPart::Title(title) => *out += &format!("  {}\n", title.to_string_lossy()),

@@ -47,23 +47,25 @@ impl Difference {
     }
 }
 
-/// Compares two paths of the same session, which diverge at one point.
+/// Compares two paths of the same session, both from the root: they have the same entries up to the
+/// point where they diverge, and none in common after it.
 pub fn compare_paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
-    let common = left
+    let common_count = left
         .iter()
         .zip(right)
         .take_while(|(left, right)| left == right)
         .count();
     Difference {
-        ancestor: left[..common].last().copied(),
-        common_count: common,
+        ancestor: left[..common_count].last().copied(),
+        common_count,
         changed: Vec::new(),
-        only_left: left[common..].to_vec(),
-        only_right: right[common..].to_vec(),
+        only_left: left[common_count..].to_vec(),
+        only_right: right[common_count..].to_vec(),
     }
 }
 
-/// Compares the paths of two sessions.
+/// Compares the paths of two sessions. Each entry of the left path has at most one partner on the
+/// right, which is the same entry. It is changed if its content differs from its partner's.
 pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result<Difference> {
     let left_digests = entry_digests(left)?;
     let right_digests = entry_digests(right)?;
@@ -72,7 +74,7 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
 
     let mut difference = Difference::default();
     // The index of the first entry on the left that is changed or has no partner.
-    let mut first_left = left.path.len();
+    let mut first_difference = left.path.len();
     let mut is_only_right = vec![true; right.path.len()];
     for (index, &ix) in left.path.iter().enumerate() {
         let mut differs = true;
@@ -88,30 +90,30 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
             None => difference.only_left.push(ix),
         }
         if differs {
-            first_left = first_left.min(index);
+            first_difference = first_difference.min(index);
         }
     }
 
-    let mut first_right = right.path.len();
+    let mut first_only_right = right.path.len();
     for (index, &ix) in right.path.iter().enumerate() {
         if is_only_right[index] {
             difference.only_right.push(ix);
-            first_right = first_right.min(index);
+            first_only_right = first_only_right.min(index);
         }
     }
 
-    // The last entry that comes before the first difference on both sides.
-    for at in (0..first_left).rev() {
-        if partners[at].is_some_and(|partner| partner < first_right) {
-            difference.ancestor = Some(left.path[at]);
+    // The ancestor is the last entry that precedes the first difference on both sides.
+    for index in (0..first_difference).rev() {
+        if partners[index].is_some_and(|partner| partner < first_only_right) {
+            difference.ancestor = Some(left.path[index]);
             break;
         }
     }
     Ok(difference)
 }
 
-/// Returns for each entry of the left path the index of the same entry on the right, found by id,
-/// else by content.
+/// Returns, for each entry of the left path, the index of the same entry on the right path. That is
+/// the entry with the same id or, among those that have no partner by id, one with the same content.
 fn find_partners(
     left: &ComparedPath,
     right: &ComparedPath,
@@ -137,7 +139,8 @@ fn find_partners(
         partners.push(partner);
     }
 
-    // Of entries with the same content, the first is the partner of the first.
+    // Of several entries with the same content, the first on the left gets the first on the right,
+    // the second gets the second, and so on.
     let mut by_content: HashMap<ContentDigest, VecDeque<usize>> = HashMap::default();
     for (index, &digest) in right_digests.iter().enumerate() {
         if !is_taken[index] {
@@ -146,48 +149,50 @@ fn find_partners(
     }
     for (index, digest) in left_digests.iter().enumerate() {
         if partners[index].is_none()
-            && let Some(same) = by_content.get_mut(digest)
+            && let Some(with_same_content) = by_content.get_mut(digest)
         {
-            partners[index] = same.pop_front();
+            partners[index] = with_same_content.pop_front();
         }
     }
     partners
 }
 
-/// Removes partners whose order differs between the sides: such entries are not the same. Notes are
-/// exempt, because a fork moves its labels to the end.
+/// Removes partners whose order differs between the sides: such entries are not the same. The
+/// longest increasing subsequence of partners is kept, so that as few as possible are removed.
+/// Notes are exempt, because a fork moves its labels to the end.
 fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
-    let is_note = |at: usize| left.session.entry(left.path[at]).kind.is_bookkeeping();
+    let is_note = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
 
-    // The longest increasing subsequence of partners is kept. `ends` has, for each length, the
-    // element at which a subsequence of that length ends lowest; `predecessors` has, for each
-    // element, the one before it in the longest subsequence that ends with it.
-    let mut ends: Vec<usize> = Vec::new();
+    // For each length, counted from 1: the index at which a subsequence of that length can end with
+    // the lowest partner. These partners ascend, so a binary search finds the longest subsequence
+    // that an entry continues.
+    let mut best_ends: Vec<usize> = Vec::new();
+    // For each index, the one before it in the longest subsequence that ends with it.
     let mut predecessors: Vec<Option<usize>> = vec![None; partners.len()];
-    for at in 0..partners.len() {
-        if partners[at].is_none() || is_note(at) {
+    for index in 0..partners.len() {
+        if partners[index].is_none() || is_note(index) {
             continue;
         }
-        let length = ends.partition_point(|&end| partners[end] < partners[at]);
-        if length > 0 {
-            predecessors[at] = Some(ends[length - 1]);
+        let continued_length = best_ends.partition_point(|&end| partners[end] < partners[index]);
+        if continued_length > 0 {
+            predecessors[index] = Some(best_ends[continued_length - 1]);
         }
-        if length < ends.len() {
-            ends[length] = at;
+        if continued_length < best_ends.len() {
+            best_ends[continued_length] = index;
         } else {
-            ends.push(at);
+            best_ends.push(index);
         }
     }
 
     let mut is_kept = vec![false; partners.len()];
-    let mut element = ends.last().copied();
-    while let Some(current) = element {
-        is_kept[current] = true;
-        element = predecessors[current];
+    let mut kept_index = best_ends.last().copied();
+    while let Some(index) = kept_index {
+        is_kept[index] = true;
+        kept_index = predecessors[index];
     }
-    for at in 0..partners.len() {
-        if !is_kept[at] && !is_note(at) {
-            partners[at] = None;
+    for index in 0..partners.len() {
+        if !is_kept[index] && !is_note(index) {
+            partners[index] = None;
         }
     }
 }
@@ -195,7 +200,7 @@ fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
 /// A digest of the content of an entry.
 type ContentDigest = [u8; 32];
 
-/// Returns a digest of the content of each entry.
+/// Returns a digest of the content of each entry of a path.
 fn entry_digests(side: &ComparedPath) -> io::Result<Vec<ContentDigest>> {
     let mut digests = Vec::with_capacity(side.path.len());
     for &ix in &side.path {
@@ -208,9 +213,12 @@ fn entry_digests(side: &ComparedPath) -> io::Result<Vec<ContentDigest>> {
     Ok(digests)
 }
 
-/// Returns a digest of an entry's members, sorted by name. Values are formatted as JavaScript does,
-/// as in a file that an agent rewrote. The times of labels are ignored, because oh-my-pi's forks
-/// set labels again.
+/// Returns a digest of the content of an entry, which is the same for a copy in another file.
+///
+/// - Members are sorted by name, and values formatted as JavaScript does: an agent that rewrites a
+///   file may change both.
+/// - Ids and links to other entries are ignored, because forks change them.
+/// - The times of labels are ignored, because oh-my-pi's forks set labels again.
 fn digest_entry(entry: Raw, kind: Kind) -> ContentDigest {
     let mut members: BTreeMap<Vec<u8>, Raw> = BTreeMap::new();
     for (key, value) in entry.members() {
@@ -230,7 +238,7 @@ fn digest_entry(entry: Raw, kind: Kind) -> ContentDigest {
     for (key, value) in members {
         let value = js::stringify(value);
         for part in [&*key, value.as_bytes()] {
-            // With its length, so that parts cannot be confused.
+            // The lengths keep apart parts that are the same when joined: `ab`, `c` and `a`, `bc`.
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
