@@ -278,7 +278,7 @@ impl Fragment {
         None
     }
 
-    /// Stores the row of an entry, its text for searches if requested, and its tool calls.
+    /// Stores the row of an entry, and its tool calls.
     ///
     /// Rows of the agent's tree stay exactly as the agent cuts them. In rows for people, a cut may
     /// not leave half of a surrogate pair, and marks a message of which the row has only the start.
@@ -452,8 +452,10 @@ impl Fragment {
         }
     }
 
-    /// Stores what only few entries have, whatever the options are: a label with its target, the
-    /// session's name, the target of a leaf record, and the name of an unknown type or role.
+    /// Stores labels, the leaf record, and unknown names.
+    ///
+    /// A name of the session is stored, too. Few entries have any of these, so all are stored
+    /// whatever the options are.
     fn keep_side_tables(&mut self, entry: EntryIx, typed: &TypedRecord, timestamp: &Text) {
         let record = typed.record;
         let member_text = |member: Member| record.get(member).and_then(Raw::text);
