@@ -50,7 +50,8 @@ pub enum Prefilter {
 }
 
 impl Prefilter {
-    /// Builds the prefilter of a pattern; `None` if raw bytes cannot rule out a match.
+    /// Builds the prefilter of a pattern from the literals that every match contains. `None` if there
+    /// are no such literals, so that raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Prefilter> {
         let mut needles: BTreeSet<Vec<char>> = BTreeSet::new();
         for literal in required_literals(hir)? {
@@ -98,7 +99,7 @@ impl Prefilter {
             return false;
         };
         match literal.find(string) {
-            Some(at) => is_outside_escape(&string[..at]),
+            Some(start) => is_outside_escape(&string[..start]),
             None => false,
         }
     }
@@ -108,21 +109,21 @@ impl Prefilter {
         self.find_literal(string, 0).is_some() || self.find_escape(string, 0).is_some()
     }
 
-    /// Returns a function that returns the first position in `bytes`, at or after its argument, at
-    /// which a line may match. The argument must not decrease between calls.
+    /// Returns a function that finds the next position in `bytes` at which a line may match: the
+    /// first one at or after its argument. The argument must not decrease between calls.
     pub fn candidate_positions<'a>(
         &'a self,
         bytes: &'a [u8],
     ) -> impl FnMut(usize) -> Option<usize> + 'a {
-        // The first of each kind at or after the argument of the last call. It is searched for
-        // again only when it was passed, so `bytes` is read once for each kind.
+        // The first literal and the first escape at or after the argument of the last call. Each is
+        // searched for again only when the argument has passed it. So `bytes` is read twice at most.
         let mut next_literal = self.find_literal(bytes, 0);
         let mut next_escape = self.find_escape(bytes, 0);
         move |from| {
-            if next_literal.is_some_and(|at| at < from) {
+            if next_literal.is_some_and(|literal| literal < from) {
                 next_literal = self.find_literal(bytes, from);
             }
-            if next_escape.is_some_and(|at| at < from) {
+            if next_escape.is_some_and(|escape| escape < from) {
                 next_escape = self.find_escape(bytes, from);
             }
             match (next_literal, next_escape) {
@@ -143,7 +144,8 @@ impl Prefilter {
         found.map(|at| from + at)
     }
 
-    /// Returns the position of the first escape at or after `from` that may be one of the literal.
+    /// Returns the position of the first escape at or after `from` that may be one of a character of
+    /// the literal.
     fn find_escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Prefilter::SingleLiteral {
             escape_start: start,
@@ -168,8 +170,10 @@ impl Prefilter {
     }
 }
 
-/// Whether a position in a string is certainly not within an escape, given the bytes before it.
+/// Whether a position in a JSON string is certainly not within an escape, given the bytes of the
+/// string before it.
 fn is_outside_escape(before: &[u8]) -> bool {
+    // An escape that begins further before has ended.
     let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
     let Some(backslash) = memchr::memrchr(b'\\', near) else {
         return true;
@@ -191,26 +195,30 @@ fn is_literal(hir: &Hir, needle: &[char]) -> bool {
     matches!(inner.kind(), HirKind::Literal(literal) if *literal.0 == *needle.as_bytes())
 }
 
-/// Returns the digit after `00`, if the digits begin with `00`, as those of ASCII do.
+/// Returns the third of the first hex digits of an escape, if they begin with `00` as for ASCII.
 fn ascii_digit(digits: &str) -> Option<u8> {
     digits
         .strip_prefix("00")
         .and_then(|rest| rest.bytes().next())
 }
 
-/// Returns the most selective set of literals such that every match contains at least one of them.
+/// Returns the most selective set of literals such that every match contains at least one of them;
+/// `None` if there is no such set.
+///
+/// Of a concatenation, each part begins the rest of the match. So the literals with which that rest
+/// begins are candidates, and so are the literals inside the part.
 fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut candidates = Vec::new();
     if let HirKind::Concat(parts) = hir.kind() {
-        let last = &parts[parts.len().saturating_sub(MOST_PARTS)..];
-        let last = Hir::concat(last.to_vec());
-        candidates.push(extract_literals(&last, ExtractKind::Suffix));
-        for at in 0..parts.len() {
-            // To extract from all of the rest would take quadratic time.
-            let end = parts.len().min(at + MOST_PARTS);
-            let rest = Hir::concat(parts[at..end].to_vec());
-            candidates.push(extract_literals(&rest, ExtractKind::Prefix));
-            candidates.push(required_literals_inside(&parts[at]));
+        let last_parts = &parts[parts.len().saturating_sub(MOST_PARTS)..];
+        let end_of_match = Hir::concat(last_parts.to_vec());
+        candidates.push(extract_literals(&end_of_match, ExtractKind::Suffix));
+        for first in 0..parts.len() {
+            // To extract from all of the following parts would take quadratic time.
+            let end = parts.len().min(first + MOST_PARTS);
+            let following = Hir::concat(parts[first..end].to_vec());
+            candidates.push(extract_literals(&following, ExtractKind::Prefix));
+            candidates.push(required_literals_inside(&parts[first]));
         }
     } else {
         candidates.push(extract_literals(hir, ExtractKind::Prefix));
@@ -232,7 +240,8 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     best
 }
 
-/// Returns the most selective set of literals of the expression inside a group or a repetition.
+/// Returns the most selective set of literals of the expression inside nested groups and repetitions
+/// that match at least once. Of a concatenation there, each part is looked at alone.
 fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
@@ -250,8 +259,8 @@ fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Returns the literals with which every match begins or ends; `None` if there are too many, or if
-/// one of them cannot be searched for in JSON.
+/// Returns the literals with one of which every match begins or ends; `None` if there are too many,
+/// or if one of them cannot be searched for in JSON.
 fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     let is_prefix = matches!(kind, ExtractKind::Prefix);
     let mut seq: Seq = Extractor::new().kind(kind).extract(hir);
@@ -272,12 +281,13 @@ fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     if literals.is_empty() || literals.len() > MOST_LITERALS {
         return None;
     }
-    let mut texts = Vec::new();
+    let mut searchable = Vec::new();
     for literal in literals {
+        // A literal without a part to search for makes the whole set useless.
         longest_part(literal.as_bytes())?;
-        texts.push(literal.as_bytes().to_vec());
+        searchable.push(literal.as_bytes().to_vec());
     }
-    Some(texts)
+    Some(searchable)
 }
 
 /// The number of characters from which on a longer literal is not more selective.
@@ -295,7 +305,8 @@ fn selectivity(literals: &[Vec<u8>]) -> (usize, usize) {
     (length, fewness)
 }
 
-/// Returns the longest part that has only one spelling in a JSON string, apart from `\u` escapes.
+/// Returns the longest part of a literal that has only one spelling in a JSON string, apart from `\u`
+/// escapes; `None` if it has no such part.
 fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
     // A shortened literal may begin or end within a character, a part of which becomes U+FFFD.
     let text = String::from_utf8_lossy(literal);
@@ -325,8 +336,9 @@ fn json_spelling(needle: &[char]) -> String {
     String::from_utf8_lossy(&quoted[1..quoted.len() - 1]).into_owned()
 }
 
-/// Returns the first digits, in lower case, of all `\u` escapes for the characters of the needles;
-/// one empty string if there are too many.
+/// Returns the first hex digits, in lower case, of the `\u` escapes for all characters of the
+/// needles: three of most characters, all four of control characters. If there are too many, returns
+/// one empty string, which finds every `\u`.
 fn escape_prefixes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut prefixes = BTreeSet::new();
     for c in needles.iter().flatten() {

@@ -19,9 +19,12 @@ pub struct NearbyEntry {
     pub continues: bool,
 }
 
-/// Returns the entries that match, and those around them: `most_above` above each match and
-/// `most_below` below it, in the order of the file. `lines` are the lines of the matches, in
-/// ascending order.
+/// Returns the entries that match and the entries around them, in file order and each once. Around
+/// each match are up to `most_above` entries above it in the conversation, and up to `most_below`
+/// entries below it.
+///
+/// `lines` are the lines of the matches, in ascending order. A line without an entry, as that of a
+/// title, is left out.
 pub fn entries_around_matches(
     session: &Session,
     lines: &[LineNo],
@@ -55,17 +58,23 @@ pub fn entries_around_matches(
     for entry in in_file_order {
         let continues = previous.is_some() && previous == conversation.ancestors(entry).next();
         previous = Some(entry);
-        let found = matches.binary_search_by_key(&entry.index(), |matched| matched.entry.index());
+        // Lines ascend, and so do the entries of matches.
+        let position =
+            matches.binary_search_by_key(&entry.index(), |matched| matched.entry.index());
+        let match_index = match position {
+            Ok(position) => Some(matches[position].index),
+            Err(_) => None,
+        };
         nearby.push(NearbyEntry {
             entry,
-            match_index: found.ok().map(|at| matches[at].index),
+            match_index,
             continues,
         });
     }
     nearby
 }
 
-/// An entry that matches, and the index of its match.
+/// An entry that matches, and the index of its line in the list of the caller.
 struct Matched {
     entry: EntryIx,
     index: usize,
@@ -94,17 +103,15 @@ impl Conversation<'_> {
             .filter(|&ix| self.is_conversation(ix))
     }
 
-    /// Returns the child to follow: the one on the path to the leaf, else the newest of the
-    /// conversation, else the newest.
+    /// Returns the child at which the conversation is followed further: the one on the path to the
+    /// leaf. Without such a child, it is the last one that is conversation, else the last one.
     fn next_child(&self, ix: EntryIx) -> Option<EntryIx> {
         let children = self.tree.children(ix);
-        let on_path = children.iter().find(|child| self.is_active[child.index()]);
-        let newest_of_conversation =
-            || children.iter().rfind(|child| self.is_conversation(**child));
-        on_path
-            .or_else(newest_of_conversation)
-            .or(children.last())
-            .copied()
+        if let Some(&on_path) = children.iter().find(|child| self.is_active[child.index()]) {
+            return Some(on_path);
+        }
+        let last_of_conversation = children.iter().rfind(|child| self.is_conversation(**child));
+        last_of_conversation.or(children.last()).copied()
     }
 
     fn is_conversation(&self, ix: EntryIx) -> bool {

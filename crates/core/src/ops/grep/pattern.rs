@@ -29,17 +29,18 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles `patterns`; a text matches if any of them does. `^` and `$` match at line breaks,
-    /// too.
+    /// Compiles `patterns` to one regular expression: a text matches if any of them matches. `^` and
+    /// `$` match at line breaks, too.
     ///
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, String> {
         let mut options = options;
         if options.smart_case {
-            let mut patterns = patterns.iter();
-            let has_upper_case = patterns.any(|pattern| has_upper_case(pattern, options.fixed));
-            options.ignore_case |= !has_upper_case;
+            let has_any_upper_case = patterns
+                .iter()
+                .any(|pattern| has_upper_case(pattern, options.fixed));
+            options.ignore_case |= !has_any_upper_case;
         }
 
         let mut groups = Vec::new();
@@ -47,7 +48,7 @@ impl Pattern {
             let source = if options.fixed {
                 regex_syntax::escape(pattern)
             } else {
-                // Parsed separately, so that `a)` and `(b` do not complete each other.
+                // Each is parsed by itself, so that `a)` and `(b` do not complete each other.
                 parse(pattern, options)?;
                 pattern.clone()
             };
@@ -91,6 +92,8 @@ fn one_line_message(error: &regex_syntax::Error, pattern: &str) -> String {
     }
 }
 
+/// Parses a regular expression with the settings that it is compiled with. As in `regex::bytes`, it
+/// may match bytes that are not UTF-8.
 fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
     let mut parser = ParserBuilder::new()
         .utf8(false)
@@ -102,8 +105,8 @@ fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
         .map_err(|error| one_line_message(&error, source))
 }
 
-/// Whether a pattern contains an upper-case letter to match, not as part of a class such as `\S` or
-/// `\p{Lu}`.
+/// Whether a pattern contains an upper-case letter that text must have to match. The letters of a
+/// class such as `\S` or `\p{Lu}` do not count.
 fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
     if is_fixed {
         return pattern.chars().any(char::is_uppercase);
@@ -112,28 +115,34 @@ fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
         // Compiling it will report the error.
         return false;
     };
-    let Ok(has_upper_case) = ast::visit(&parsed, UpperCaseFinder(false));
+    let finder = UpperCaseFinder {
+        has_upper_case: false,
+    };
+    let Ok(has_upper_case) = ast::visit(&parsed, finder);
     has_upper_case
 }
 
-/// Whether an upper-case letter was seen.
-struct UpperCaseFinder(bool);
+/// A visitor of a parsed pattern that looks for upper-case letters.
+struct UpperCaseFinder {
+    /// Whether one was found.
+    has_upper_case: bool,
+}
 
 impl ast::Visitor for UpperCaseFinder {
     type Output = bool;
     type Err = Infallible;
 
     fn finish(self) -> Result<bool, Infallible> {
-        Ok(self.0)
+        Ok(self.has_upper_case)
     }
 
     fn visit_pre(&mut self, part: &Ast) -> Result<(), Infallible> {
-        self.0 |= matches!(part, Ast::Literal(literal) if literal.c.is_uppercase());
+        self.has_upper_case |= matches!(part, Ast::Literal(literal) if literal.c.is_uppercase());
         Ok(())
     }
 
     fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Infallible> {
-        self.0 |= match item {
+        self.has_upper_case |= match item {
             ClassSetItem::Literal(literal) => literal.c.is_uppercase(),
             ClassSetItem::Range(range) => {
                 range.start.c.is_uppercase() || range.end.c.is_uppercase()

@@ -31,7 +31,7 @@ pub struct Query {
     pub pattern: Pattern,
     /// The fields of an entry to search.
     pub scope: FieldScope,
-    /// Search only entries with one of these [`roles`]; all if empty.
+    /// Search only entries with one of these roles (see [`searchable_roles`]); all if empty.
     pub roles: Vec<String>,
     /// Search for entries that do not match.
     pub inverted: bool,
@@ -45,7 +45,8 @@ pub struct Query {
 }
 
 impl Query {
-    /// Whether the number of the line of each match is needed.
+    /// Whether the line number of each match is needed: to return it, or to find the entry in the
+    /// loaded session.
     fn needs_lines(&self) -> bool {
         self.snippets.is_some() || self.only_active
     }
@@ -104,21 +105,44 @@ pub struct SearchOutcome {
     pub resume: ResumePoint,
 }
 
-/// Where a search ended.
+/// Where a search of a file begins: where an earlier one ended, or after the header.
 #[derive(Clone, Copy, Debug)]
 pub struct ResumePoint {
-    /// The offset of what was appended since.
+    /// The offset of the first line to search.
     pub offset: u64,
-    /// The number of lines before the offset `counted`. Lines are counted only as far as the number
-    /// of one is needed.
-    line_count: u32,
-    /// The offset up to which lines were counted.
-    counted_to: u64,
+    /// The lines that were counted before.
+    counted: CountedLines,
 }
 
-/// Searches a file: its title, then its entries from first to last; or only what was appended since
-/// an earlier search. Calls `take` with each match, until it breaks. A large file is searched by
-/// `workers` threads.
+/// The number of lines before an offset of a file. Lines are counted only as far as the number of
+/// one is needed, so the offset may be far before the line that is searched.
+#[derive(Clone, Copy, Debug)]
+struct CountedLines {
+    line_count: u32,
+    /// The offset up to which lines were counted.
+    end: u64,
+}
+
+impl CountedLines {
+    /// Counts the lines up to an offset of the file, and reads them for that.
+    fn read_to(&mut self, source: &dyn ReadAt, end: u64) -> io::Result<()> {
+        self.line_count += count_lines(source, self.end..end)?;
+        self.end = end;
+        Ok(())
+    }
+
+    /// Counts the lines in the bytes that follow those counted so far.
+    fn add_bytes(&mut self, bytes: &[u8]) {
+        self.line_count += count_newlines(bytes);
+        self.end += bytes.len() as u64;
+    }
+}
+
+/// Searches a file, and calls `on_match` with each match until it breaks. The title comes first,
+/// then the entries from first to last.
+///
+/// With `resume`, where an earlier search ended, only what was appended since is searched. A large
+/// file is searched by up to `workers` threads.
 pub fn search_file(
     source: &dyn ReadAt,
     query: &Query,
@@ -128,12 +152,14 @@ pub fn search_file(
     on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<SearchOutcome, LoadError> {
     let preamble = header::read_preamble(source)?;
-    let start = ResumePoint {
+    let after_header = ResumePoint {
         offset: preamble.end,
-        line_count: preamble.line_count,
-        counted_to: preamble.end,
+        counted: CountedLines {
+            line_count: preamble.line_count,
+            end: preamble.end,
+        },
     };
-    let start_point = resume.unwrap_or(start);
+    let start_point = resume.unwrap_or(after_header);
     let mut search = FileSearch::new(source, query, &preamble, start_point);
 
     let mut is_enough = false;
@@ -145,23 +171,23 @@ pub fn search_file(
 
     if !is_enough {
         let mut path = ActivePath::default();
-        let mut take_if_active =
+        let mut on_any_match =
             |found: Match| match path.keep_on_path(source, query, preamble.format, found)? {
                 Some(found) => Ok(on_match(&preamble.header, found)),
                 None => Ok(ControlFlow::Continue(())),
             };
         if workers <= 1 || is_small(source.len().saturating_sub(start_point.offset)) {
-            search.search_lines(buffer, &mut take_if_active)?;
+            search.search_lines(buffer, &mut on_any_match)?;
         } else {
-            search.search_ranges(workers, &mut take_if_active)?;
+            search.search_ranges(workers, &mut on_any_match)?;
         }
     }
 
+    let unread = search.unread;
     let resume = ResumePoint {
         offset: source.len(),
-        ..search.progress
+        counted: search.counted,
     };
-    let unread = search.unread;
     Ok(SearchOutcome {
         header: preamble.header,
         unread,
@@ -178,22 +204,25 @@ struct FileSearch<'s> {
     query: &'s Query,
     preamble: &'s Preamble,
     keys: KeyCache<Member>,
-    /// Where the search began, and how far lines were counted.
-    progress: ResumePoint,
+    /// The offset at which the search begins.
+    start: u64,
+    /// The lines counted so far.
+    counted: CountedLines,
     /// Whether the number of a line was needed, so that all that follow are counted.
     is_counting: bool,
     /// The number of lines that may match but are not JSON, and the first of them.
     unread: Option<(u32, LineNo)>,
 }
 
-/// What one range of a file holds. Lines are numbered from the first that begins in it.
+/// The result of a search of one range of a file. Lines are numbered from the first that begins in
+/// the range.
 struct SearchedRange {
-    hits: Vec<Match>,
+    matches: Vec<Match>,
     unread: Option<(u32, LineNo)>,
     /// The bytes of the lines that begin in it.
     bytes: Range<u64>,
     /// The number of these lines, if they were counted.
-    lines: Option<u32>,
+    line_count: Option<u32>,
 }
 
 /// Why a search of ranges ended early.
@@ -215,82 +244,98 @@ impl<'s> FileSearch<'s> {
             query,
             preamble,
             keys: record::new_key_cache(),
-            progress: start_point,
-            is_counting: start_point.counted_to > preamble.end,
+            start: start_point.offset,
+            counted: start_point.counted,
+            // An earlier search needed the number of a line.
+            is_counting: start_point.counted.end > preamble.end,
             unread: None,
         }
     }
 
-    /// Searches all lines, one after the other.
+    /// Searches all lines on this thread, from first to last, until `on_match` breaks.
     fn search_lines(
         &mut self,
         buffer: &mut PageBuffer,
-        take: &mut MatchHandler,
+        on_match: &mut MatchHandler,
     ) -> Result<(), LoadError> {
-        let range = self.progress.offset..self.source.len();
+        let range = self.start..self.source.len();
         let flow = read_chunks(buffer, self.source, range, |chunk| {
-            match self.search_chunk(chunk, take) {
+            match self.search_chunk(chunk, on_match) {
                 Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
                 Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
                 Err(error) => ControlFlow::Break(Err(error)),
             }
         })?;
-        flow.break_value().unwrap_or(Ok(()))
+        match flow {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(result) => result,
+        }
     }
 
-    /// Searches all lines on several threads. Matches are taken in the same order as by
-    /// `search_lines`.
-    fn search_ranges(&mut self, workers: usize, take: &mut MatchHandler) -> Result<(), LoadError> {
+    /// Searches all lines on several threads, each of which searches one range at a time. `on_match`
+    /// is called on this thread, in the same order as by `search_lines`.
+    fn search_ranges(
+        &mut self,
+        workers: usize,
+        on_match: &mut MatchHandler,
+    ) -> Result<(), LoadError> {
         let source = self.source;
         let query = self.query;
         let preamble = self.preamble;
         let buffers = Pool::new(PageBuffer::default);
-        // As long as nobody needs the number of a line, none is counted.
+        // Lines are counted once a range has needed the number of one.
         let is_counting = AtomicBool::new(false);
-        let done = in_order(
-            chunk_ranges(source, self.progress.offset),
+        let outcome = in_order(
+            chunk_ranges(source, self.start),
             workers,
             |range| {
                 buffers.with(|buffer| {
                     search_range(source, query, preamble, range, &is_counting, buffer)
                 })
             },
-            |searched| self.take_range(searched.map_err(Stopped::Failed)?, take),
+            |searched| self.report_range(searched.map_err(Stopped::Failed)?, on_match),
         );
-        match done {
+        match outcome {
             Ok(()) | Err(Stopped::Enough) => Ok(()),
             Err(Stopped::Failed(error)) => Err(error),
         }
     }
 
-    /// Takes the matches of the next range, under the numbers that their lines have in the file.
-    fn take_range(&mut self, range: SearchedRange, take: &mut MatchHandler) -> Result<(), Stopped> {
-        if range.lines.is_some() && self.progress.counted_to < range.bytes.start {
-            // The ranges before this one needed no number.
-            let skipped = count_lines(self.source, self.progress.counted_to..range.bytes.start);
-            self.progress.line_count += skipped.map_err(|error| Stopped::Failed(error.into()))?;
-            self.progress.counted_to = range.bytes.start;
+    /// Calls `on_match` with the matches of the next range, under the numbers that their lines have in
+    /// the file, and adds the lines that the range counted.
+    fn report_range(
+        &mut self,
+        range: SearchedRange,
+        on_match: &mut MatchHandler,
+    ) -> Result<(), Stopped> {
+        if range.line_count.is_some() && self.counted.end < range.bytes.start {
+            // The ranges before this one needed no number, so their lines were not counted.
+            self.counted
+                .read_to(self.source, range.bytes.start)
+                .map_err(|error| Stopped::Failed(error.into()))?;
         }
 
-        let lines_before = self.progress.line_count;
+        let lines_before = self.counted.line_count;
         if let Some((count, first)) = range.unread {
             self.note_unread(count, LineNo(lines_before + first.0));
         }
 
-        for mut hit in range.hits {
+        for mut found in range.matches {
             if self.query.needs_lines() {
-                hit.line.0 += lines_before;
+                found.line.0 += lines_before;
             }
-            if take(hit).map_err(Stopped::Failed)?.is_break() {
+            if on_match(found).map_err(Stopped::Failed)?.is_break() {
                 return Err(Stopped::Enough);
             }
         }
 
-        if let Some(lines) = range.lines
+        if let Some(line_count) = range.line_count
             && !range.bytes.is_empty()
         {
-            self.progress.line_count = lines_before + lines;
-            self.progress.counted_to = range.bytes.end;
+            self.counted = CountedLines {
+                line_count: lines_before + line_count,
+                end: range.bytes.end,
+            };
         }
         Ok(())
     }
@@ -303,10 +348,12 @@ impl<'s> FileSearch<'s> {
         }
     }
 
+    /// Searches the lines of a chunk that may match, and calls `on_match` with each match. Breaks when
+    /// `on_match` does.
     fn search_chunk(
         &mut self,
         chunk: LineChunk,
-        take: &mut MatchHandler,
+        on_match: &mut MatchHandler,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = chunk.bytes;
         // An entry that does not match can be on any line.
@@ -320,40 +367,38 @@ impl<'s> FileSearch<'s> {
         let mut blocks = Vec::new();
         let mut line_start = 0;
         while let Some(start) = next_candidate_line(bytes, line_start, next_position.as_mut()) {
-            let (end, hit) = self.search_line(chunk, start, &mut blocks)?;
-            line_start = end + 1;
-            if let Some(hit) = hit
-                && take(hit)?.is_break()
+            let searched = self.search_line(chunk, start, &mut blocks)?;
+            line_start = searched.end + 1;
+            if let Some(found) = searched.found
+                && on_match(found)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
         }
 
-        // Once a number was needed, the rest is counted while it is in memory.
-        if self.is_counting && self.progress.counted_to >= chunk.start {
-            let counted = (self.progress.counted_to - chunk.start) as usize;
-            self.progress.line_count += count_newlines(&bytes[counted..]);
-            self.progress.counted_to = chunk.start + bytes.len() as u64;
+        // Once a number was needed, the other lines are counted while they are in memory.
+        if self.is_counting && self.counted.end >= chunk.start {
+            let counted_len = (self.counted.end - chunk.start) as usize;
+            self.counted.add_bytes(&bytes[counted_len..]);
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Counts lines up to the one that starts at an offset of a chunk, and returns its number.
+    /// Counts lines up to the one that starts at the offset `start` in a chunk, and returns the number
+    /// of that line. From the first call on, all lines of the search are counted.
     fn count_lines_to(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
         self.is_counting = true;
-        if self.progress.counted_to < chunk.start {
-            // The chunks before this one needed no number.
-            self.progress.line_count +=
-                count_lines(self.source, self.progress.counted_to..chunk.start)?;
-            self.progress.counted_to = chunk.start;
+        if self.counted.end < chunk.start {
+            // The chunks before this one needed no number, so their lines were not counted.
+            self.counted.read_to(self.source, chunk.start)?;
         }
-        let counted = (self.progress.counted_to - chunk.start) as usize;
-        self.progress.line_count += count_newlines(&chunk.bytes[counted..start]);
-        self.progress.counted_to = chunk.start + start as u64;
-        Ok(LineNo(self.progress.line_count + 1))
+        let counted_len = (self.counted.end - chunk.start) as usize;
+        self.counted.add_bytes(&chunk.bytes[counted_len..start]);
+        Ok(LineNo(self.counted.line_count + 1))
     }
 
-    /// Searches the title: that of oh-my-pi's title line, else that of the header.
+    /// Searches the title of the session: that of oh-my-pi's title line, else that of the header.
+    /// Returns a match with the role `title`, on the line of the title.
     fn find_in_title(&self) -> Option<Match> {
         // The title is not on a path.
         if self.query.only_active {
@@ -378,9 +423,11 @@ impl<'s> FileSearch<'s> {
         }
 
         let title = json.get_text("title")?;
-        let found = self.query.pattern.find(title.as_bytes());
-        let range = match (found, self.query.inverted) {
-            (Some(place), false) => place,
+        let range = match (
+            self.query.pattern.find(title.as_bytes()),
+            self.query.inverted,
+        ) {
+            (Some(matched), false) => matched,
             (None, true) => 0..0,
             (Some(_), true) | (None, false) => return None,
         };
@@ -395,34 +442,36 @@ impl<'s> FileSearch<'s> {
         })
     }
 
-    /// Searches the line from `start`. Returns the offset of its end in the chunk, and its match.
-    /// `blocks` is a buffer.
+    /// Searches the line that starts at the offset `start` in a chunk. A line that is not JSON cannot
+    /// be searched, and is counted as unread. `blocks` is a buffer for the blocks of a message.
     fn search_line<'b>(
         &mut self,
         chunk: LineChunk<'b>,
         start: usize,
         blocks: &mut Vec<Block<'b>>,
-    ) -> Result<(usize, Option<Match>), LoadError> {
-        let rest = &chunk.bytes[start..];
-        let mut scanner = Scanner::new(rest);
+    ) -> Result<SearchedLine, LoadError> {
+        let from_start = &chunk.bytes[start..];
+        let mut scanner = Scanner::new(from_start);
         let mut record = Record::default();
         let scanned = scan_record_into(&mut scanner, &mut self.keys, &mut record, blocks);
         if scanned.is_ok() && scanner.at_end() {
-            let hit = self.search_record(&record, blocks, chunk, start)?;
-            return Ok((start + scanner.pos(), hit));
+            let found = self.search_record(&record, blocks, chunk, start)?;
+            let end = start + scanner.pos();
+            return Ok(SearchedLine { end, found });
         }
 
-        // The line is not JSON. The last one may still be being written.
-        let end = start + memchr(b'\n', rest).unwrap_or(rest.len());
+        // The last line of a file may still be being written, so it does not count.
+        let end = start + memchr(b'\n', from_start).unwrap_or(from_start.len());
         let is_last = chunk.start + end as u64 >= self.source.len();
         if !is_last && !chunk.bytes[start..end].trim_ascii().is_empty() {
             let line = self.count_lines_to(chunk, start)?;
             self.note_unread(1, line);
         }
-        Ok((end, None))
+        Ok(SearchedLine { end, found: None })
     }
 
-    /// Searches the entry in the record of the line from `start`.
+    /// Searches the entry that a record is, from the line that starts at the offset `start` in a chunk.
+    /// Returns its match; in an inverted search, the entry if it does not match.
     fn search_record(
         &mut self,
         record: &Record,
@@ -449,14 +498,14 @@ impl<'s> FileSearch<'s> {
             return Ok(None);
         }
 
-        let found = if !self.is_certain_match(&entry) {
+        let hit = if !self.is_certain_match(&entry) {
             self.find_in_fields(&entry)
         } else if self.query.inverted {
             None
         } else {
             Some(empty_hit())
         };
-        let Some(hit) = found else {
+        let Some(hit) = hit else {
             return Ok(None);
         };
 
@@ -476,11 +525,12 @@ impl<'s> FileSearch<'s> {
         }))
     }
 
-    /// Whether entries with this role, its name and this timestamp are searched.
-    fn is_in_scope(&self, role: Role, name: &Text, timestamp: Option<&Text>) -> bool {
+    /// Whether the query includes entries with this role, the name of the role or type, and this
+    /// timestamp. The tool calls of the model are in its replies.
+    fn is_in_scope(&self, role: Role, role_name: &Text, timestamp: Option<&Text>) -> bool {
         let is_wanted_role = self.query.roles.is_empty()
             || self.query.roles.iter().any(|wanted| {
-                wanted.as_bytes() == name.as_bytes()
+                wanted.as_bytes() == role_name.as_bytes()
                     || wanted == TOOL_CALL_ROLE && role == Role::Assistant
             });
         if !is_wanted_role {
@@ -507,8 +557,8 @@ impl<'s> FileSearch<'s> {
                 .any(|role| Some(&**role) == Role::Assistant.name())
     }
 
-    /// Whether hits are only counted, and the undecoded text of a message already shows that it
-    /// matches. This saves visiting its fields.
+    /// Whether the undecoded text of a message already shows that the entry matches, which saves a
+    /// visit of its fields. Always false if snippets are returned: they need the decoded text.
     fn is_certain_match(&self, entry: &TypedRecord) -> bool {
         if self.query.snippets.is_some()
             || entry.kind != Kind::Message
@@ -580,20 +630,28 @@ impl<'s> FileSearch<'s> {
             }
         }
         let text = field.text();
-        let place = self.query.pattern.find(text.as_bytes())?;
-        Some(self.hit_at(field.path(), &text, place))
+        let matched = self.query.pattern.find(text.as_bytes())?;
+        Some(self.hit_at(field.path(), &text, matched))
     }
 
-    /// Returns the hit at a place of a text.
-    fn hit_at(&self, field: String, text: &Text, place: Range<usize>) -> Hit {
+    /// Returns the hit at a range of the text of a field; an empty hit if no snippets are returned.
+    /// `field` is the path of the field.
+    fn hit_at(&self, field: String, text: &Text, matched: Range<usize>) -> Hit {
         let Some(size) = self.query.snippets else {
             return empty_hit();
         };
         // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
-        let place = extend_to_characters(&shown, place);
-        Hit::new(field, &shown, place, size)
+        let matched = extend_to_characters(&shown, matched);
+        Hit::new(field, &shown, matched, size)
     }
+}
+
+/// The result of a search of one line.
+struct SearchedLine {
+    /// The offset of the end of the line in its chunk.
+    end: usize,
+    found: Option<Match>,
 }
 
 /// A search of the fields of one entry.
@@ -608,7 +666,8 @@ struct FieldSearch<'a, 's> {
 }
 
 impl FieldSearch<'_, '_> {
-    /// Searches the next field. Breaks at a match.
+    /// Searches the next field, and stores the match or, in an inverted search, the first text.
+    /// Breaks at a match.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
         if self.only_calls && !field.is_of_call() {
             return ControlFlow::Continue(());
@@ -628,8 +687,10 @@ impl FieldSearch<'_, '_> {
     }
 }
 
-/// Searches the lines that begin in a range of a file. Lines are counted if the number of one of
-/// them is needed, or if `is_counting` was set by a range that needed one before.
+/// Searches the lines that begin in a range of a file.
+///
+/// They are counted if the number of one of them is needed, or if `is_counting` is set: another
+/// range needed a number. The first range that needs one sets `is_counting`.
 fn search_range(
     source: &dyn ReadAt,
     query: &Query,
@@ -640,26 +701,29 @@ fn search_range(
 ) -> Result<SearchedRange, LoadError> {
     let start_point = ResumePoint {
         offset: range.start,
-        line_count: 0,
-        counted_to: range.start,
+        counted: CountedLines {
+            line_count: 0,
+            end: range.start,
+        },
     };
     let mut search = FileSearch {
         is_counting: is_counting.load(Ordering::Relaxed),
         ..FileSearch::new(source, query, preamble, start_point)
     };
-    let mut hits = Vec::new();
-    let mut bytes: Option<Range<u64>> = None;
+    let mut matches = Vec::new();
+    let mut line_bytes: Option<Range<u64>> = None;
     let flow = read_chunks(buffer, source, range, |chunk| {
-        let end = chunk.start + chunk.bytes.len() as u64;
-        match &mut bytes {
-            Some(bytes) => bytes.end = end,
+        let chunk_end = chunk.start + chunk.bytes.len() as u64;
+        match &mut line_bytes {
+            Some(line_bytes) => line_bytes.end = chunk_end,
             None => {
-                bytes = Some(chunk.start..end);
-                search.progress.counted_to = chunk.start;
+                // The first line that begins in the range may begin after the start of the range.
+                line_bytes = Some(chunk.start..chunk_end);
+                search.counted.end = chunk.start;
             }
         }
-        let searched = search.search_chunk(chunk, &mut |hit| {
-            hits.push(hit);
+        let searched = search.search_chunk(chunk, &mut |found| {
+            matches.push(found);
             Ok(ControlFlow::Continue(()))
         });
         match searched {
@@ -674,11 +738,16 @@ fn search_range(
     if search.is_counting {
         is_counting.store(true, Ordering::Relaxed);
     }
+    let line_count = if search.is_counting {
+        Some(search.counted.line_count)
+    } else {
+        None
+    };
     Ok(SearchedRange {
-        hits,
+        matches,
         unread: search.unread,
-        bytes: bytes.unwrap_or_default(),
-        lines: search.is_counting.then_some(search.progress.line_count),
+        bytes: line_bytes.unwrap_or_default(),
+        line_count,
     })
 }
 
@@ -696,8 +765,11 @@ struct LoadedPath {
 }
 
 impl ActivePath {
-    /// Returns a match, unless only the path to the leaf is searched and its entry is on another
-    /// branch.
+    /// Returns a match to report; `None` if only the path to the leaf is searched, and the entry of
+    /// the match is not on that path.
+    ///
+    /// Loads the session for this when a match first needs it, and then gives each match the id that
+    /// its entry has there.
     fn keep_on_path(
         &mut self,
         source: &dyn ReadAt,
@@ -735,7 +807,8 @@ fn empty_hit() -> Hit {
     Hit::default()
 }
 
-/// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
+/// Extends a range of a text to whole characters. A match can begin or end within a character if
+/// the pattern contains `(?-u)`, or if the match is empty.
 fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
     let mut start = range.start;
     while !text.is_char_boundary(start) {
@@ -769,22 +842,25 @@ fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
     Ok(count)
 }
 
-/// Returns the offset of the next line, at or after the line that starts at `from`, that may match.
-/// `next_position` is a prefilter's function; without one, every line may match.
+/// Returns the offset of the first line that may match, from the line on that starts at
+/// `line_start`; `None` if there is none in `bytes`.
+///
+/// `next_position` is a prefilter's function, which returns the next position at which a line may
+/// match. Without it, every line may match.
 fn next_candidate_line(
     bytes: &[u8],
-    from: usize,
+    line_start: usize,
     next_position: Option<&mut impl FnMut(usize) -> Option<usize>>,
 ) -> Option<usize> {
     let position = match next_position {
-        Some(next_position) => next_position(from)?,
-        None => from,
+        Some(next_position) => next_position(line_start)?,
+        None => line_start,
     };
     if position >= bytes.len() {
         return None;
     }
-    match memrchr(b'\n', &bytes[from..position]) {
-        Some(newline) => Some(from + newline + 1),
-        None => Some(from),
+    match memrchr(b'\n', &bytes[line_start..position]) {
+        Some(newline) => Some(line_start + newline + 1),
+        None => Some(line_start),
     }
 }

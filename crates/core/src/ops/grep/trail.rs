@@ -40,7 +40,7 @@ pub struct Trail {
     last_id: Option<Text<'static>>,
     /// If the file was replaced: the id of the entry that was last in it before.
     last_before_replacement: Option<Text<'static>>,
-    /// Where the conversation went on since the last match.
+    /// Where the last branch began among the entries followed since the last match.
     continuation: EntryContinuation,
 }
 
@@ -57,8 +57,8 @@ impl Trail {
         })
     }
 
-    /// Reads the entries that were appended from the offset `from`. Without an offset the file was
-    /// replaced, and is read from its start.
+    /// Adds the entries that were appended from the offset `from` on, which are still to be followed.
+    /// Without an offset, the file was replaced, and all its entries are added.
     ///
     /// # Errors
     /// If reading fails.
@@ -83,13 +83,16 @@ impl Trail {
         Ok(self)
     }
 
-    /// Follows the entries up to the one with this id, and returns where that one continues the
-    /// conversation. If none has the id, all entries are followed.
+    /// Follows the entries up to the one with this id, which is that of a match. Returns where the
+    /// entries since the last match branch off, if they do.
+    ///
+    /// If no entry has the id, all entries are followed, and the conversation counts as continued.
     pub fn advance_to(&mut self, id: &Text) -> EntryContinuation {
         while let Some(entry) = self.unfollowed.pop_front() {
-            let is_found = entry.id == *id;
+            let is_of_match = entry.id == *id;
             self.follow_entry(entry);
-            if is_found {
+            if is_of_match {
+                // The next match starts anew.
                 return std::mem::take(&mut self.continuation);
             }
         }
@@ -104,6 +107,8 @@ impl Trail {
         self
     }
 
+    /// Makes an entry the last one. If it is not below the entry written before it, a branch began at
+    /// its parent.
     fn follow_entry(&mut self, entry: WrittenEntry) {
         if entry.parent != self.last_id {
             self.continuation = EntryContinuation::Branches {
@@ -111,7 +116,7 @@ impl Trail {
             };
         }
 
-        // In a replaced file, what comes before this entry is not new.
+        // Up to this entry, a replaced file has entries that were followed before.
         if self.last_before_replacement.as_ref() == Some(&entry.id) {
             self.last_before_replacement = None;
             self.continuation = EntryContinuation::Continues;
