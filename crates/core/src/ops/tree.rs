@@ -73,21 +73,23 @@ pub fn build_view<'a>(
         let passes = filter_shows(session, &labels, leaf, filter, ix);
         is_visible.push(passes && search.is_match(&labels, ix));
     }
-    let places = layout_rows(session, Tree::new(session), &is_active, &is_visible);
-    let calls = number_calls(session, &is_active);
+    let tree_rows = layout_rows(session, Tree::new(session), &is_active, &is_visible);
+    let call_numbers = number_calls(session, &is_active);
     TreeView {
-        tree_rows: places,
+        tree_rows,
         is_active,
         is_visible,
-        call_numbers: calls,
+        call_numbers,
         words: search.words,
         ..empty_view(session, labels, leaf)
     }
 }
 
-/// Draws new entries as they are written, without a layout. `entries` are the new ones, in file
-/// order. Labels, and entries that continue on another branch, are shown even if the filter hides
-/// them: labels unless only user messages are shown, branches only in `Default` and `NoTools`.
+/// Returns a view of new entries as they are written, without a layout. Each is a row by itself, in
+/// the order of the file. `entries` are the new ones.
+///
+/// Two kinds of entries are shown even if the filter hides them: labels, unless only user messages
+/// are shown; and with the filters `Default` and `NoTools`, entries that continue on another branch.
 pub fn build_live_view<'a>(
     session: &'a Session,
     entries: &[EntryIx],
@@ -103,13 +105,13 @@ pub fn build_live_view<'a>(
         passes && search.is_match(&labels, ix)
     };
 
-    let mut places = Vec::new();
-    let mut turns = HashMap::default();
+    let mut tree_rows = Vec::new();
+    let mut leaf_moves = HashMap::default();
     for &entry in entries {
         if !is_shown(entry) {
             continue;
         }
-        places.push(TreeRow {
+        tree_rows.push(TreeRow {
             entry,
             depth: 0,
             branch_points: 0,
@@ -117,40 +119,40 @@ pub fn build_live_view<'a>(
             is_last: false,
         });
 
-        // A hidden ancestor may have moved the leaf.
-        let hidden = session
+        // The leaf may have moved before this entry, or before a hidden entry above it.
+        let hidden_above = session
             .ancestors(session.entry(entry).parent)
             .take_while(|&above| !is_shown(above));
-        let turn = std::iter::once(entry)
-            .chain(hidden)
+        let moved_to = std::iter::once(entry)
+            .chain(hidden_above)
             .find_map(|ix| non_adjacent_parent(session, ix));
-        if let Some(turn) = turn {
-            turns.insert(entry, turn);
+        if let Some(moved_to) = moved_to {
+            leaf_moves.insert(entry, moved_to);
         }
     }
 
-    let mut calls = Vec::with_capacity(session.collected.tool_results.len());
+    let mut call_numbers = Vec::with_capacity(session.collected.tool_results.len());
     for result in &session.collected.tool_results {
-        // What was written before is not drawn, so its calls are not searched for.
-        let is_old = entries.first().is_none_or(|&first| result.entry < first);
-        let number = if is_old {
+        // Earlier results are not drawn, so their calls are not searched for.
+        let is_earlier = entries.first().is_none_or(|&first| result.entry < first);
+        let number = if is_earlier {
             0
         } else {
             last_call_number(session, result)
         };
-        calls.push(number);
+        call_numbers.push(number);
     }
 
     TreeView {
-        tree_rows: places,
-        call_numbers: calls,
+        tree_rows,
+        call_numbers,
         words: search.words,
-        leaf_moves: Some(turns),
+        leaf_moves: Some(leaf_moves),
         ..empty_view(session, labels, None)
     }
 }
 
-/// Whether a live drawing shows an entry although the filter hides it.
+/// Whether a live view shows an entry although the filter hides it.
 fn overrides_filter(session: &Session, ix: EntryIx, filter: Filter) -> bool {
     if session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly {
         return true;
@@ -159,8 +161,8 @@ fn overrides_filter(session: &Session, ix: EntryIx, filter: Filter) -> bool {
         && non_adjacent_parent(session, ix).is_some()
 }
 
-/// Returns the parent of an entry, if that is not the entry before it in the file: there the
-/// conversation went on elsewhere.
+/// Returns the parent of an entry if that is not the entry before it in the file. The leaf had then
+/// moved to the parent before the entry was written.
 fn non_adjacent_parent(session: &Session, ix: EntryIx) -> Option<Position> {
     let parent = session.entry(ix).parent;
     if parent == ix.previous() {
@@ -169,31 +171,32 @@ fn non_adjacent_parent(session: &Session, ix: EntryIx) -> Option<Position> {
     Some(parent)
 }
 
-/// Returns the number of the last call in the file with the id of a result, as
-/// [`TreeView::calls`] has it.
+/// Returns the number of the last call in the file with the id of a result, counted from 1; 0 if
+/// there is none.
 fn last_call_number(session: &Session, result: &EntryText) -> u32 {
     let id = session.bytes(result.text);
     let calls = &session.collected.tool_calls;
     match calls.iter().rposition(|call| session.bytes(call.id) == id) {
-        Some(at) => at as u32 + 1,
+        Some(index) => index as u32 + 1,
         None => 0,
     }
 }
 
-/// Returns the rows without a layout, for callers that list entries in another order.
+/// Returns a view without rows or layout, for callers that list entries in another order, and need
+/// only the texts of their rows. No entry counts as visible.
 pub fn view_without_layout<'a>(session: &'a Session, leaf: Position) -> TreeView<'a> {
     let is_active = active_mask(session, leaf);
-    let calls = number_calls(session, &is_active);
+    let call_numbers = number_calls(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
     TreeView {
         is_active,
         is_visible,
-        call_numbers: calls,
+        call_numbers,
         ..empty_view(session, Labels::new(session), leaf)
     }
 }
 
-/// Returns a drawing without rows.
+/// Returns a view without rows and marks, as the base of the others.
 fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> TreeView<'a> {
     TreeView {
         session,
@@ -224,20 +227,21 @@ impl<'a> TreeView<'a> {
         self.undone.contains(&ix) && !self.is_active(ix)
     }
 
-    /// Returns the call that a tool result answers.
+    /// Returns the call that a tool result answers; `None` for any other entry, and for a result whose
+    /// call is not in the session.
     pub fn answered_call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
         }
         let collected = &self.session.collected;
-        let result = collected
+        let result_index = collected
             .tool_results
             .binary_search_by_key(&ix, |result| result.entry)
             .ok()?;
-        let number = *self.call_numbers.get(result)? as usize;
-        // 0 is no call.
-        let call = number.checked_sub(1)?;
-        collected.tool_calls.get(call)
+        // Calls are numbered from 1; 0 is no call.
+        let number = *self.call_numbers.get(result_index)? as usize;
+        let call_index = number.checked_sub(1)?;
+        collected.tool_calls.get(call_index)
     }
 
     /// Returns the entry's label.
@@ -288,16 +292,17 @@ impl<'a> TreeView<'a> {
             .find(|ix| self.is_visible[ix.index()])
     }
 
-    /// Returns the entry that a label names, where labels are rows of their own.
+    /// Returns the id of the entry that a label entry labels. `None` in a view that is not live: there,
+    /// a label is shown on the row of that entry.
     pub fn label_target(&self, ix: EntryIx) -> Option<Text<'a>> {
         if !self.is_live() {
             return None;
         }
         let changes = &self.session.collected.labels;
-        let at = changes
+        let index = changes
             .binary_search_by_key(&ix, |change| change.entry)
             .ok()?;
-        Some(self.session.text(changes[at].target))
+        Some(self.session.text(changes[index].target))
     }
 
     /// Whether each entry is drawn as when it was written.
@@ -311,23 +316,24 @@ impl<'a> TreeView<'a> {
         self.leaf_moves.as_ref()?.get(&ix).copied()
     }
 
-    /// Returns the range of the rows that are at most `most` rows from the one marked as the leaf;
-    /// all rows without `most`. Without a leaf, the first row is meant. `rows` are the entries of
-    /// all rows.
+    /// Returns the range of the rows that are at most `distance` rows from the row marked as the leaf;
+    /// from the first row if none is marked. Without a `distance`, returns all rows.
+    ///
+    /// `rows` has the entry of each row, in order.
     pub fn rows_around_leaf(
         &self,
         mut rows: impl ExactSizeIterator<Item = EntryIx>,
         distance: Option<usize>,
     ) -> Range<usize> {
-        let count = rows.len();
-        let Some(most) = distance else {
-            return 0..count;
+        let row_count = rows.len();
+        let Some(distance) = distance else {
+            return 0..row_count;
         };
-        let marked = self.marked_entry();
-        let leaf_row = rows.position(|ix| marked == Some(ix)).unwrap_or(0);
-        let start = leaf_row.saturating_sub(most);
-        let end = leaf_row.saturating_add(most).saturating_add(1);
-        start..count.min(end)
+        let marked_entry = self.marked_entry();
+        let leaf_row = rows.position(|ix| marked_entry == Some(ix)).unwrap_or(0);
+        let start = leaf_row.saturating_sub(distance);
+        let end = leaf_row.saturating_add(distance).saturating_add(1);
+        start..row_count.min(end)
     }
 
     /// Whether the entry is the leaf.
@@ -336,7 +342,8 @@ impl<'a> TreeView<'a> {
     }
 }
 
-/// Whether a filter shows an entry of a session whose leaf is `leaf`.
+/// Whether a filter shows an entry of a session whose leaf is `leaf`, by the rules of the session's
+/// agent. A reply without text is hidden, unless it is the leaf.
 pub fn filter_shows(
     session: &Session,
     labels: &Labels,
@@ -349,13 +356,14 @@ pub fn filter_shows(
         return true;
     }
     // Both agents hide these in every mode, even in `all`; pisess shows them in `all`.
-    let view = entry.kind.tree_visibility(session.dialect);
-    if entry.flags.contains(Flags::SILENT) && leaf != Some(ix) || view == TreeVisibility::Never {
+    let visibility = entry.kind.tree_visibility(session.dialect);
+    let is_hidden_reply = entry.flags.contains(Flags::SILENT) && leaf != Some(ix);
+    if is_hidden_reply || visibility == TreeVisibility::Never {
         return false;
     }
     match filter {
-        Filter::Default => view == TreeVisibility::Shown,
-        Filter::NoTools => view == TreeVisibility::Shown && entry.role != Role::ToolResult,
+        Filter::Default => visibility == TreeVisibility::Shown,
+        Filter::NoTools => visibility == TreeVisibility::Shown && entry.role != Role::ToolResult,
         Filter::UserOnly => entry.flags.contains(Flags::USER_REQUEST),
         Filter::LabeledOnly => labels.label_change(ix).is_some(),
         Filter::All => true,
@@ -420,21 +428,23 @@ impl<'s> RowSearch<'s> {
     }
 }
 
-/// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of
-/// calls with the same id, the last one drawn counts, as in the agents.
+/// Returns, for each tool result in file order, the number of the call that it answers, counted from
+/// 1; 0 if there is none. Of calls with the same id, the last one in drawing order counts, as in the
+/// agents.
 fn number_calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let results = &session.collected.tool_results;
     if results.is_empty() {
         return Vec::new();
     }
 
-    let mut rank = vec![0_u32; session.entries.len()];
-    for (drawing_index, ix) in Tree::new(session).walk(is_active).enumerate() {
-        rank[ix.index()] = drawing_index as u32;
+    let mut drawing_order = vec![0_u32; session.entries.len()];
+    for (position, ix) in Tree::new(session).walk(is_active).enumerate() {
+        drawing_order[ix.index()] = position as u32;
     }
     let mut calls: Vec<(u32, &ToolCall)> = (1..).zip(&session.collected.tool_calls).collect();
-    calls.sort_by_key(|(_, call)| rank[call.entry.index()]);
+    calls.sort_by_key(|(_, call)| drawing_order[call.entry.index()]);
 
+    // A later call replaces an earlier one with its id.
     let mut number_by_id: HashMap<&[u8], u32> = HashMap::default();
     for (number, call) in calls {
         number_by_id.insert(session.bytes(call.id), number);
