@@ -34,9 +34,9 @@ pub struct Fragment {
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
     /// Labels that refer to their target by record number.
-    pub numbered_targets: Vec<(EntryIx, f64)>,
-    /// The last `leaf` record: its entry and the id it refers to.
-    pub leaf_record: Option<(EntryIx, Slice)>,
+    pub numbered_targets: Vec<NumberedTarget>,
+    /// The last `leaf` record.
+    pub leaf_record: Option<LeafRecord>,
     /// Whether an entry of the draft tree was seen.
     pub is_draft: bool,
     /// The first evidence of an agent.
@@ -54,6 +54,23 @@ pub struct DraftLink {
     pub parent: f64,
     /// Whether the entry is a `head`.
     pub is_head: bool,
+}
+
+/// The target of a draft-tree label.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberedTarget {
+    /// The label entry.
+    pub label: EntryIx,
+    /// The record number of the labelled entry, as stored: any number.
+    pub record: f64,
+}
+
+/// A `leaf` record, which moves the leaf to another entry.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafRecord {
+    pub entry: EntryIx,
+    /// The id of the entry that becomes the leaf.
+    pub target_id: Slice,
 }
 
 /// The options for reading lines.
@@ -468,7 +485,10 @@ impl Fragment {
                 };
                 let target = member_text(Member::TargetId).unwrap_or_default();
                 if let Some(number) = record.get(Member::TargetId).and_then(Raw::number) {
-                    self.numbered_targets.push((entry, number));
+                    self.numbered_targets.push(NumberedTarget {
+                        label: entry,
+                        record: number,
+                    });
                 }
                 let change = LabelChange {
                     entry,
@@ -484,7 +504,8 @@ impl Fragment {
             }
             Kind::Leaf => {
                 let target = member_text(Member::TargetId).unwrap_or_default();
-                self.leaf_record = Some((entry, self.keep_text(&target)));
+                let target_id = self.keep_text(&target);
+                self.leaf_record = Some(LeafRecord { entry, target_id });
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Joining fragments in file order.
 
 use super::LoadError;
-use super::fragment::{DraftLink, Fragment};
+use super::fragment::{DraftLink, Fragment, LeafRecord, NumberedTarget};
 use crate::session::collected::{Base, Join, Renumber};
 use crate::session::entry::EntryIx;
 
@@ -44,10 +44,10 @@ impl Fragment {
         self.problems.join(&mut next.problems, base);
         self.draft_links.join(&mut next.draft_links, base);
         self.numbered_targets.join(&mut next.numbered_targets, base);
-        if let Some((mut entry, mut target)) = next.leaf_record.take() {
-            entry.renumber(base);
-            target.renumber(base);
-            self.leaf_record = Some((entry, target));
+        // The last record of the file counts.
+        if let Some(mut leaf_record) = next.leaf_record.take() {
+            leaf_record.renumber(base);
+            self.leaf_record = Some(leaf_record);
         }
 
         self.arena.append(&mut next.arena);
@@ -80,8 +80,23 @@ impl Fragment {
     }
 }
 
+// The record numbers in links and targets are those of the whole file already.
+
 impl Renumber for DraftLink {
     fn renumber(&mut self, base: Base) {
         self.entry.renumber(base);
+    }
+}
+
+impl Renumber for NumberedTarget {
+    fn renumber(&mut self, base: Base) {
+        self.label.renumber(base);
+    }
+}
+
+impl Renumber for LeafRecord {
+    fn renumber(&mut self, base: Base) {
+        self.entry.renumber(base);
+        self.target_id.renumber(base);
     }
 }

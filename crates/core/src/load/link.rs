@@ -1,7 +1,7 @@
 //! Turns fragments into a session: ids of older formats, parents, cycles, the leaf.
 
 use crate::load::LoadError;
-use crate::load::fragment::{DraftLink, Fragment};
+use crate::load::fragment::{DraftLink, Fragment, LeafRecord, NumberedTarget};
 use crate::session::collected::EntryText;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
@@ -301,11 +301,11 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
 ///   to. If it points nowhere, the target is empty.
 /// - The target of any other label is a record number. If no entry has it, the target is `root`.
 ///
-/// `numbered_targets` has the entry of each such label, in file order, and the number.
+/// `numbered_targets` has the numbers, in the order of the labels in the file.
 fn link_draft_labels(
     session: &mut Session,
     links: &[DraftLink],
-    numbered_targets: &[(EntryIx, f64)],
+    numbered_targets: &[NumberedTarget],
 ) {
     let heads: HashSet<EntryIx> = links
         .iter()
@@ -321,12 +321,11 @@ fn link_draft_labels(
                 None => Slice::default(),
             }
         } else {
-            let target_index = numbered_targets.binary_search_by_key(&label, |&(entry, _)| entry);
+            let target_index = numbered_targets.binary_search_by_key(&label, |target| target.label);
             let Ok(target_index) = target_index else {
                 continue; // The target is no number, and stays as it is.
             };
-            let (_, record) = numbered_targets[target_index];
-            match session.entry_of_record(record) {
+            match session.entry_of_record(numbered_targets[target_index].record) {
                 Some(target) => session.entry(target).id,
                 None => Slice::append(b"root", &mut session.arena),
             }
@@ -452,16 +451,16 @@ fn cut_cycle(
 /// Returns the leaf: the last entry of the file that has an id. If that is a `leaf` record, the
 /// leaf is the entry that the record refers to; `None` if there is no such entry.
 ///
-/// `leaf_record` is the last `leaf` record, and the id it refers to. A `head` of a draft tree needs
-/// no such rule: it is a child of the entry it points to, so a last `head` moves the leaf there.
-pub fn find_leaf(session: &Session, leaf_record: Option<(EntryIx, Slice)>) -> Option<EntryIx> {
+/// `leaf_record` is the last `leaf` record of the file. A `head` of a draft tree needs no such rule:
+/// it is a child of the entry it points to, so a last `head` moves the leaf there.
+pub fn find_leaf(session: &Session, leaf_record: Option<LeafRecord>) -> Option<EntryIx> {
     let last = session
         .entry_indexes()
         .rev()
         .find(|&ix| !session.entry(ix).id.is_empty())?;
     match leaf_record {
-        Some((entry, target)) if entry == last && session.entry(entry).kind == Kind::Leaf => {
-            session.find_entry(&session.text(target))
+        Some(record) if record.entry == last && session.entry(last).kind == Kind::Leaf => {
+            session.find_entry(&session.text(record.target_id))
         }
         _ => Some(last),
     }

@@ -199,6 +199,7 @@ fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionI
     let line_start = match memchr::memrchr(b'\n', before) {
         Some(newline) => newline + 1,
         None if read_start == 0 => 0,
+        // The line begins further before.
         None => {
             return Ok(SessionInfoLine {
                 start: read_start,

@@ -62,8 +62,8 @@ pub fn fork(
 /// Returns a new session with the entry `top` and its descendants, in file order; at the root, with
 /// all entries. The ancestors of `top` precede them, unless they are left out.
 ///
-/// The new leaf is the leaf of the source if that is in the subtree, else the last entry of the
-/// subtree in the file. A compaction whose first kept entry is left out keeps the copied part of
+/// The new leaf is the leaf of the source if that is in the subtree, else the last copied entry of
+/// the subtree. A compaction whose first kept entry is left out keeps the copied part of
 /// its path.
 pub fn fork_subtree(
     reader: &EntryReader,
