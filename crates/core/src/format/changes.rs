@@ -26,9 +26,17 @@ impl DiffSign {
     }
 }
 
-/// Returns the changes between two lists, in order: for each, the range of the removed items in
-/// `old` and of the added items in `new`. One of the two ranges may be empty.
-pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]> {
+/// A change between two lists. One of its ranges may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedRanges {
+    /// The items of the old list that are removed.
+    pub removed: Range<usize>,
+    /// The items of the new list that are added in their place.
+    pub added: Range<usize>,
+}
+
+/// Returns the changes between two lists, in order.
+pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     let interner = Interner::new(old.len() + new.len());
     let mut input = InternedInput {
         before: Vec::new(),
@@ -41,9 +49,10 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<[Range<usize>; 2]>
     diff.postprocess_no_heuristic(&input);
     let mut changes = Vec::new();
     for hunk in diff.hunks() {
-        let removed = hunk.before.start as usize..hunk.before.end as usize;
-        let added = hunk.after.start as usize..hunk.after.end as usize;
-        changes.push([removed, added]);
+        changes.push(ChangedRanges {
+            removed: hunk.before.start as usize..hunk.before.end as usize,
+            added: hunk.after.start as usize..hunk.after.end as usize,
+        });
     }
     changes
 }
@@ -54,7 +63,12 @@ pub fn diff_lines<'t>(old: &'t str, new: &'t str) -> Vec<(DiffSign, &'t str)> {
     let new_lines = split_lines(new);
     let changes = diff_ranges(&old_lines, &new_lines);
     let whole = 0..old_lines.len();
-    sign_lines(&changes, whole, |at| old_lines[at], |at| new_lines[at])
+    sign_lines(
+        &changes,
+        whole,
+        |index| old_lines[index],
+        |index| new_lines[index],
+    )
 }
 
 /// Returns the lines of a text, each with the line feed or carriage return that ends it, or both.
@@ -81,14 +95,14 @@ fn split_lines(text: &str) -> Vec<&str> {
 /// All `changes` must be within the range, and in order. `old_line` and `new_line` return the line
 /// at an index of each text.
 pub fn sign_lines<'t>(
-    changes: &[[Range<usize>; 2]],
+    changes: &[ChangedRanges],
     range: Range<usize>,
     old_line: impl Fn(usize) -> &'t str,
     new_line: impl Fn(usize) -> &'t str,
 ) -> Vec<(DiffSign, &'t str)> {
     let mut signed = Vec::new();
     let mut common_start = range.start;
-    for [removed, added] in changes {
+    for ChangedRanges { removed, added } in changes {
         for index in common_start..removed.start {
             signed.push((DiffSign::Common, old_line(index)));
         }
@@ -130,7 +144,10 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
     let old_words: Vec<_> = old.iter().flat_map(|line| split_words(line)).collect();
     let new_words: Vec<_> = new.iter().flat_map(|line| split_words(line)).collect();
     let changes = diff_ranges(&old_words, &new_words);
-    let changed_count: usize = changes.iter().flatten().map(Range::len).sum();
+    let changed_count: usize = changes
+        .iter()
+        .map(|change| change.removed.len() + change.added.len())
+        .sum();
     let word_count = old_words.len() + new_words.len();
     if 2 * changed_count > word_count {
         return None;
@@ -138,9 +155,9 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
 
     let mut is_old_changed = vec![false; old_words.len()];
     let mut is_new_changed = vec![false; new_words.len()];
-    for [removed, added] in changes {
-        is_old_changed[removed].fill(true);
-        is_new_changed[added].fill(true);
+    for change in changes {
+        is_old_changed[change.removed].fill(true);
+        is_new_changed[change.added].fill(true);
     }
     Some(MarkedLines {
         old: mark_lines(old, &is_old_changed),

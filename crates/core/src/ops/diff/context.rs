@@ -4,7 +4,7 @@
 //! differ, so that only these, and those with the lines around them, are kept in memory.
 
 use super::ComparedPath;
-use crate::format::changes::{DiffSign, diff_ranges, sign_lines};
+use crate::format::changes::{ChangedRanges, DiffSign, diff_ranges, sign_lines};
 use crate::ops::show::{EntryPart, named_parts, push_block};
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -42,9 +42,9 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     // Lines around a change are the same on both sides, and are taken from the left.
     let mut is_left_needed = vec![false; left_messages.len()];
     let mut is_right_needed = vec![false; right_messages.len()];
-    for [removed, added] in &changes {
-        is_left_needed[messages_around(&left_starts, removed)].fill(true);
-        is_right_needed[added.clone()].fill(true);
+    for change in &changes {
+        is_left_needed[messages_around(&left_starts, &change.removed)].fill(true);
+        is_right_needed[change.added.clone()].fill(true);
     }
     let left_texts = read_texts(left, &is_left_needed)?;
     let right_texts = read_texts(right, &is_right_needed)?;
@@ -57,8 +57,8 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     };
     let line_changes = contexts.compare_lines(&changes);
     // Two changes are in one hunk if the lines around them touch.
-    let share_hunk = |[removed, _]: &ChangedRanges, [next_removed, _]: &ChangedRanges| {
-        next_removed.start - removed.end <= 2 * CONTEXT_LINES
+    let share_hunk = |change: &ChangedRanges, next: &ChangedRanges| {
+        next.removed.start - change.removed.end <= 2 * CONTEXT_LINES
     };
     let mut hunks = Vec::new();
     for changes_of_hunk in line_changes.chunk_by(share_hunk) {
@@ -66,9 +66,6 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     }
     Ok(hunks)
 }
-
-/// A change: the range removed on the left, and the range added on the right.
-type ChangedRanges = [Range<usize>; 2];
 
 /// Returns the messages on the left of which a hunk may show lines: those that changed, and those
 /// near them. `starts` has the number of lines before each message, and in all.
@@ -102,23 +99,23 @@ impl Contexts<'_> {
     /// without a common line between them, as at the border of two messages, become one.
     fn compare_lines(&self, message_changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
         let mut line_changes: Vec<ChangedRanges> = Vec::new();
-        for [old, new] in message_changes {
-            let old = self.left_starts[old.start]..self.left_starts[old.end];
-            let new = self.right_starts[new.start]..self.right_starts[new.end];
+        for ChangedRanges { removed, added } in message_changes {
+            let old = self.left_starts[removed.start]..self.left_starts[removed.end];
+            let new = self.right_starts[added.start]..self.right_starts[added.end];
             let old_lines: Vec<&str> = old.clone().map(|line| self.left_lines[&line]).collect();
             let new_lines: Vec<&str> = new.clone().map(|line| self.right_lines[&line]).collect();
-            for [removed, added] in diff_ranges(&old_lines, &new_lines) {
+            for mut change in diff_ranges(&old_lines, &new_lines) {
                 // From indexes in these messages to line numbers in the context.
-                let removed = old.start + removed.start..old.start + removed.end;
-                let added = new.start + added.start..new.start + added.end;
-                if let Some([last_removed, last_added]) = line_changes.last_mut()
-                    && last_removed.end == removed.start
-                    && last_added.end == added.start
+                change.removed = old.start + change.removed.start..old.start + change.removed.end;
+                change.added = new.start + change.added.start..new.start + change.added.end;
+                if let Some(last) = line_changes.last_mut()
+                    && last.removed.end == change.removed.start
+                    && last.added.end == change.added.start
                 {
-                    last_removed.end = removed.end;
-                    last_added.end = added.end;
+                    last.removed.end = change.removed.end;
+                    last.added.end = change.added.end;
                 } else {
-                    line_changes.push([removed, added]);
+                    line_changes.push(change);
                 }
             }
         }
@@ -128,13 +125,14 @@ impl Contexts<'_> {
     /// Returns the hunk of changes that are near each other: their lines, those between them, and up
     /// to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
-        let [first_removed, first_added] = &changes[0];
-        let [last_removed, last_added] = &changes[changes.len() - 1];
+        let first = &changes[0];
+        let last = &changes[changes.len() - 1];
         let line_count = *self.left_starts.last().unwrap_or(&0);
-        let before = CONTEXT_LINES.min(first_removed.start);
-        let after = CONTEXT_LINES.min(line_count - last_removed.end);
-        let left = first_removed.start - before..last_removed.end + after;
-        let right = first_added.start - before..last_added.end + after;
+        // Lines around changes are common, so there are as many on both sides.
+        let before = CONTEXT_LINES.min(first.removed.start);
+        let after = CONTEXT_LINES.min(line_count - last.removed.end);
+        let left = first.removed.start - before..last.removed.end + after;
+        let right = first.added.start - before..last.added.end + after;
 
         let signed = sign_lines(
             changes,
