@@ -50,8 +50,8 @@ pub enum Prefilter {
 }
 
 impl Prefilter {
-    /// Builds the prefilter of a pattern from the literals that every match contains. `None` if there
-    /// are no such literals, so that raw bytes cannot rule out a match.
+    /// Builds the prefilter of a pattern from the literals that every match contains. `None` if
+    /// there are no such literals, so that raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Prefilter> {
         let mut needles: BTreeSet<Vec<char>> = BTreeSet::new();
         for literal in required_literals(hir)? {
@@ -116,7 +116,8 @@ impl Prefilter {
         bytes: &'a [u8],
     ) -> impl FnMut(usize) -> Option<usize> + 'a {
         // The first literal and the first escape at or after the argument of the last call. Each is
-        // searched for again only when the argument has passed it. So `bytes` is read twice at most.
+        // searched for again only when the argument has passed it. So `bytes` is read twice at
+        // most.
         let mut next_literal = self.find_literal(bytes, 0);
         let mut next_escape = self.find_escape(bytes, 0);
         move |from| {
@@ -144,8 +145,8 @@ impl Prefilter {
         found.map(|at| from + at)
     }
 
-    /// Returns the position of the first escape at or after `from` that may be one of a character of
-    /// the literal.
+    /// Returns the position of the first escape at or after `from` that may be one of a character
+    /// of the literal.
     fn find_escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Prefilter::SingleLiteral {
             escape_start: start,
@@ -240,8 +241,8 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     best
 }
 
-/// Returns the most selective set of literals of the expression inside nested groups and repetitions
-/// that match at least once. Of a concatenation there, each part is looked at alone.
+/// Returns the most selective set of literals of the expression inside nested groups and
+/// repetitions that match at least once. Of a concatenation there, each part is looked at alone.
 fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
@@ -305,8 +306,8 @@ fn selectivity(literals: &[Vec<u8>]) -> (usize, usize) {
     (length, fewness)
 }
 
-/// Returns the longest part of a literal that has only one spelling in a JSON string, apart from `\u`
-/// escapes; `None` if it has no such part.
+/// Returns the longest part of a literal that has only one spelling in a JSON string, apart from
+/// `\u` escapes; `None` if it has no such part.
 fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
     // A shortened literal may begin or end within a character, a part of which becomes U+FFFD.
     let text = String::from_utf8_lossy(literal);
@@ -337,8 +338,8 @@ fn json_spelling(needle: &[char]) -> String {
 }
 
 /// Returns the first hex digits, in lower case, of the `\u` escapes for all characters of the
-/// needles: three of most characters, all four of control characters. If there are too many, returns
-/// one empty string, which finds every `\u`.
+/// needles: three of most characters, all four of control characters. If there are too many,
+/// returns one empty string, which finds every `\u`.
 fn escape_prefixes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut prefixes = BTreeSet::new();
     for c in needles.iter().flatten() {

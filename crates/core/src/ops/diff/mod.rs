@@ -77,19 +77,15 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
     let mut first_difference = left.path.len();
     let mut is_only_right = vec![true; right.path.len()];
     for (index, &ix) in left.path.iter().enumerate() {
-        let mut differs = true;
-        match partners[index] {
-            Some(partner) => {
-                difference.common_count += 1;
-                is_only_right[partner] = false;
-                differs = left_digests[index] != right_digests[partner];
-                if differs {
-                    difference.changed.push((ix, right.path[partner]));
-                }
-            }
-            None => difference.only_left.push(ix),
-        }
-        if differs {
+        let Some(partner) = partners[index] else {
+            difference.only_left.push(ix);
+            first_difference = first_difference.min(index);
+            continue;
+        };
+        difference.common_count += 1;
+        is_only_right[partner] = false;
+        if left_digests[index] != right_digests[partner] {
+            difference.changed.push((ix, right.path[partner]));
             first_difference = first_difference.min(index);
         }
     }
@@ -113,7 +109,8 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
 }
 
 /// Returns, for each entry of the left path, the index of the same entry on the right path. That is
-/// the entry with the same id or, among those that have no partner by id, one with the same content.
+/// the entry with the same id or, among those that have no partner by id, one with the same
+/// content.
 fn find_partners(
     left: &ComparedPath,
     right: &ComparedPath,

@@ -29,8 +29,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles `patterns` to one regular expression: a text matches if any of them matches. `^` and
-    /// `$` match at line breaks, too.
+    /// Compiles `patterns` to one regular expression: a text matches if any of them matches. `^`
+    /// and `$` match at line breaks, too.
     ///
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.

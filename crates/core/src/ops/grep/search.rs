@@ -170,17 +170,7 @@ pub fn search_file(
     }
 
     if !is_enough {
-        let mut path = ActivePath::default();
-        let mut on_any_match =
-            |found: Match| match path.keep_on_path(source, query, preamble.format, found)? {
-                Some(found) => Ok(on_match(&preamble.header, found)),
-                None => Ok(ControlFlow::Continue(())),
-            };
-        if workers <= 1 || is_small(source.len().saturating_sub(start_point.offset)) {
-            search.search_lines(buffer, &mut on_any_match)?;
-        } else {
-            search.search_ranges(workers, &mut on_any_match)?;
-        }
+        search.search_entries(workers, buffer, on_match)?;
     }
 
     let unread = search.unread;
@@ -252,6 +242,30 @@ impl<'s> FileSearch<'s> {
         }
     }
 
+    /// Searches the entries, on several threads if the file is large. Calls `on_match` with each
+    /// match that the query includes, until it breaks.
+    fn search_entries(
+        &mut self,
+        workers: usize,
+        buffer: &mut PageBuffer,
+        on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
+    ) -> Result<(), LoadError> {
+        let source = self.source;
+        let query = self.query;
+        let preamble = self.preamble;
+        let mut path = ActivePath::default();
+        let mut on_any_match =
+            |found: Match| match path.keep_on_path(source, query, preamble.format, found)? {
+                Some(found) => Ok(on_match(&preamble.header, found)),
+                None => Ok(ControlFlow::Continue(())),
+            };
+        if workers <= 1 || is_small(source.len().saturating_sub(self.start)) {
+            self.search_lines(buffer, &mut on_any_match)
+        } else {
+            self.search_ranges(workers, &mut on_any_match)
+        }
+    }
+
     /// Searches all lines on this thread, from first to last, until `on_match` breaks.
     fn search_lines(
         &mut self,
@@ -272,8 +286,8 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Searches all lines on several threads, each of which searches one range at a time. `on_match`
-    /// is called on this thread, in the same order as by `search_lines`.
+    /// Searches all lines on several threads, each of which searches one range at a time.
+    /// `on_match` is called on this thread, in the same order as by `search_lines`.
     fn search_ranges(
         &mut self,
         workers: usize,
@@ -301,8 +315,8 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Calls `on_match` with the matches of the next range, under the numbers that their lines have in
-    /// the file, and adds the lines that the range counted.
+    /// Calls `on_match` with the matches of the next range, under the numbers that their lines have
+    /// in the file, and adds the lines that the range counted.
     fn report_range(
         &mut self,
         range: SearchedRange,
@@ -348,8 +362,8 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Searches the lines of a chunk that may match, and calls `on_match` with each match. Breaks when
-    /// `on_match` does.
+    /// Searches the lines of a chunk that may match, and calls `on_match` with each match. Breaks
+    /// when `on_match` does.
     fn search_chunk(
         &mut self,
         chunk: LineChunk,
@@ -384,8 +398,8 @@ impl<'s> FileSearch<'s> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Counts lines up to the one that starts at the offset `start` in a chunk, and returns the number
-    /// of that line. From the first call on, all lines of the search are counted.
+    /// Counts lines up to the one that starts at the offset `start` in a chunk, and returns the
+    /// number of that line. From the first call on, all lines of the search are counted.
     fn count_lines_to(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
         self.is_counting = true;
         if self.counted.end < chunk.start {
@@ -442,8 +456,9 @@ impl<'s> FileSearch<'s> {
         })
     }
 
-    /// Searches the line that starts at the offset `start` in a chunk. A line that is not JSON cannot
-    /// be searched, and is counted as unread. `blocks` is a buffer for the blocks of a message.
+    /// Searches the line that starts at the offset `start` in a chunk. A line that is not JSON
+    /// cannot be searched, and is counted as unread. `blocks` is a buffer for the blocks of a
+    /// message.
     fn search_line<'b>(
         &mut self,
         chunk: LineChunk<'b>,
@@ -470,8 +485,8 @@ impl<'s> FileSearch<'s> {
         Ok(SearchedLine { end, found: None })
     }
 
-    /// Searches the entry that a record is, from the line that starts at the offset `start` in a chunk.
-    /// Returns its match; in an inverted search, the entry if it does not match.
+    /// Searches the entry that a record is, from the line that starts at the offset `start` in a
+    /// chunk. Returns its match; in an inverted search, the entry if it does not match.
     fn search_record(
         &mut self,
         record: &Record,
@@ -768,8 +783,8 @@ impl ActivePath {
     /// Returns a match to report; `None` if only the path to the leaf is searched, and the entry of
     /// the match is not on that path.
     ///
-    /// Loads the session for this when a match first needs it, and then gives each match the id that
-    /// its entry has there.
+    /// Loads the session for this when a match first needs it, and then gives each match the id
+    /// that its entry has there.
     fn keep_on_path(
         &mut self,
         source: &dyn ReadAt,

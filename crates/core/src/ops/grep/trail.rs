@@ -57,8 +57,8 @@ impl Trail {
         })
     }
 
-    /// Adds the entries that were appended from the offset `from` on, which are still to be followed.
-    /// Without an offset, the file was replaced, and all its entries are added.
+    /// Adds the entries that were appended from the offset `from` on, which are still to be
+    /// followed. Without an offset, the file was replaced, and all its entries are added.
     ///
     /// # Errors
     /// If reading fails.
@@ -107,8 +107,8 @@ impl Trail {
         self
     }
 
-    /// Makes an entry the last one. If it is not below the entry written before it, a branch began at
-    /// its parent.
+    /// Makes an entry the last one. If it is not below the entry written before it, a branch began
+    /// at its parent.
     fn follow_entry(&mut self, entry: WrittenEntry) {
         if entry.parent != self.last_id {
             self.continuation = EntryContinuation::Branches {
