@@ -178,8 +178,8 @@ impl Fragment {
         }
     }
 
-    /// Adds the value of a line: an entry or, if the value is not an object or is a second header, a
-    /// problem. Both kinds count as a record, except for a value that JavaScript takes for false.
+    /// Adds the value of a line: an entry or, if the value is not an object or is a second header,
+    /// a problem. Both kinds count as a record, except for a value that JavaScript takes for false.
     fn push_record(
         &mut self,
         record: &Record,

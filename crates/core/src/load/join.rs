@@ -6,8 +6,8 @@ use crate::session::collected::{Base, Join, Renumber};
 use crate::session::entry::EntryIx;
 
 impl Fragment {
-    /// Adds the next fragment of the file to the end of this one, and leaves it empty for reuse. The
-    /// numbers of its entries, lines, records and strings become those of the whole.
+    /// Adds the next fragment of the file to the end of this one, and leaves it empty for reuse.
+    /// The numbers of its entries, lines, records and strings become those of the whole.
     ///
     /// # Errors
     /// If the strings of all entries, or their rows, no longer fit (4 GiB).

@@ -451,8 +451,8 @@ fn cut_cycle(
 /// Returns the leaf: the last entry of the file that has an id. If that is a `leaf` record, the
 /// leaf is the entry that the record refers to; `None` if there is no such entry.
 ///
-/// `leaf_record` is the last `leaf` record of the file. A `head` of a draft tree needs no such rule:
-/// it is a child of the entry it points to, so a last `head` moves the leaf there.
+/// `leaf_record` is the last `leaf` record of the file. A `head` of a draft tree needs no such
+/// rule: it is a child of the entry it points to, so a last `head` moves the leaf there.
 pub fn find_leaf(session: &Session, leaf_record: Option<LeafRecord>) -> Option<EntryIx> {
     let last = session
         .entry_indexes()

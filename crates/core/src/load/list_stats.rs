@@ -73,7 +73,8 @@ impl ListStats {
         }
     }
 
-    /// Takes the opening from a message, if it says more about the session than the present opening.
+    /// Takes the opening from a message, if it says more about the session than the present
+    /// opening.
     fn improve_opening(&mut self, role: Role, message: &MessageFacts, blocks: &[Block]) {
         // Rules most messages out before their text is read: only a message of the user can be
         // better than an opening, and none is better than words.

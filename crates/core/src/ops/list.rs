@@ -238,8 +238,8 @@ pub enum Order {
     Cost,
 }
 
-/// Sorts a list. Sessions that are equal in this order are sorted by their last activity, the newest
-/// first, then by path.
+/// Sorts a list. Sessions that are equal in this order are sorted by their last activity, the
+/// newest first, then by path.
 pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
     list.sort_by(|a, b| {
         b.modified_ms
@@ -444,8 +444,8 @@ pub fn build_rows(list: &[ListedSession], nests_forks: bool) -> Vec<ListRow> {
     rows
 }
 
-/// Sorts rows by repository, and sets the repository of each session. Repositories have the order of
-/// their first rows; sessions in none come last. Rows of one repository keep their order.
+/// Sorts rows by repository, and sets the repository of each session. Repositories have the order
+/// of their first rows; sessions in none come last. Rows of one repository keep their order.
 ///
 /// Rows nested below a session belong to the repository of that session, so that they stay below
 /// it. `repository` is called once for each row at the top level.
@@ -469,8 +469,8 @@ pub fn group_by_repository(
     rows.sort_by_key(|row| ranks[&list[row.index].repository]);
 }
 
-/// Returns the parent of each session as an index in the list: the session that owns a sub-agent or,
-/// if `nests_forks` is set, the source of a fork.
+/// Returns the parent of each session as an index in the list: the session that owns a sub-agent
+/// or, if `nests_forks` is set, the source of a fork.
 ///
 /// A link that would close a cycle is left out: headers can name each other as sources.
 fn find_parents(list: &[ListedSession], nests_forks: bool) -> Vec<Option<usize>> {

@@ -255,8 +255,8 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Returns a copy of an entry under the present parent, with its new id, the given timestamp, and
-    /// references to the copies of other picked entries. All other bytes stay the same.
+    /// Returns a copy of an entry under the present parent, with its new id, the given timestamp,
+    /// and references to the copies of other picked entries. All other bytes stay the same.
     fn copy_entry(&self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.reader.read_line(ix)?;
         let entry = Raw::from_checked(line.trim_ascii());
@@ -289,8 +289,9 @@ impl Graft<'_> {
         }
     }
 
-    /// Returns the new reference of a context edit, to the copy of the entry that it edits. An entry
-    /// that is not copied must be on the path to the target position; the reference then stays.
+    /// Returns the new reference of a context edit, to the copy of the entry that it edits. An
+    /// entry that is not copied must be on the path to the target position; the reference then
+    /// stays.
     fn edit_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         let edited = self.find_referenced(entry, "targetId");
         if let Some(id) = self.copy_id(edited) {
@@ -310,9 +311,9 @@ impl Graft<'_> {
 
     /// Returns the new `fromId` of a branch summary, if it changes.
     ///
-    /// In pi it is the end of the summarized branch, and becomes the copy of that entry. In oh-my-pi
-    /// it is where the branch begins, which is the parent of the summary: it becomes the parent of
-    /// the copy (`AgentConstants::from_id_is_branch_start`).
+    /// In pi it is the end of the summarized branch, and becomes the copy of that entry. In
+    /// oh-my-pi it is where the branch begins, which is the parent of the summary: it becomes the
+    /// parent of the copy (`AgentConstants::from_id_is_branch_start`).
     fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
         let from_id = entry.get_text("fromId").unwrap_or_default();
         let parent_id = self.session.parent_id(ix);
@@ -328,8 +329,8 @@ impl Graft<'_> {
         }
     }
 
-    /// Returns the new references of a compaction: to its first kept entry and, of a native snapshot,
-    /// to the last entry that the snapshot covers.
+    /// Returns the new references of a compaction: to its first kept entry and, of a native
+    /// snapshot, to the last entry that the snapshot covers.
     fn compaction_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         let mut references = Vec::new();
         let kept = self
@@ -361,8 +362,8 @@ impl Graft<'_> {
     /// `kept` is the first kept entry of the original.
     ///
     /// - A compaction that keeps nothing refers to itself.
-    /// - A label is not copied. If it is the first kept entry, the next entry below it that is not a
-    ///   label takes its place.
+    /// - A label is not copied. If it is the first kept entry, the next entry below it that is not
+    ///   a label takes its place.
     /// - If the first kept entry is copied, the copy is referred to.
     /// - If it is on the path to the target position, the reference stays.
     ///

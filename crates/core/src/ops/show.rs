@@ -68,8 +68,8 @@ fn push_member(key: Text, value: Raw, parts: &mut Vec<EntryPart>) {
     }
 }
 
-/// Appends a value with its name: beside the name if it is a string of one short line or JSON of one
-/// line, else below the name.
+/// Appends a value with its name: beside the name if it is a string of one short line or JSON of
+/// one line, else below the name.
 fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let Some(text) = value.text() else {
         push_json(name, value, parts);
@@ -109,8 +109,8 @@ pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
     parts
 }
 
-/// Appends a block of a message's content: a text as it is, thinking with a title, a tool call as an
-/// outline, a description of an image. Any other block is appended as JSON.
+/// Appends a block of a message's content: a text as it is, thinking with a title, a tool call as
+/// an outline, a description of an image. Any other block is appended as JSON.
 pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
     match kind.as_bytes() {

@@ -22,7 +22,8 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK_TYPE: &str = "pisess.switch";
 
-/// Plans a move of the leaf to a position, and optionally a label: the entry to label, and its name.
+/// Plans a move of the leaf to a position, and optionally a label: the entry to label, and its
+/// name.
 ///
 /// The change has a mark below the position, unless the leaf is there already, then the label,
 /// unless the entry has it already. So it is empty if there is nothing to do.

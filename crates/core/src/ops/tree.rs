@@ -89,7 +89,8 @@ pub fn build_view<'a>(
 /// the order of the file. `entries` are the new ones.
 ///
 /// Two kinds of entries are shown even if the filter hides them: labels, unless only user messages
-/// are shown; and with the filters `Default` and `NoTools`, entries that continue on another branch.
+/// are shown; and with the filters `Default` and `NoTools`, entries that continue on another
+/// branch.
 pub fn build_live_view<'a>(
     session: &'a Session,
     entries: &[EntryIx],
@@ -227,8 +228,8 @@ impl<'a> TreeView<'a> {
         self.undone.contains(&ix) && !self.is_active(ix)
     }
 
-    /// Returns the call that a tool result answers; `None` for any other entry, and for a result whose
-    /// call is not in the session.
+    /// Returns the call that a tool result answers; `None` for any other entry, and for a result
+    /// whose call is not in the session.
     pub fn answered_call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
@@ -292,8 +293,8 @@ impl<'a> TreeView<'a> {
             .find(|ix| self.is_visible[ix.index()])
     }
 
-    /// Returns the id of the entry that a label entry labels. `None` in a view that is not live: there,
-    /// a label is shown on the row of that entry.
+    /// Returns the id of the entry that a label entry labels. `None` in a view that is not live:
+    /// there, a label is shown on the row of that entry.
     pub fn label_target(&self, ix: EntryIx) -> Option<Text<'a>> {
         if !self.is_live() {
             return None;
@@ -316,8 +317,8 @@ impl<'a> TreeView<'a> {
         self.leaf_moves.as_ref()?.get(&ix).copied()
     }
 
-    /// Returns the range of the rows that are at most `distance` rows from the row marked as the leaf;
-    /// from the first row if none is marked. Without a `distance`, returns all rows.
+    /// Returns the range of the rows that are at most `distance` rows from the row marked as the
+    /// leaf; from the first row if none is marked. Without a `distance`, returns all rows.
     ///
     /// `rows` has the entry of each row, in order.
     pub fn rows_around_leaf(
@@ -428,9 +429,9 @@ impl<'s> RowSearch<'s> {
     }
 }
 
-/// Returns, for each tool result in file order, the number of the call that it answers, counted from
-/// 1; 0 if there is none. Of calls with the same id, the last one in drawing order counts, as in the
-/// agents.
+/// Returns, for each tool result in file order, the number of the call that it answers, counted
+/// from 1; 0 if there is none. Of calls with the same id, the last one in drawing order counts, as
+/// in the agents.
 fn number_calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let results = &session.collected.tool_results;
     if results.is_empty() {

@@ -95,8 +95,8 @@ struct Contexts<'t> {
 }
 
 impl Contexts<'_> {
-    /// Returns the ranges of lines that differ, given the ranges of messages that differ. Two changes
-    /// without a common line between them, as at the border of two messages, become one.
+    /// Returns the ranges of lines that differ, given the ranges of messages that differ. Two
+    /// changes without a common line between them, as at the border of two messages, become one.
     fn compare_lines(&self, message_changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
         let mut line_changes: Vec<ChangedRanges> = Vec::new();
         for ChangedRanges { removed, added } in message_changes {
@@ -122,8 +122,8 @@ impl Contexts<'_> {
         line_changes
     }
 
-    /// Returns the hunk of changes that are near each other: their lines, those between them, and up
-    /// to [`CONTEXT_LINES`] common lines before and after.
+    /// Returns the hunk of changes that are near each other: their lines, those between them, and
+    /// up to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
         let first = &changes[0];
         let last = &changes[changes.len() - 1];

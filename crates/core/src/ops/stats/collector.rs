@@ -313,7 +313,8 @@ impl TurnState {
     fn advance_to_result(&mut self, time_ms: i64) -> i64 {
         match *self {
             TurnState::Replying(since_ms) | TurnState::RunningTools(since_ms) => {
-                // The state never goes back in time, even if a result is older than what precedes it.
+                // The state never goes back in time, even if a result is older than what precedes
+                // it.
                 *self = TurnState::Replying(since_ms.max(time_ms));
                 time_ms - since_ms
             }

@@ -1,7 +1,8 @@
 //! Statistics of sessions: tokens, cost, messages, tools, time, files.
 //!
 //! ```text
-//!   Session ── collect_stats ──> SessionStats (a CountedEntry for each message or billed entry) ── Totals ──> groups
+//!   Session ── collect_stats ──> SessionStats ── find_copies_and_add_keys, Totals ──> groups
+//!                               a CountedEntry for each message or billed entry
 //! ```
 //!
 //! Sessions are loaded and counted in parallel, independently of each other, and then added up in

@@ -262,8 +262,8 @@ fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
 }
 
 impl Rates {
-    /// Reads the rates under the keys with this suffix, as rates for prompts of any length. `None` if
-    /// the rate of the input is missing.
+    /// Reads the rates under the keys with this suffix, as rates for prompts of any length. `None`
+    /// if the rate of the input is missing.
     ///
     /// A rate that is missing is taken from `usual`. Without `usual`, cached tokens cost as much as
     /// other input, and a row must have the rate of the output.

@@ -11,8 +11,8 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns, for each entry of a file, whether an earlier file has it, too. Then adds the keys of the
-/// file's entries to `earlier_keys`, for the files that follow.
+/// Returns, for each entry of a file, whether an earlier file has it, too. Then adds the keys of
+/// the file's entries to `earlier_keys`, for the files that follow.
 ///
 /// The keys of a file are added only after all its entries were looked up: an entry that is in one
 /// file twice counts twice, as in the agents. A session that was loaded without keys has no copies.
@@ -115,8 +115,8 @@ impl Totals {
         }
     }
 
-    /// Adds an entry without its tool calls: its message, time and usage. `session` is the number of
-    /// its file.
+    /// Adds an entry without its tool calls: its message, time and usage. `session` is the number
+    /// of its file.
     pub fn add_entry(&mut self, entry: &CountedEntry, session: usize) {
         self.count_session(session);
         match entry.role {
