@@ -24,7 +24,8 @@ pub fn prepare_branch_summary(
 }
 
 /// Returns the message of an entry of the branch; `None` for a tool result, for an entry without a
-/// message, and for one that an edit omits. Edits do not apply to summaries here.
+/// message, and for one that an edit omits. As in pi, edits do not apply to the summaries on a
+/// branch.
 fn branch_message(
     ix: EntryIx,
     edits: &HashMap<Vec<u8>, ContextEdit>,

@@ -18,7 +18,7 @@ use std::io;
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
 pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
     Ok(Context {
-        messages: project_path(path, reader, |_| {})?,
+        messages: Projection::from_path(path, reader)?.messages,
         settings: read_settings(path, reader)?,
     })
 }
@@ -48,16 +48,62 @@ pub struct ProjectedEntry {
 }
 
 impl<'a> Projection<'a> {
-    /// Returns the entries in effect at the end of `path`, and their messages.
+    /// Collects the entries in effect at the end of `path`, and their messages after edits.
     pub fn from_path(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
-        let mut entries = Vec::new();
-        let messages = project_path(path, reader, |entry| entries.push(entry))?;
-        Ok(Projection {
+        let session = reader.session();
+        let path_indexes = indexes_in_effect(path, reader)?;
+        let edits = collect_edits(
+            path_indexes.clone().map(|index| path[index as usize]),
+            reader,
+        )?;
+
+        let max_entries = path_indexes.size_hint().1.unwrap_or(path.len());
+        let mut projection = Projection {
             path,
             reader,
-            messages,
-            entries,
-        })
+            messages: Vec::with_capacity(max_entries),
+            entries: Vec::with_capacity(max_entries),
+        };
+        for path_index in path_indexes {
+            let ix = path[path_index as usize];
+            // The compaction in effect comes first. An older one that it keeps adds no messages.
+            let is_older_compaction =
+                !projection.entries.is_empty() && session.entry(ix).kind == Kind::Compaction;
+            let has_model_messages = if is_older_compaction {
+                true
+            } else {
+                let bodies = message_bodies(ix, reader)?;
+                let has_bodies = bodies.iter().any(Option::is_some);
+                let edit = edits.get(session.id(ix).as_bytes()).copied();
+                projection.append_messages(ix, bodies, edit)?;
+                has_bodies
+            };
+            projection.entries.push(ProjectedEntry {
+                path_index,
+                has_model_messages,
+                messages_end: projection.messages.len() as u32,
+            });
+        }
+        Ok(projection)
+    }
+
+    /// Appends the messages of an entry, with its edit applied. An edit may omit them.
+    fn append_messages(
+        &mut self,
+        ix: EntryIx,
+        bodies: [Option<Body>; 2],
+        edit: Option<ContextEdit>,
+    ) -> io::Result<()> {
+        for body in bodies.into_iter().flatten() {
+            let message = ContextMessage { entry: ix, body };
+            match edit {
+                None => self.messages.push(message),
+                Some(edit) => self
+                    .messages
+                    .extend(apply_edit(message, edit, self.reader)?),
+            }
+        }
+        Ok(())
     }
 
     /// Returns the messages of the entry at `index`.
@@ -69,41 +115,8 @@ impl<'a> Projection<'a> {
     }
 }
 
-/// Returns the messages in effect at the end of `path`, and passes each entry in effect to
-/// `visit_entry`, in the order of the messages.
-fn project_path(
-    path: &[EntryIx],
-    reader: &EntryReader,
-    mut visit_entry: impl FnMut(ProjectedEntry),
-) -> io::Result<Vec<ContextMessage>> {
-    let session = reader.session();
-    let path_indexes = indexes_in_effect(path, reader)?;
-    let edits = collect_edits(
-        path_indexes.clone().map(|place| path[place as usize]),
-        reader,
-    )?;
-
-    let mut messages = Vec::with_capacity(path_indexes.size_hint().1.unwrap_or(path.len()));
-    for (index, path_index) in path_indexes.enumerate() {
-        let ix = path[path_index as usize];
-        // The compaction in effect comes first. An older one that it keeps adds no messages.
-        let is_older_compaction = index > 0 && session.entry(ix).kind == Kind::Compaction;
-        let has_model_messages = if is_older_compaction {
-            true
-        } else {
-            let edit = edits.get(session.id(ix).as_bytes()).copied();
-            push_entry_messages(ix, edit, reader, &mut messages)?
-        };
-        visit_entry(ProjectedEntry {
-            path_index,
-            has_model_messages,
-            messages_end: messages.len() as u32,
-        });
-    }
-    Ok(messages)
-}
-
-/// Returns the role of a message of a projection, without reading a stored message.
+/// Returns the role of a message of a projection, without reading a stored message. Only a
+/// compaction has messages of two roles, so there the built message decides.
 pub fn message_role(session: &Session, message: &ContextMessage) -> Role {
     let entry = session.entry(message.entry);
     match (entry.kind, &message.body) {
@@ -126,14 +139,14 @@ pub(crate) fn indexes_in_effect<'a>(
 
     let kept_range = match compaction {
         None => 0..0,
-        Some(at) => first_kept_index(&path[..=at], reader)? as u32..at as u32,
+        Some(index) => first_kept_index(&path[..=index], reader)? as u32..index as u32,
     };
     // The compaction's checkpoint has the state of the system messages before it.
-    let kept = kept_range.filter(|&place| !session.is_message(path[place as usize], Role::System));
-    let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
+    let kept = kept_range.filter(|&index| !session.is_message(path[index as usize], Role::System));
+    let after = compaction.map_or(0, |index| index + 1) as u32..path.len() as u32;
 
     Ok(compaction
-        .map(|at| at as u32)
+        .map(|index| index as u32)
         .into_iter()
         .chain(kept)
         .chain(after))
@@ -162,8 +175,8 @@ pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
     let thinking = session.last_index_of_kind(above, Kind::ThinkingLevelChange);
     let tools = session.last_index_of_kind(above, Kind::ActiveToolsChange);
     let model = above.iter().rposition(|&ix| sets_model(session, ix));
-    for at in [thinking, tools, model].into_iter().flatten() {
-        used.push(above[at]);
+    for index in [thinking, tools, model].into_iter().flatten() {
+        used.push(above[index]);
     }
     Ok(used)
 }
@@ -173,29 +186,9 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant)
 }
 
-/// Appends the messages of an entry, with its edit applied. Returns whether the entry has any
-/// before the edit, which may omit them.
-pub(super) fn push_entry_messages(
-    ix: EntryIx,
-    edit: Option<ContextEdit>,
-    reader: &EntryReader,
-    out: &mut Vec<ContextMessage>,
-) -> io::Result<bool> {
-    let mut has_messages = false;
-    for body in message_bodies(ix, reader)?.into_iter().flatten() {
-        has_messages = true;
-        let message = ContextMessage { entry: ix, body };
-        match edit {
-            None => out.push(message),
-            Some(edit) => out.extend(apply_edit(message, edit, reader)?),
-        }
-    }
-    Ok(has_messages)
-}
-
-/// Returns the messages that an entry has for the model. A compaction may have two, its system
-/// message and its summary; any other entry has at most one.
-fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[Option<Body>; 2]> {
+/// Returns the messages that an entry has for the model, before edits. A compaction has its
+/// checkpoint, if any, and its summary; any other entry has at most the first of the two.
+pub(super) fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[Option<Body>; 2]> {
     match reader.session().entry(ix).kind {
         Kind::Message => Ok([message_body(ix, reader)?, None]),
         Kind::CustomMessage => reader.with_entry(ix, |line| {
@@ -222,14 +215,20 @@ fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[Option<Body>
     }
 }
 
-/// Returns the message of a `message` entry. If a system, user, assistant or tool result message
-/// has no content, the result has empty content. `None` if the line has no message.
+/// Returns the message of a `message` entry; `None` if its line has no message.
+///
+/// If a system, user, assistant or tool result message has no content, it gets empty content, as pi
+/// assumes. Any other message is as stored.
 pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Body>> {
     let entry = reader.session().entry(ix);
     if entry.role == Role::Missing {
         let has_message =
             reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
-        return Ok(has_message.then_some(Body::Stored));
+        return Ok(if has_message {
+            Some(Body::Stored)
+        } else {
+            None
+        });
     }
     if !entry.flags.contains(Flags::NO_CONTENT) {
         return Ok(Some(Body::Stored));
@@ -276,11 +275,11 @@ pub(super) fn build_compaction_summary(line: Raw) -> Vec<u8> {
     build_summary(line, "compactionSummary", "tokensBefore")
 }
 
-/// Returns a summary entry as a message of a role, with its member `about`.
-fn build_summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
+/// Returns a summary entry as a message of this role, with one more member of the entry.
+fn build_summary(line: Raw, role: &str, other_member: &str) -> Vec<u8> {
     write::Object::new()
         .str("role", role)
-        .copy_members(line, &["summary", about])
+        .copy_members(line, &["summary", other_member])
         .json("timestamp", &timestamp_json(line.get("timestamp")))
         .finish()
 }
@@ -290,8 +289,11 @@ fn timestamp_json(timestamp: Option<Raw>) -> Vec<u8> {
     time::date_from_value(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
 }
 
-/// Returns the settings in effect at the end of the path by name, as JSON. What is undefined in pi
-/// is omitted, as by `JSON.stringify`.
+/// Returns the settings in effect at the end of the path by name, as JSON: the thinking level and
+/// the model. They default to `off` and `null`.
+///
+/// A thinking level that its entry lacks is undefined in pi, so it is omitted, as by
+/// `JSON.stringify`.
 fn read_settings(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -300,7 +302,7 @@ fn read_settings(
     let mut settings = Vec::new();
 
     let level = match session.last_index_of_kind(path, Kind::ThinkingLevelChange) {
-        Some(at) => reader.with_entry(path[at], |line| {
+        Some(index) => reader.with_entry(path[index], |line| {
             line.get("thinkingLevel")
                 .map(|level| level.bytes().to_vec())
         })?,
@@ -311,9 +313,9 @@ fn read_settings(
     }
 
     let model = match path.iter().rposition(|&ix| sets_model(session, ix)) {
-        Some(at) => {
-            let kind = session.entry(path[at]).kind;
-            reader.with_entry(path[at], |line| read_model(kind, line))?
+        Some(index) => {
+            let kind = session.entry(path[index]).kind;
+            reader.with_entry(path[index], |line| read_model(kind, line))?
         }
         None => b"null".to_vec(),
     };

@@ -24,18 +24,20 @@ pub type LoadedEdit = ContextEdit<Option<Vec<u8>>>;
 impl ContextEdit {
     /// Returns the edit with its content.
     pub fn load_content(self, reader: &EntryReader) -> io::Result<LoadedEdit> {
-        let ContextEdit::Replace(by) = self else {
+        let ContextEdit::Replace(edit_entry) = self else {
             return Ok(ContextEdit::Omit);
         };
-        reader.with_entry(by, |line| {
+        reader.with_entry(edit_entry, |line| {
             let content = line.get("replacement").and_then(|new| new.get("content"));
             ContextEdit::Replace(content.map(|content| content.bytes().to_vec()))
         })
     }
 }
 
-/// Returns the last edit in `entries` of each entry, by that entry's id. An edit without a
-/// `replacement` undoes an earlier edit; pi throws on it.
+/// Returns the last edit in `entries` of each entry, by that entry's id.
+///
+/// An edit whose `replacement` is `null` omits its target. An edit without a `replacement` undoes
+/// an earlier edit; pi throws on it.
 pub fn collect_edits(
     entries: impl Iterator<Item = EntryIx>,
     reader: &EntryReader,
@@ -46,28 +48,23 @@ pub fn collect_edits(
         if session.entry(ix).kind != Kind::ContextEdit {
             continue;
         }
-        let (target, omits) = reader.with_entry(ix, |line| {
+        reader.with_entry(ix, |line| {
             let [target, replacement] = content::find_members(line, ["targetId", "replacement"]);
-            (
-                target.and_then(Raw::text).map(Text::into_bytes),
-                replacement.map(Raw::is_null),
-            )
+            let Some(target) = target.and_then(Raw::text).map(Text::into_bytes) else {
+                return;
+            };
+            match replacement {
+                Some(replacement) if replacement.is_null() => {
+                    edits.insert(target, ContextEdit::Omit);
+                }
+                Some(_) => {
+                    edits.insert(target, ContextEdit::Replace(ix));
+                }
+                None => {
+                    edits.remove(&target);
+                }
+            }
         })?;
-        let Some(target) = target else {
-            continue;
-        };
-
-        match omits {
-            Some(true) => {
-                edits.insert(target, ContextEdit::Omit);
-            }
-            Some(false) => {
-                edits.insert(target, ContextEdit::Replace(ix));
-            }
-            None => {
-                edits.remove(&target);
-            }
-        }
     }
     Ok(edits)
 }
@@ -94,25 +91,28 @@ pub fn apply_edit(
 
 /// Returns a message with the content of an edit, or without content if the edit has none; `None`
 /// for a role that does not accept new content.
+///
+/// The content of an assistant message or tool result is always blocks, so a string becomes a text
+/// block there.
 pub fn replace_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let role = message.get_text("role")?;
     match Role::named(role.as_bytes()) {
+        Role::User | Role::Custom => Some(set_content(message, content)),
         Role::Assistant | Role::ToolResult => {
-            // A string becomes a text block.
-            if let Some(content) = content
-                && let Some(text) = Raw::from_checked(content).text()
-            {
-                let blocks = content::text_content(&text);
-                return Some(set_content(message, Some(&blocks)));
+            let text = content.and_then(|content| Raw::from_checked(content).text());
+            match text {
+                Some(text) => {
+                    let blocks = content::text_content(&text);
+                    Some(set_content(message, Some(&blocks)))
+                }
+                None => Some(set_content(message, content)),
             }
         }
-        Role::User | Role::Custom => {}
-        _ => return None,
+        _ => None,
     }
-    Some(set_content(message, content))
 }
 
-/// Returns the message with another content in place of its own, or with none.
+/// Returns a message with `content` in place of its own, or without content if that is `None`.
 pub fn set_content(message: Raw, content: Option<&[u8]>) -> Vec<u8> {
     match content {
         Some(content) => edit::with_member(message, "content", content),

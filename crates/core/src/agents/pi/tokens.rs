@@ -3,7 +3,7 @@
 //! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider
 //! has reported a count.
 
-use super::context::{self, Projection, push_entry_messages};
+use super::context::{self, Projection, message_bodies};
 use super::system;
 use crate::agents::agent::{context_build_budget, context_build_cost};
 use crate::session::content;
@@ -18,8 +18,10 @@ use std::io;
 const IMAGE_UNITS: u64 = 4800;
 const UNITS_PER_TOKEN: u64 = 4;
 
-/// Returns the tokens of a message (pi's `estimateTokens`): the units of its texts and images,
-/// divided by `UNITS_PER_TOKEN` and rounded up; 0 for roles that pi does not know.
+/// Estimates the tokens of a message as pi's `estimateTokens` does: the UTF-16 units of its texts
+/// and images, divided by [`UNITS_PER_TOKEN`] and rounded up.
+///
+/// Which members count depends on the role. A message in a role that pi does not know counts 0.
 pub fn estimate_message(message: Raw) -> u64 {
     let names = [
         "role",
@@ -64,7 +66,8 @@ pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
     })
 }
 
-/// Does the same as `context`, with the measures that `measure` returns.
+/// Returns [`context_tokens`], with the size of each message from `measure`, which may remember
+/// sizes.
 fn context_tokens_with(
     projection: &Projection,
     mut measure: impl FnMut(&ContextMessage) -> io::Result<MessageSize>,
@@ -75,29 +78,29 @@ fn context_tokens_with(
         .iter()
         .rposition(|&ix| changes_context(session.entry(ix).kind));
 
-    // From the last message to the first.
-    let mut trailing = 0;
-    let mut all_but_system = 0;
+    // From the last message to the first, so that those before the last count are not read.
+    let mut trailing_estimate = 0;
+    let mut non_system_estimate = 0;
     for (index, projected) in projection.entries.iter().enumerate().rev() {
         let is_after_change =
             last_change.is_none_or(|last_change| projected.path_index as usize > last_change);
         for message in projection.messages_of(index).iter().rev() {
-            let MessageSize { usage, estimate } = measure(message)?;
-            if is_after_change && let Some(usage) = usage {
-                return Ok(usage + trailing as f64);
+            let size = measure(message)?;
+            if is_after_change && let Some(usage) = size.usage {
+                return Ok(usage + trailing_estimate as f64);
             }
-            trailing += estimate;
+            trailing_estimate += size.estimate;
             if context::message_role(session, message) != Role::System {
-                all_but_system += estimate;
+                non_system_estimate += size.estimate;
             }
         }
     }
 
-    let system_tokens = match system::combine_system_messages(projection)? {
+    let system_estimate = match system::combine_system_messages(projection)? {
         Some(system) => estimate_message(Raw::from_checked(&system.to_message(b"0"))),
         None => 0,
     };
-    Ok((all_but_system + system_tokens) as f64)
+    Ok((non_system_estimate + system_estimate) as f64)
 }
 
 /// Whether an entry of this type can change the context before it, so that earlier counts of a
@@ -124,8 +127,8 @@ impl MessageSize {
     }
 }
 
-/// Returns the provider's count in an assistant message. A turn that failed or was aborted has
-/// none, and a count of 0 is no count.
+/// Returns the provider's count in an assistant message: the tokens of the context, including the
+/// message. `None` for a turn that failed or was aborted, and for a count of 0.
 fn provider_usage(message: Raw) -> Option<f64> {
     let [role, stop_reason, usage] =
         content::find_members(message, ["role", "stopReason", "usage"]);
@@ -140,7 +143,8 @@ fn provider_usage(message: Raw) -> Option<f64> {
     if tokens > 0.0 { Some(tokens) } else { None }
 }
 
-/// Returns the total of a provider's count, as both agents compute it: any JavaScript number.
+/// Returns the total of a provider's count in tokens, as both agents compute it: `totalTokens`, or
+/// the sum of the parts if it is missing or 0. Either may be any JavaScript number.
 pub fn total_tokens(usage: Raw) -> f64 {
     let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
     let [total, input, output, cache_read, cache_write] = content::find_members(usage, names);
@@ -155,7 +159,7 @@ pub fn total_tokens(usage: Raw) -> f64 {
     }
 }
 
-/// Returns the size of a string, or of text and image blocks.
+/// Returns the size of a string, or of text and image blocks, in UTF-16 units.
 fn content_units(content: Option<Raw>) -> u64 {
     let Some(content) = content else {
         return 0;
@@ -174,7 +178,8 @@ fn content_units(content: Option<Raw>) -> u64 {
     units
 }
 
-/// Returns the size of the blocks of an assistant message.
+/// Returns the size of the blocks of an assistant message, in UTF-16 units. A call counts its tool's
+/// name and its arguments as JSON.
 fn turn_units(content: Raw) -> u64 {
     let names = ["type", "text", "thinking", "name", "arguments"];
     let mut units = 0;
@@ -197,25 +202,23 @@ fn json_units(value: Raw) -> u64 {
     js::stringify(value).utf16_len() as u64
 }
 
-/// Returns the size of the context at each of `tips`, in tokens. A tip is left out if its context
-/// would have to be built after the build budget is used up.
+/// Returns the size of the context at each of `tips`, in tokens.
 ///
-/// If a provider has counted since the last change, its count is used. Usually the tip is the
-/// response with the count, and only the tips are read. A path without a count, change and system
-/// message is summed up from its root. In both cases each entry is read once. For other tips, the
-/// context is built.
+/// A tip whose size is known from a [`CountWalk`] is cheap: the walk reads each entry at most once
+/// for all tips. For any other tip, the context is built. The builds have a budget for the whole
+/// session; once it is used up, such tips are left out of the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut walk = CountWalk {
         reader,
         edited_ids: edited_ids(reader)?,
         counts: HashMap::default(),
-        measures: HashMap::default(),
+        sizes: HashMap::default(),
     };
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
-        if let Some(count) = walk.count_at(tip)? {
+        if let Some(count) = walk.count_context(tip)? {
             sizes.insert(tip, count.usage + count.trailing as f64);
             continue;
         }
@@ -249,10 +252,24 @@ fn edited_ids(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
 /// The size of the context at an entry.
 #[derive(Clone, Copy, Default)]
 struct ContextCount {
-    /// The nearest count of a provider, in tokens; 0 if the root takes its place.
+    /// The nearest count of a provider, in tokens; 0 if there is none up to the root.
     usage: f64,
-    /// The estimate of the messages after it, in tokens.
+    /// The estimate of the messages after that count, or after the root, in tokens.
     trailing: u64,
+}
+
+impl ContextCount {
+    /// Adds the message of a child entry. `None` if the child's context has to be built: without a
+    /// provider's count, all system messages together count as one.
+    fn add_child(self, child: MessageSize, is_system: bool) -> Option<Self> {
+        if self.usage <= 0.0 && is_system {
+            return None;
+        }
+        Some(ContextCount {
+            usage: self.usage,
+            trailing: self.trailing + child.estimate,
+        })
+    }
 }
 
 /// The state of the walks from several tips to the root: the counts so far, and what was read.
@@ -263,66 +280,68 @@ struct CountWalk<'a> {
     /// The counts at the entries read so far, which are not read again; `None` where the context
     /// has to be built.
     counts: HashMap<EntryIx, Option<ContextCount>>,
-    /// The measures of stored messages.
-    measures: HashMap<EntryIx, MessageSize>,
+    /// The sizes of stored messages.
+    sizes: HashMap<EntryIx, MessageSize>,
 }
 
 impl CountWalk<'_> {
-    /// Returns the size at `tip`, from the nearest count above it and the messages between; `None`
-    /// if the context has to be built.
+    /// Returns the size of the context at `tip`: the nearest count of a provider on its path, plus
+    /// the estimate of the messages after that count. Without a count, the messages are added up
+    /// from the root. The results for all entries read are remembered.
     ///
-    /// The root takes the place of a count of 0, unless a system message is nearer: all system
-    /// messages together count as one. The context has to be built if a compaction, an edit or an
-    /// edited entry is nearer, since an edit can change what precedes or follows it.
-    fn count_at(&mut self, tip: EntryIx) -> io::Result<Option<ContextCount>> {
+    /// `None` if the context has to be built: nearer than the count is a compaction, an edit or an
+    /// edited entry, or there is no count and a system message is on the path.
+    fn count_context(&mut self, tip: EntryIx) -> io::Result<Option<ContextCount>> {
         let session = self.reader.session();
 
-        // Up from the tip, until the count at an entry is known.
+        // Up from the tip, until the count at an entry is known. Above the root, the count is 0.
         let mut count = Some(ContextCount::default());
-        let mut measured = Vec::new();
+        let mut uncounted = Vec::new();
         for ix in session.ancestors(Some(tip)) {
             if let Some(&known) = self.counts.get(&ix) {
                 count = known;
                 break;
             }
-            let is_change = changes_context(session.entry(ix).kind)
-                || !self.edited_ids.is_empty() && self.edited_ids.contains(&session.id(ix));
-            if is_change {
+            if self.is_or_has_change(ix) {
                 self.counts.insert(ix, None);
                 count = None;
                 break;
             }
-
-            let mut messages = Vec::new();
-            push_entry_messages(ix, None, self.reader, &mut messages)?;
-            // Only a compaction has more than one message.
-            let measure = match messages.first() {
-                Some(message) => self.measure_message(message)?,
-                None => MessageSize::default(),
-            };
-            measured.push((ix, measure));
-            if measure.usage.is_some() {
+            let size = self.measure_entry(ix)?;
+            uncounted.push((ix, size));
+            if size.usage.is_some() {
                 break;
             }
         }
 
         // Down again, adding up.
-        for (ix, measure) in measured.into_iter().rev() {
-            count = match (measure.usage, count) {
-                (Some(usage), _) => Some(ContextCount { usage, trailing: 0 }),
-                (None, Some(above))
-                    if above.usage > 0.0 || !session.is_message(ix, Role::System) =>
-                {
-                    Some(ContextCount {
-                        usage: above.usage,
-                        trailing: above.trailing + measure.estimate,
-                    })
+        for (ix, size) in uncounted.into_iter().rev() {
+            count = match size.usage {
+                Some(usage) => Some(ContextCount { usage, trailing: 0 }),
+                None => {
+                    let is_system = session.is_message(ix, Role::System);
+                    count.and_then(|above| above.add_child(size, is_system))
                 }
-                (None, _) => None,
             };
             self.counts.insert(ix, count);
         }
         Ok(count)
+    }
+
+    /// Whether an entry can change the context before it, or an edit anywhere changes the entry.
+    fn is_or_has_change(&self, ix: EntryIx) -> bool {
+        let session = self.reader.session();
+        changes_context(session.entry(ix).kind)
+            || !self.edited_ids.is_empty() && self.edited_ids.contains(&session.id(ix))
+    }
+
+    /// Measures the message of an entry other than a compaction, which alone can have two.
+    fn measure_entry(&mut self, ix: EntryIx) -> io::Result<MessageSize> {
+        let [body, _] = message_bodies(ix, self.reader)?;
+        match body {
+            Some(body) => self.measure_message(&ContextMessage { entry: ix, body }),
+            None => Ok(MessageSize::default()),
+        }
     }
 
     fn measure_message(&mut self, message: &ContextMessage) -> io::Result<MessageSize> {
@@ -330,12 +349,12 @@ impl CountWalk<'_> {
         if matches!(message.body, Body::Built(_)) {
             return message.with_json(self.reader, MessageSize::from_message);
         }
-        if let Some(&known) = self.measures.get(&message.entry) {
+        if let Some(&known) = self.sizes.get(&message.entry) {
             return Ok(known);
         }
-        let measure = message.with_json(self.reader, MessageSize::from_message)?;
-        self.measures.insert(message.entry, measure);
-        Ok(measure)
+        let size = message.with_json(self.reader, MessageSize::from_message)?;
+        self.sizes.insert(message.entry, size);
+        Ok(size)
     }
 }
 
