@@ -26,6 +26,17 @@ pub enum FirstKept {
     Nothing,
 }
 
+/// Where a compaction divides the list from which the agent chooses: pi's projected entries, or
+/// oh-my-pi's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The index of the first item that is kept; the length of the list if none is.
+    pub index: usize,
+    /// The entry for `firstKeptEntryId`; `None` to keep nothing. An entry that the caller chose
+    /// need not be in the list; `index` is then that of the next item.
+    pub first_kept: Option<EntryIx>,
+}
+
 /// A compaction before its summary is written.
 #[derive(Clone, Debug, Default)]
 pub struct Preparation {
@@ -35,7 +46,7 @@ pub struct Preparation {
     pub is_split_turn: bool,
     /// The agent's estimate of the current context in tokens, a JavaScript number.
     pub tokens_before: f64,
-    /// How many of the tokens to keep an estimated token counts for, a JavaScript number.
+    /// The provider's tokens per estimated token, a JavaScript number of at least 1.
     pub token_ratio: f64,
     /// The summary of the compaction in effect, if any.
     pub previous_summary: Option<Text<'static>>,
@@ -56,8 +67,8 @@ impl Preparation {
         self.file_ops.add_summary_details(compaction, session);
     }
 
-    /// Returns the summary that a new one continues: that of the compaction in effect, with the
-    /// text of its archive (a snapcompact compaction contains little else).
+    /// Returns the summary that a new one continues: the previous summary, followed by the text
+    /// that the newest compaction archived. A snapcompact compaction contains little else.
     pub fn summary_with_archive(&self, reader: &EntryReader) -> io::Result<Option<Text<'static>>> {
         let Some(summary) = self.previous_summary.clone() else {
             return Ok(None);
@@ -79,8 +90,11 @@ impl Preparation {
         ])))
     }
 
-    /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are
-    /// no messages, or the first kept entry has no id.
+    /// Completes a preparation whose messages and first kept entry are set: adds the files of the
+    /// messages, and the compactions on the path.
+    ///
+    /// Returns `None` if there are no messages, or the first kept entry has no id, which the
+    /// compaction would have to name.
     pub fn finish(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
         let session = reader.session();
         if let Some(first_kept) = self.first_kept
@@ -121,9 +135,11 @@ pub struct FileOps {
 }
 
 impl FileOps {
-    /// Adds the files named by a message's calls (`extractFileOpsFromMessage`): those of an
-    /// assistant message and, for pi, those that a tool result records as nested. Reads the line of
-    /// the message only if the calls were not collected when the session was loaded.
+    /// Adds the files named by a message's tool calls (`extractFileOpsFromMessage`): the calls of an
+    /// assistant message and, in pi, the nested calls that a tool result records.
+    ///
+    /// The line of the message is read only if its calls were not collected when the session was
+    /// loaded.
     pub fn add_message(
         &mut self,
         message: &ContextMessage,
@@ -161,7 +177,8 @@ impl FileOps {
         })
     }
 
-    /// Adds the path of a call, if the agent lists such paths.
+    /// Adds the path of a call, if the agent lists such paths. The path of a read loses its
+    /// selector, which names a part of the file.
     fn add_call_path(&mut self, tool: FileTool, path: Text, session: &Session) {
         let agent = session.agent();
         if !agent.lists_path(&path) {
@@ -178,9 +195,9 @@ impl FileOps {
         }
     }
 
-    /// Adds a path to the list of those with which a tool did this.
-    fn insert_path(&mut self, act: FileAction, path: Text) {
-        let paths = match act {
+    /// Adds a path to the files with this action.
+    fn insert_path(&mut self, action: FileAction, path: Text) {
+        let paths = match action {
             FileAction::Read => &mut self.read,
             FileAction::Write => &mut self.written,
             FileAction::Edit => &mut self.edited,
@@ -188,7 +205,8 @@ impl FileOps {
         paths.set(path.into_owned(), ());
     }
 
-    /// Adds the files in the `details` of a summary, unless a hook wrote it.
+    /// Adds the files in the `details` of a summary entry, unless a hook wrote it. Its modified
+    /// files count as edited.
     pub fn add_summary_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
         if content::has_truthy(line, agent.constants().hook_key) {
@@ -197,11 +215,11 @@ impl FileOps {
         let Some(details) = line.get("details") else {
             return;
         };
-        let [read_files, modified_files] =
-            ["readFiles", "modifiedFiles"].map(|key| details.get(key).unwrap_or(Raw::NULL));
+        let read_files = details.get("readFiles").unwrap_or(Raw::NULL);
         for path in read_files.items().filter_map(Raw::text) {
             self.insert_path(FileAction::Read, agent.strip_read_selector(path));
         }
+        let modified_files = details.get("modifiedFiles").unwrap_or(Raw::NULL);
         for path in modified_files.items().filter_map(Raw::text) {
             self.insert_path(FileAction::Edit, path);
         }
@@ -211,8 +229,8 @@ impl FileOps {
     fn with_unlisted(&self) -> FileOps {
         let mut all = self.clone();
         let unlisted = std::mem::take(&mut all.unlisted);
-        for (act, path) in unlisted {
-            all.insert_path(act, path);
+        for (action, path) in unlisted {
+            all.insert_path(action, path);
         }
         all
     }
@@ -226,8 +244,11 @@ impl FileOps {
             .finish()
     }
 
-    /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in
-    /// both agents): a file that was also changed is not listed as read.
+    /// Returns the files for the `details` of a compaction or branch summary (`computeFileLists`,
+    /// the same in both agents), without those that the agent does not list.
+    ///
+    /// A file that was also edited or written is not listed as read. A file that was edited and
+    /// written is listed once.
     pub fn file_lists(&self, session: &Session) -> FileLists {
         let agent = session.agent();
         let mut lists = FileLists::default();
@@ -286,9 +307,11 @@ pub enum BranchBudget {
     Unlimited,
 }
 
-/// Returns the input for the summary of a branch, whose entries are in order: the newest messages
-/// whose estimates fit `budget`, and the files that these touched, or that earlier branch summaries
-/// list. `message_of` returns the message of an entry, and `estimate` its tokens.
+/// Collects the input for the summary of a branch, whose entries are given oldest first.
+///
+/// The messages are the newest whose estimates together fit `budget`, oldest first. The files are
+/// those that these messages touched or that earlier branch summaries list. `message_of` returns
+/// the message of an entry, and `estimate` its tokens; both differ between the agents.
 pub fn collect_branch_input(
     branch: &[EntryIx],
     reader: &EntryReader,
@@ -326,8 +349,9 @@ pub fn collect_branch_input(
             session.entry(ix).kind,
             Kind::Compaction | Kind::BranchSummary
         );
+        let has_tenth_left = total_tokens * 10 < max_tokens * 9;
         // A summary that does not fit is still included if more than a tenth of the budget is left.
-        if fits || (is_summary && total_tokens * 10 < max_tokens * 9) {
+        if fits || (is_summary && has_tenth_left) {
             messages.push(message);
             total_tokens += tokens;
         }

@@ -11,7 +11,7 @@
 
 use super::message;
 use super::{native, tokens};
-use crate::agents::prepare::{FirstKept, Preparation};
+use crate::agents::prepare::{Cut, FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
@@ -19,12 +19,12 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares a compaction at the end of `path`, which keeps what follows `from`. Of
-/// [`FirstKept::RecentTokens`] a number of tokens, it keeps fewer if the provider counted more than
-/// the estimate.
+/// Prepares a compaction at the end of `path`; `from` decides what it keeps. If the provider counted
+/// more tokens than the estimate, [`FirstKept::RecentTokens`] keeps correspondingly fewer estimated
+/// tokens.
 ///
-/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes
-/// the cut, or the entry at the cut has no id.
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, it has no message
+/// to keep or lacks the entry to keep, nothing precedes the cut, or the entry at the cut has no id.
 pub fn prepare_compaction(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -36,44 +36,72 @@ pub fn prepare_compaction(
     }
 
     let mut preparation = Preparation::default();
-    let start = continue_from_last(path, reader, &mut preparation)?;
-    let candidates = read_candidates(path, start, reader)?;
-    let usage = tokens::find_last_count(path, reader)?.map(|(_, usage)| usage);
-    let scale = tokens_per_estimate(usage, &candidates);
-
-    let (cut, first_kept) = match from {
-        FirstKept::Nothing => (candidates.len(), None),
-        FirstKept::Entry(entry) => {
-            let Some(path_index) = path.iter().position(|&ix| ix == entry) else {
-                return Ok(None);
-            };
-            let cut = candidates.partition_point(|candidate| candidate.path_index < path_index);
-            (cut, Some(entry))
+    let reset = session.last_index_of_kind(path, Kind::ResetBoundary);
+    let after_reset = reset.map_or(0, |reset| reset + 1);
+    let start = match find_previous_compaction(path, after_reset, session) {
+        Some(previous) => {
+            let kept_start = reader.with_entry(path[previous], |line| {
+                preparation.continue_from(line, session);
+                find_kept_start(line, &path[..previous], after_reset, session)
+            })?;
+            kept_start.unwrap_or(previous + 1)
         }
-        FirstKept::RecentTokens(tokens) => {
-            let cut = choose_cut(&candidates, session, estimate_budget(tokens as f64, scale));
-            let Some(first) = candidates.get(cut) else {
-                return Ok(None);
-            };
-            (cut, Some(first.message.entry))
-        }
+        None => after_reset,
     };
+    let candidates = read_candidates(path, start, reader)?;
+    let usage = tokens::find_last_count(path, reader)?.map(|count| count.usage);
+    let token_ratio = tokens_per_estimate(usage, &candidates);
 
-    let turn_start = find_split_turn_start(&candidates, cut, session);
-    let before_cut = candidates.into_iter().take(cut);
+    let Some(cut) = find_cut(&candidates, path, session, from, token_ratio) else {
+        return Ok(None);
+    };
+    let turn_start = find_split_turn_start(&candidates, cut.index, session);
+    let before_cut = candidates.into_iter().take(cut.index);
     let mut messages: Vec<_> = before_cut.map(|candidate| candidate.message).collect();
     let turn_prefix = match turn_start {
         Some(turn_start) => messages.split_off(turn_start),
         None => Vec::new(),
     };
 
-    preparation.first_kept = first_kept;
+    preparation.first_kept = cut.first_kept;
     preparation.is_split_turn = turn_start.is_some();
     preparation.tokens_before = usage.map_or(0.0, |usage| usage.context);
-    preparation.token_ratio = scale;
+    preparation.token_ratio = token_ratio;
     preparation.messages_to_summarize = messages;
     preparation.turn_prefix_messages = turn_prefix;
     preparation.finish(path, reader)
+}
+
+/// Finds the cut that `from` asks for. `None` if the path lacks the chosen entry, or there is no
+/// message to keep.
+fn find_cut(
+    candidates: &[Candidate],
+    path: &[EntryIx],
+    session: &Session,
+    from: FirstKept,
+    token_ratio: f64,
+) -> Option<Cut> {
+    match from {
+        FirstKept::Nothing => Some(Cut {
+            index: candidates.len(),
+            first_kept: None,
+        }),
+        FirstKept::Entry(entry) => {
+            let path_index = path.iter().position(|&ix| ix == entry)?;
+            Some(Cut {
+                index: candidates.partition_point(|candidate| candidate.path_index < path_index),
+                first_kept: Some(entry),
+            })
+        }
+        FirstKept::RecentTokens(tokens) => {
+            let budget = estimate_budget(tokens as f64, token_ratio);
+            let index = choose_cut(candidates, session, budget);
+            Some(Cut {
+                index,
+                first_kept: Some(candidates.get(index)?.message.entry),
+            })
+        }
+    }
 }
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not
@@ -90,7 +118,8 @@ fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool
     })
 }
 
-/// The tokens that the provider counted for each estimated one, at least 1.
+/// Returns the tokens that the provider counted for each estimated one, at least 1; 1 if there is
+/// no count or no message.
 fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candidate]) -> f64 {
     let estimate: u64 = candidates.iter().map(|candidate| candidate.tokens).sum();
     let ratio = match usage {
@@ -105,57 +134,50 @@ fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candid
     }
 }
 
-/// Converts the number of tokens to keep into estimated tokens.
-fn estimate_budget(keep: f64, scale: f64) -> f64 {
-    if scale > 1.0 {
-        (keep / scale).floor().max(1.0)
+/// Converts a number of tokens to keep into estimated tokens, at least 1.
+fn estimate_budget(keep: f64, token_ratio: f64) -> f64 {
+    if token_ratio > 1.0 {
+        (keep / token_ratio).floor().max(1.0)
     } else {
         keep
     }
 }
 
-/// Finds the index on the path at which the part to be summarized starts: after the last reset, or
-/// with the first entry that the last compaction kept. `preparation` takes over the summary of that
-/// compaction.
-fn continue_from_last(
+/// Finds the index on the path of the last compaction, unless a reset follows it.
+fn find_previous_compaction(
     path: &[EntryIx],
-    reader: &EntryReader,
-    preparation: &mut Preparation,
-) -> io::Result<usize> {
-    let session = reader.session();
-    let reset = session.last_index_of_kind(path, Kind::ResetBoundary);
-    let after_reset = reset.map_or(0, |reset| reset + 1);
-    let Some(previous) = session.last_index_of_kind(path, Kind::Compaction) else {
-        return Ok(after_reset);
-    };
-    if previous < after_reset {
-        return Ok(after_reset);
+    after_reset: usize,
+    session: &Session,
+) -> Option<usize> {
+    let compaction = session.last_index_of_kind(path, Kind::Compaction)?;
+    if compaction >= after_reset {
+        Some(compaction)
+    } else {
+        None
     }
-
-    let start = reader.with_entry(path[previous], |line| {
-        preparation.continue_from(line, session);
-        find_kept_start(line, &path[..previous], after_reset, session)
-    })?;
-    Ok(start.unwrap_or(previous + 1))
 }
 
-/// The index of the first entry `above` a compaction, whose line is given, that is not in its
-/// summary; `None` if there is none.
+/// Finds the index on the path of the first entry that the previous compaction kept, which its
+/// summary does not cover. `line` is the line of that compaction, and `above` the path before it.
+/// `None` if it kept nothing.
+///
+/// An entry before the last reset (index `after_reset`) is not found by its `firstKeptEntryId`. A
+/// native snapshot keeps what follows the last entry that it covers.
 fn find_kept_start(
     line: Raw,
     above: &[EntryIx],
     after_reset: usize,
     session: &Session,
 ) -> Option<usize> {
-    let place_of = |key: &str| session.index_on_path(above, &line.get_text(key)?);
-    let replayed_through = place_of("providerReplayThroughEntryId");
+    let index_named_by = |key: &str| session.index_on_path(above, &line.get_text(key)?);
+    let replayed_through = index_named_by("providerReplayThroughEntryId");
     let after_replayed = replayed_through.map(|through| through + 1);
     if has_provider_history(line.get("preserveData").unwrap_or(Raw::NULL)) {
         // The provider has everything that was kept; only what was appended since then is new.
         return after_replayed.map(|start| start.max(after_reset));
     }
 
-    if let Some(first_kept) = place_of("firstKeptEntryId")
+    if let Some(first_kept) = index_named_by("firstKeptEntryId")
         && first_kept >= after_reset
     {
         return Some(first_kept);
@@ -167,7 +189,8 @@ fn find_kept_start(
     }
 }
 
-/// Whether a compaction carries its history as returned by OpenAI, in either of its forms.
+/// Whether a compaction, given its `preserveData`, carries its history as OpenAI returned it. OpenAI
+/// names the provider beside the history, or adds a compaction item.
 fn has_provider_history(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else {
         return false;
@@ -223,29 +246,30 @@ fn read_candidates(
     Ok(candidates)
 }
 
-/// Chooses the index of the first message to keep: the first at which a cut may be, of those whose
-/// group and the groups after it fit into the budget. The last group is kept even if it does not
-/// fit.
+/// Chooses the index of the first message to keep. It starts the longest run of groups at the end
+/// that fits into the budget, in estimated tokens. The last group is kept even if it does not fit.
+/// Without any group, everything is kept: the index is 0.
 fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize {
     let mut cut = None;
     let mut kept_tokens = 0;
-    for (at, candidate) in candidates.iter().enumerate().rev() {
+    for (index, candidate) in candidates.iter().enumerate().rev() {
         kept_tokens += candidate.tokens;
         if !can_cut_before(session.entry(candidate.message.entry)) {
             continue;
         }
-        let exceeds = kept_tokens as f64 > budget;
-        if cut.is_none() || !exceeds {
-            cut = Some(at);
+        let exceeds_budget = kept_tokens as f64 > budget;
+        if cut.is_none() || !exceeds_budget {
+            cut = Some(index);
         }
-        if exceeds {
+        if exceeds_budget {
             break;
         }
     }
     cut.unwrap_or(0)
 }
 
-/// The index of the message that starts the turn in which the cut is, if the cut is inside a turn.
+/// Finds the message that starts the turn that a cut before the message at `cut` divides, if it
+/// divides one.
 fn find_split_turn_start(candidates: &[Candidate], cut: usize, session: &Session) -> Option<usize> {
     let starts = |candidate: &Candidate| starts_turn(session.entry(candidate.message.entry));
     let first_kept = candidates.get(cut)?;

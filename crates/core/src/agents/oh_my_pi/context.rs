@@ -8,7 +8,7 @@
 //! A reset after the last compaction leaves only what follows it. Then calls without results and
 //! failed turns are removed (`repair`).
 
-use super::repair::{MessageKind, remove_unsendable};
+use super::repair::{ContextItem, MessageKind, remove_unsendable};
 use super::{archive, message, native, notes, settings, tokens};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -28,7 +28,7 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
         items: Vec::new(),
     };
     if let Some(notes) = notes::notes_message(path, reader)? {
-        builder.items.push((notes, MessageKind::Other));
+        builder.push_item(notes, MessageKind::Other);
     }
     builder.append_context()?;
     Ok(Context {
@@ -56,18 +56,14 @@ pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
 
     let first_kept = builder.index_of_id(line.get_text("firstKeptEntryId"));
     let replayed_through = builder.index_of_id(line.get_text("providerReplayThroughEntryId"));
-    let first = first_kept
-        .into_iter()
-        .chain(replayed_through)
-        .min()
-        .unwrap_or(above.len())
-        // An id may name the compaction itself.
-        .min(above.len());
-    let mut used = above[first..].to_vec();
+    let named = [first_kept, replayed_through].into_iter().flatten().min();
+    // An id may name the compaction itself.
+    let first_used = named.unwrap_or(above.len()).min(above.len());
+    let mut used = above[first_used..].to_vec();
 
     used.extend(settings::settings_entries(above, reader)?);
-    if let Some((turn, _)) = tokens::find_last_count(above, reader)? {
-        used.push(turn);
+    if let Some(count) = tokens::find_last_count(above, reader)? {
+        used.push(count.turn);
     }
     let reset = reader
         .session()
@@ -78,12 +74,12 @@ pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
     Ok(used)
 }
 
-/// Collects the messages of a context. A "place" is an index on the path.
+/// Collects the messages of a context. An index in its methods is one on the path.
 struct ContextBuilder<'a> {
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
-    /// The messages so far, with what [`remove_unsendable`] must know of each.
-    items: Vec<(ContextMessage, MessageKind)>,
+    /// The messages so far.
+    items: Vec<ContextItem>,
 }
 
 impl ContextBuilder<'_> {
@@ -103,7 +99,8 @@ impl ContextBuilder<'_> {
         }
     }
 
-    /// Adds the summary of the compaction at `at`, the entries it kept, and those that follow it.
+    /// Adds the summary of a compaction, the last request if it is a rollover, the entries it kept,
+    /// and those that follow it. `reset` is the index of the last reset, which precedes it.
     fn append_compacted(
         &mut self,
         compaction_index: usize,
@@ -113,15 +110,15 @@ impl ContextBuilder<'_> {
         let line = self.reader.read_line(ix)?;
         let line = Raw::from_checked(line.trim_ascii());
         let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
-        let openai = openai_payload(preserved);
-        let anthropic = native::anthropic_payload(preserved);
+        let openai_payload = build_openai_payload(preserved);
+        let anthropic_payload = native::anthropic_payload(preserved);
 
         let first_kept = self.index_of_id(line.get_text("firstKeptEntryId"));
         let after_replayed = self
             .index_of_id(line.get_text("providerReplayThroughEntryId"))
             .map(|through| through + 1);
         // A native snapshot keeps what follows the last entry that it covers.
-        let is_snapshot = anthropic.is_some() && native::last_covered_id(line).is_some();
+        let is_snapshot = anthropic_payload.is_some() && native::last_covered_id(line).is_some();
         let retained = if is_snapshot {
             after_replayed
         } else {
@@ -130,28 +127,23 @@ impl ContextBuilder<'_> {
 
         // A model must accept the signatures in what is kept: they are from before the summary was
         // written.
-        let rewritten_at = if anthropic.is_some() {
-            self.time_before_retained(retained, compaction_index)
+        let rewrite_ms = if anthropic_payload.is_some() {
+            self.ms_before_retained(retained, compaction_index)
         } else {
             None
         };
         // OpenAI replays the history up to the named entry, so only what follows it is added.
-        let kept_from = if openai.is_some() {
+        let kept_from = if openai_payload.is_some() {
             after_replayed
         } else {
             retained
         };
 
         let entry = self.reader.session().entry(ix);
-        let payload = openai.or(anthropic);
+        let payload = openai_payload.or(anthropic_payload);
         let blocks = archive::archive_blocks(preserved);
-        let summary = message::build_compaction_message(
-            line,
-            entry,
-            payload.as_deref(),
-            &blocks,
-            rewritten_at,
-        );
+        let summary =
+            message::build_compaction_message(line, entry, payload.as_deref(), &blocks, rewrite_ms);
         self.push_built_message(ix, summary, MessageKind::Other);
 
         let details = line.get("details").unwrap_or(Raw::NULL);
@@ -166,8 +158,8 @@ impl ContextBuilder<'_> {
         self.append_entries(&self.path[compaction_index + 1..])
     }
 
-    /// Adds the newest user request before the rollover at `at`, unless the rollover keeps that
-    /// request, or names no entry to keep.
+    /// Adds the newest user request before a rollover, unless the rollover keeps that request, or
+    /// names no entry to keep.
     fn repeat_request(
         &mut self,
         rollover_index: usize,
@@ -183,42 +175,37 @@ impl ContextBuilder<'_> {
         Ok(())
     }
 
-    /// Looks up an id on the path.
+    /// Looks up an id on the path; `None` if there is no id, or no entry on the path has it.
     fn index_of_id(&self, id: Option<Text>) -> Option<usize> {
         self.reader.session().index_on_path(self.path, &id?)
     }
 
-    /// The time, in milliseconds, just before the first entry that the compaction at `at` keeps or,
-    /// if it keeps none, before the next entry.
-    fn time_before_retained(
-        &self,
-        retained: Option<usize>,
-        compaction_index: usize,
-    ) -> Option<f64> {
-        let next = match retained {
+    /// Returns the time one millisecond before the first entry that a compaction retains or, if it
+    /// retains none, before the entry after the compaction. `None` if there is no such entry, or its
+    /// time is not valid.
+    fn ms_before_retained(&self, retained: Option<usize>, compaction_index: usize) -> Option<f64> {
+        let index = match retained {
             Some(retained) if retained < compaction_index => retained,
             _ => compaction_index + 1,
         };
-        let next = *self.path.get(next)?;
-        let time = self.reader.session().entry(next).js_time();
-        if time.is_finite() {
-            Some(time - 1.0)
-        } else {
-            None
-        }
+        let ix = *self.path.get(index)?;
+        let ms = self.reader.session().entry(ix).js_time();
+        if ms.is_finite() { Some(ms - 1.0) } else { None }
     }
 
-    /// Finds the newest user request before the place `at`, after the last reset.
-    fn find_last_request(&self, at: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
-        let from = reset.map_or(0, |reset| reset + 1);
-        for place in (from..at).rev() {
-            if self.is_user_request(self.path[place])? {
-                return Ok(Some(place));
+    /// Finds the newest user request at an index below `end`, after the last reset.
+    fn find_last_request(&self, end: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
+        let start = reset.map_or(0, |reset| reset + 1);
+        for index in (start..end).rev() {
+            if self.is_user_request(self.path[index])? {
+                return Ok(Some(index));
             }
         }
         Ok(None)
     }
 
+    /// Whether an entry is a user request. The line is read only if the type and role leave it
+    /// open.
     fn is_user_request(&self, ix: EntryIx) -> io::Result<bool> {
         let entry = self.reader.session().entry(ix);
         match (entry.kind, entry.role) {
@@ -249,20 +236,20 @@ impl ContextBuilder<'_> {
         }
     }
 
-    /// Adds the message of a `message` entry, unless its turn was retried or failed before any
-    /// output, for which [`MessageKind::read`] has no kind.
+    /// Adds the message of a `message` entry, if it has one. Its line is read only if the role does
+    /// not determine its [`MessageKind`].
     fn append_message(&mut self, ix: EntryIx) -> io::Result<()> {
         let role = self.reader.session().entry(ix).role;
-        let is_as_stored = !matches!(
+        let needs_line = matches!(
             role,
             Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing
         );
-        if is_as_stored {
+        if !needs_line {
             let message = ContextMessage {
                 entry: ix,
                 body: Body::Stored,
             };
-            self.items.push((message, MessageKind::Other));
+            self.push_item(message, MessageKind::Other);
             return Ok(());
         }
 
@@ -273,25 +260,27 @@ impl ContextBuilder<'_> {
                 Body::Built(json) => Raw::from_checked(json),
                 Body::Stored => stored,
             };
-            let kind = MessageKind::read(json)?;
-            Some((ContextMessage { entry: ix, body }, kind))
+            let kind = MessageKind::read(json);
+            let message = ContextMessage { entry: ix, body };
+            Some(ContextItem { message, kind })
         })?;
         self.items.extend(item);
         Ok(())
     }
 
-    /// Adds the message of a `custom_message` entry, unless it was for one request only.
+    /// Adds the message of a `custom_message` entry, unless it cannot be sent or was for one request
+    /// only.
     fn append_custom(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
-        let built = self.reader.with_entry(ix, |line| {
+        let json = self.reader.with_entry(ix, |line| {
             let json = message::build_custom_message(line, entry)?;
             if message::is_transient(line) {
                 return None;
             }
-            let kind = MessageKind::read(Raw::from_checked(&json))?;
-            Some((json, kind))
+            Some(json)
         })?;
-        if let Some((json, kind)) = built {
+        if let Some(json) = json {
+            let kind = MessageKind::read(Raw::from_checked(&json));
             self.push_built_message(ix, json, kind);
         }
         Ok(())
@@ -309,8 +298,7 @@ impl ContextBuilder<'_> {
             }
         })?;
         if let Some(body) = body {
-            let message = ContextMessage { entry: ix, body };
-            self.items.push((message, MessageKind::Other));
+            self.push_item(ContextMessage { entry: ix, body }, MessageKind::Other);
         }
         Ok(())
     }
@@ -321,13 +309,18 @@ impl ContextBuilder<'_> {
             entry: ix,
             body: Body::from_json(json),
         };
-        self.items.push((message, kind));
+        self.push_item(message, kind);
+    }
+
+    fn push_item(&mut self, message: ContextMessage, kind: MessageKind) {
+        self.items.push(ContextItem { message, kind });
     }
 }
 
-/// The payload with the history as returned by OpenAI's compaction, which a provider replays in
-/// place of what was kept; `None` if the compaction has no complete one.
-fn openai_payload(preserved: Raw) -> Option<Vec<u8>> {
+/// Builds the payload with the history that OpenAI's compaction returned, from a compaction's
+/// `preserveData`. A provider replays the history in place of what was kept. `None` if the
+/// compaction has no complete history.
+fn build_openai_payload(preserved: Raw) -> Option<Vec<u8>> {
     let remote = preserved.get("openaiRemoteCompaction")?;
     if !remote.is_object() {
         return None;

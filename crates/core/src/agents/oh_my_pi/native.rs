@@ -52,16 +52,18 @@ pub fn last_covered_id(line: Raw) -> Option<Text> {
     non_empty_text(line, "providerReplayThroughEntryId")
 }
 
-/// Returns the first entry that a native snapshot keeps, other than labels, or the snapshot itself
-/// if it covers everything; `None` if it does not name an entry of its path.
+/// Returns the first entry that a native snapshot keeps, other than labels: an entry after the last
+/// one that it covers, or the snapshot itself if it covers everything.
+///
+/// `None` if the compaction is not a native snapshot, or names no entry of its path.
 pub fn first_kept_entry(session: &Session, compaction: EntryIx, line: Raw) -> Position {
     if !is_snapshot(line) {
         return None;
     }
     let last_covered = session.find_entry(&last_covered_id(line)?)?;
     let path = session.path(Some(compaction));
-    let at = path.iter().position(|&ix| ix == last_covered)?;
-    path[at + 1..]
+    let covered_index = path.iter().position(|&ix| ix == last_covered)?;
+    path[covered_index + 1..]
         .iter()
         .copied()
         .find(|&ix| session.entry(ix).kind != Kind::Label)

@@ -10,9 +10,18 @@ use pisess_json::text::Text;
 use pisess_json::write::array;
 use std::io;
 
-/// The kind of a message, for the repairs.
+/// A message of a context before the repairs.
+#[derive(Debug)]
+pub struct ContextItem {
+    pub message: ContextMessage,
+    pub kind: MessageKind,
+}
+
+/// What the repairs must know of a message.
 #[derive(Debug)]
 pub enum MessageKind {
+    /// A turn that was retried, or that failed before any output. It was never part of a context.
+    DiscardedTurn,
     Turn {
         /// The ids of its tool calls; `None` for one that is not a string.
         calls: Vec<Option<Text<'static>>>,
@@ -27,9 +36,8 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    /// Returns the kind of a message; `None` for a turn that was retried, or that failed before any
-    /// output.
-    pub fn read(message: Raw) -> Option<Self> {
+    /// Reads the kind of a message from its JSON.
+    pub fn read(message: Raw) -> Self {
         let names = [
             "role",
             "content",
@@ -53,70 +61,73 @@ impl MessageKind {
             let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
             let is_retried = retry_recovery.is_some_and(Raw::is_truthy);
             if is_retried || (is_error && is_empty_turn(blocks)) {
-                return None;
+                return MessageKind::DiscardedTurn;
             }
-            return Some(MessageKind::Turn {
+            return MessageKind::Turn {
                 calls: call_ids(blocks),
                 has_failed: is_error || is_aborted,
-            });
+            };
         }
 
         if role.is_some_and(|role| role.is("toolResult")) {
             let id = call_id.and_then(Raw::text).map(Text::into_owned);
-            return Some(MessageKind::Result(id));
+            return MessageKind::Result(id);
         }
 
         let is_interruption_note = role.is_some_and(|role| role.is("custom"))
             && custom_type.is_some_and(|name| name.is(INTERRUPTED_THINKING));
         if is_interruption_note {
-            Some(MessageKind::InterruptedThinking)
+            MessageKind::InterruptedThinking
         } else {
-            Some(MessageKind::Other)
+            MessageKind::Other
         }
     }
 }
 
-/// Removes the messages that cannot be sent, and returns the others, in order.
+/// Removes the messages that cannot be sent, and returns the others, in order: first discarded
+/// turns, then calls without results, then failed turns with the results of their calls.
 pub fn remove_unsendable(
-    items: Vec<(ContextMessage, MessageKind)>,
+    mut items: Vec<ContextItem>,
     reader: &EntryReader,
 ) -> io::Result<Vec<ContextMessage>> {
+    items.retain(|item| !matches!(item.kind, MessageKind::DiscardedTurn));
     Ok(remove_failed_turns(remove_dangling_calls(items, reader)?))
 }
 
 /// Removes tool calls whose result is not in the list, and turns of which nothing remains. A turn
 /// that loses a call also loses the provider's signatures, since they would no longer match.
 fn remove_dangling_calls(
-    items: Vec<(ContextMessage, MessageKind)>,
+    items: Vec<ContextItem>,
     reader: &EntryReader,
-) -> io::Result<Vec<(ContextMessage, MessageKind)>> {
+) -> io::Result<Vec<ContextItem>> {
     let mut answered: HashSet<Option<Text<'static>>> = HashSet::default();
-    for (_, kind) in &items {
-        if let MessageKind::Result(id) = kind {
+    for item in &items {
+        if let MessageKind::Result(id) = &item.kind {
             answered.insert(id.clone());
         }
     }
 
     let mut kept = Vec::with_capacity(items.len());
-    for (mut message, mut kind) in items {
-        if let MessageKind::Turn { calls, .. } = &mut kind
+    for mut item in items {
+        if let MessageKind::Turn { calls, .. } = &mut item.kind
             && calls.iter().any(|id| !answered.contains(id))
         {
-            let remaining =
-                message.with_json(reader, |turn| strip_unanswered_calls(turn, &answered))?;
+            let remaining = item
+                .message
+                .with_json(reader, |turn| strip_unanswered_calls(turn, &answered))?;
             let Some(remaining) = remaining else {
                 continue;
             };
-            message.body = Body::from_json(remaining);
+            item.message.body = Body::from_json(remaining);
             calls.retain(|id| answered.contains(id));
         }
-        kept.push((message, kind));
+        kept.push(item);
     }
     Ok(kept)
 }
 
-/// Returns the turn without its unanswered calls, its redacted thinking and the signatures of its
-/// thinking; `None` if no block remains.
+/// Returns the turn without the calls whose ids are not in `answered`, its redacted thinking and
+/// the signatures of its thinking; `None` if no block remains.
 fn strip_unanswered_calls(turn: Raw, answered: &HashSet<Option<Text<'static>>>) -> Option<Vec<u8>> {
     let mut blocks = Vec::new();
     for block in turn.get("content").unwrap_or(Raw::NULL).items() {
@@ -139,14 +150,14 @@ fn strip_unanswered_calls(turn: Raw, answered: &HashSet<Option<Text<'static>>>) 
     Some(with_member(turn, "content", &array(blocks)))
 }
 
-/// Removes each failed turn and the results after it, unless the next message that remains is the
-/// note on its thinking.
-fn remove_failed_turns(items: Vec<(ContextMessage, MessageKind)>) -> Vec<ContextMessage> {
-    // The positions of the results by the id of their call, in order.
-    let mut results: HashMap<&Option<Text<'static>>, Vec<usize>> = HashMap::default();
-    for (at, (_, kind)) in items.iter().enumerate() {
-        if let MessageKind::Result(id) = kind {
-            results.entry(id).or_default().push(at);
+/// Removes each failed turn and the later results of its calls. A failed turn is kept if the next
+/// message that remains is the note on its thinking.
+fn remove_failed_turns(items: Vec<ContextItem>) -> Vec<ContextMessage> {
+    // The indexes of the results by the id of their call, ascending.
+    let mut result_indexes: HashMap<&Option<Text<'static>>, Vec<usize>> = HashMap::default();
+    for (index, item) in items.iter().enumerate() {
+        if let MessageKind::Result(id) = &item.kind {
+            result_indexes.entry(id).or_default().push(index);
         }
     }
 
@@ -154,37 +165,37 @@ fn remove_failed_turns(items: Vec<(ContextMessage, MessageKind)>) -> Vec<Context
     // From the end. `remaining` is a stack of the messages after the current one that remain, the
     // nearest on top. A turn can remove a result that is on the stack already.
     let mut remaining: Vec<usize> = Vec::new();
-    for (at, (_, kind)) in items.iter().enumerate().rev() {
+    for (index, item) in items.iter().enumerate().rev() {
         while remaining.last().is_some_and(|&next| is_removed[next]) {
             remaining.pop();
         }
         let is_explained = remaining
             .last()
-            .is_some_and(|&next| matches!(items[next].1, MessageKind::InterruptedThinking));
+            .is_some_and(|&next| matches!(items[next].kind, MessageKind::InterruptedThinking));
 
-        let failed_calls = match kind {
+        let failed_calls = match &item.kind {
             MessageKind::Turn {
                 calls,
                 has_failed: true,
             } if !is_explained => calls,
             _ => {
-                remaining.push(at);
+                remaining.push(index);
                 continue;
             }
         };
-        is_removed[at] = true;
+        is_removed[index] = true;
         for id in failed_calls {
-            let positions = results.entry(id).or_default();
-            while let Some(position) = positions.pop_if(|&mut position| position > at) {
-                is_removed[position] = true;
+            let indexes = result_indexes.entry(id).or_default();
+            while let Some(result) = indexes.pop_if(|&mut result| result > index) {
+                is_removed[result] = true;
             }
         }
     }
 
     let mut kept = Vec::with_capacity(items.len());
-    for ((message, _), is_removed) in items.into_iter().zip(is_removed) {
+    for (item, is_removed) in items.into_iter().zip(is_removed) {
         if !is_removed {
-            kept.push(message);
+            kept.push(item.message);
         }
     }
     kept

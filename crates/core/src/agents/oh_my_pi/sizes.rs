@@ -8,18 +8,19 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashMap;
 use std::io;
 
-/// Returns the size of the context at the end of `path`: the provider's last count, or 0. If a
-/// compaction follows the count, the size is an estimate of the messages that remain
-/// (`getContextUsage`).
+/// Returns the size of the context at the end of `path` in tokens, as `getContextUsage` does: the
+/// provider's last count since the last compaction. Without such a count, the size is an estimate
+/// of all messages of the context if there is a compaction, and 0 otherwise.
 pub fn context_size(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {
-    let compacted = reader.session().last_index_of_kind(path, Kind::Compaction);
-    match tokens::find_last_count(&path[compacted.map_or(0, |at| at + 1)..], reader)? {
-        Some((_, usage)) => Ok(usage.context),
-        None if compacted.is_some() => {
-            estimate_messages(&context::build_context(path, reader)?.messages, reader)
-        }
-        None => Ok(0.0),
+    let compaction = reader.session().last_index_of_kind(path, Kind::Compaction);
+    let after_compaction = compaction.map_or(0, |index| index + 1);
+    if let Some(count) = tokens::find_last_count(&path[after_compaction..], reader)? {
+        return Ok(count.usage.context);
     }
+    if compaction.is_none() {
+        return Ok(0.0);
+    }
+    estimate_messages(&context::build_context(path, reader)?.messages, reader)
 }
 
 fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::Result<f64> {
@@ -29,11 +30,11 @@ fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::R
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
 
-/// Returns the size at each of `tips`, and at the entries that were read to find it; each entry is
-/// read once.
+/// Returns the size of the context at each of `tips`, and at the entries that were read to find it.
+/// Each entry is read once.
 ///
-/// Below a compaction without a count, the context of each tip is built. A tip is left out if its
-/// context would have to be built after the build budget is used up.
+/// If a compaction is nearer to a tip than any count, its context is built and estimated. The
+/// builds have a budget for the whole session; once it is used up, such tips are left out.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
@@ -41,36 +42,50 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     // counts.
     let mut estimates: HashMap<EntryIx, f64> = HashMap::default();
     let mut budget = context_build_budget(session.entries.len());
-    'tips: for &tip in tips {
-        let mut size = None;
-        let mut visited = Vec::new();
-        for ix in session.ancestors(Some(tip)) {
-            if session.entry(ix).kind == Kind::Compaction {
-                if budget > 0 {
-                    let path = session.path(Some(tip));
-                    let messages = context::build_context(&path, reader)?.messages;
-                    budget = budget.saturating_sub(context_build_cost(messages.len(), path.len()));
-                    estimates.insert(tip, estimate_messages(&messages, reader)?);
-                }
-                continue 'tips;
-            }
-
-            size = sizes.get(&ix).copied();
-            if size.is_none() && session.is_message(ix, Role::Assistant) {
-                let usage = reader.with_message(ix, ContextUsage::from_turn)?;
-                size = usage.map(|usage| usage.context);
-            }
-            visited.push(ix);
-            if size.is_some() {
-                break;
-            }
+    for &tip in tips {
+        let is_counted = insert_counted_sizes(tip, reader, &mut sizes)?;
+        if is_counted || budget == 0 {
+            continue;
         }
-
-        // Without any count up to the root, the size is 0.
-        for ix in visited {
-            sizes.insert(ix, size.unwrap_or(0.0));
-        }
+        let path = session.path(Some(tip));
+        let messages = context::build_context(&path, reader)?.messages;
+        budget = budget.saturating_sub(context_build_cost(messages.len(), path.len()));
+        estimates.insert(tip, estimate_messages(&messages, reader)?);
     }
     sizes.extend(estimates);
     Ok(sizes)
+}
+
+/// Adds the size at `tip` to `sizes`, from the nearest count above it, or 0 if there is none up to
+/// the root. The entries between have the same size, so they are added, too.
+///
+/// Returns false, and adds nothing, if a compaction is nearer than any count.
+fn insert_counted_sizes(
+    tip: EntryIx,
+    reader: &EntryReader,
+    sizes: &mut HashMap<EntryIx, f64>,
+) -> io::Result<bool> {
+    let session = reader.session();
+    let mut size = 0.0;
+    let mut visited = Vec::new();
+    for ix in session.ancestors(Some(tip)) {
+        if session.entry(ix).kind == Kind::Compaction {
+            return Ok(false);
+        }
+        visited.push(ix);
+        let mut known_size = sizes.get(&ix).copied();
+        if known_size.is_none() && session.is_message(ix, Role::Assistant) {
+            let usage = reader.with_message(ix, ContextUsage::from_turn)?;
+            known_size = usage.map(|usage| usage.context);
+        }
+        if let Some(known_size) = known_size {
+            size = known_size;
+            break;
+        }
+    }
+
+    for ix in visited {
+        sizes.insert(ix, size);
+    }
+    Ok(true)
 }

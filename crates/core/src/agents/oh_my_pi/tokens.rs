@@ -16,8 +16,8 @@ const FRAME_TOKENS: u64 = 5024;
 /// The bytes of UTF-8 that count as one token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// Returns the tokens of a message (`Tokenizer.countMessage` for an unknown model); 0 for roles
-/// that it does not know.
+/// Estimates the tokens of a message (`Tokenizer.countMessage` for an unknown model). Which members
+/// count depends on the role; a message in a role that the agent does not know counts 0.
 pub fn estimate_message(message: Raw) -> u64 {
     let names = [
         "role", "content", "summary", "blocks", "images", "command", "output",
@@ -63,8 +63,8 @@ fn archive_block_tokens(block: Raw) -> u64 {
     }
 }
 
-/// Returns the tokens of a message in a branch summary: those of a tool result are its text,
-/// truncated, without pictures.
+/// Estimates the tokens of a message in a branch summary. The text of a tool result counts as
+/// truncated for the transcript, and its pictures do not count.
 pub fn estimate_branch_message(message: Raw) -> u64 {
     if Role::of(message.get("role")) != Role::ToolResult {
         return estimate_message(message);
@@ -73,7 +73,8 @@ pub fn estimate_branch_message(message: Raw) -> u64 {
     byte_tokens(super::transcript::truncate_result(text).as_bytes().len())
 }
 
-/// Returns the tokens of a block of a turn. Signatures count, since they are sent again.
+/// Estimates the tokens of a block of a turn; 0 for a block of an unknown type. Signatures count,
+/// since they are sent again.
 fn turn_block_tokens(block: Raw) -> u64 {
     let names = [
         "type",
@@ -141,12 +142,17 @@ pub struct ContextUsage {
     pub prompt: f64,
 }
 
-/// Returns the turn with the provider's last count on the path, among those that neither failed nor
-/// were aborted, and the count. Its `context` is what compactions store as `tokensBefore`.
-pub fn find_last_count(
-    path: &[EntryIx],
-    reader: &EntryReader,
-) -> io::Result<Option<(EntryIx, ContextUsage)>> {
+/// The last count of a provider on a path.
+#[derive(Clone, Copy, Debug)]
+pub struct LastCount {
+    /// The turn that has the count.
+    pub turn: EntryIx,
+    /// The count. Its `context` is what compactions store as `tokensBefore`.
+    pub usage: ContextUsage,
+}
+
+/// Finds the provider's last count on the path. Turns that failed or were aborted have none.
+pub fn find_last_count(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<LastCount>> {
     for &ix in path.iter().rev() {
         if !reader.session().is_message(ix, Role::Assistant) {
             continue;
@@ -155,7 +161,7 @@ pub fn find_last_count(
             ContextUsage::from_turn(line.get("message").unwrap_or(Raw::NULL))
         })?;
         if let Some(usage) = usage {
-            return Ok(Some((ix, usage)));
+            return Ok(Some(LastCount { turn: ix, usage }));
         }
     }
     Ok(None)
@@ -172,9 +178,11 @@ impl ContextUsage {
         Some(ContextUsage::from_usage(usage))
     }
 
-    /// Reads the count from a turn's `usage`. If it has `contextTokens`, both numbers are that, at
-    /// least 0. Otherwise the context is the total without the tokens of `orchestration`, and the
-    /// prompt is the input with the cached parts or, if that is 0, the context.
+    /// Reads the count from a turn's `usage`.
+    ///
+    /// If it has `contextTokens`, both numbers are that, at least 0. Otherwise, the context is the
+    /// total without the tokens of `orchestration`. The prompt is the input with the cached parts
+    /// or, if that is 0, the context.
     fn from_usage(usage: Raw) -> Self {
         let names = [
             "contextTokens",

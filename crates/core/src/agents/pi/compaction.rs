@@ -7,7 +7,7 @@
 
 use super::context::{Projection, message_role};
 use super::tokens;
-use crate::agents::prepare::{FirstKept, Preparation};
+use crate::agents::prepare::{Cut, FirstKept, Preparation};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
@@ -16,10 +16,10 @@ use pisess_json::Raw;
 use std::io;
 use std::ops::Range;
 
-/// Prepares a compaction at the end of `path`, which keeps what follows `from`.
+/// Prepares a compaction at the end of `path`; `from` decides what it keeps.
 ///
-/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes
-/// the cut, or the entry at the cut has no id.
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, no cut is
+/// possible, nothing precedes the cut, or the entry at the cut has no id.
 pub fn prepare_compaction(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -35,88 +35,77 @@ pub fn prepare_compaction(
 
     let projection = Projection::from_path(path, reader)?;
     let previous = projection.find_previous_compaction();
-    let start = previous.map_or(0, |at| at + 1);
-    let (cut, first_kept) = match from {
-        FirstKept::Nothing => (projection.entries.len(), None),
-        FirstKept::Entry(entry) => {
-            let Some(at) = projection.find_index(entry, start) else {
-                return Ok(None);
-            };
-            (at, Some(entry))
-        }
-        FirstKept::RecentTokens(tokens) => {
-            let Some(at) = projection.choose_cut(start, tokens)? else {
-                return Ok(None);
-            };
-            (at, Some(projection.entry_at(at)))
-        }
+    // The previous compaction is passed on as its summary, not as a message.
+    let start = previous.map_or(0, |index| index + 1);
+    let Some(cut) = projection.find_cut(from, start)? else {
+        return Ok(None);
     };
 
-    let turn_start = if first_kept.is_some() {
-        projection.find_split_turn_start(start, cut)
+    // A compaction that keeps nothing keeps no rest of a turn.
+    let turn_start = if cut.first_kept.is_some() {
+        projection.find_split_turn_start(start, cut.index)
     } else {
         None
     };
-    let history_end = turn_start.unwrap_or(cut);
+    let history_end = turn_start.unwrap_or(cut.index);
     let mut preparation = Preparation {
-        first_kept,
+        first_kept: cut.first_kept,
         is_split_turn: turn_start.is_some(),
         tokens_before: tokens::context_tokens(&projection)?,
         token_ratio: 1.0,
         messages_to_summarize: projection.messages_to_summarize(start..history_end),
-        turn_prefix_messages: projection.messages_to_summarize(history_end..cut),
+        turn_prefix_messages: projection.messages_to_summarize(history_end..cut.index),
         ..Preparation::default()
     };
-    if let Some(at) = previous {
-        reader.with_entry(projection.entry_at(at), |line| {
+    if let Some(previous) = previous {
+        reader.with_entry(projection.entry_at(previous), |line| {
             preparation.continue_from(line, session)
         })?;
     }
     preparation.finish(path, reader)
 }
 
-/// What a cut is chosen from. An index (`at`, `start`, `cut`) is one among the entries of the
-/// projection.
+/// What a cut is chosen from. Each index is one of [`Projection::entries`].
 impl Projection<'_> {
-    fn entry_at(&self, at: usize) -> EntryIx {
-        self.path[self.entries[at].path_index as usize]
+    fn entry_at(&self, index: usize) -> EntryIx {
+        self.path[self.entries[index].path_index as usize]
     }
 
-    fn kind_at(&self, at: usize) -> Kind {
-        self.reader.session().entry(self.entry_at(at)).kind
+    fn kind_at(&self, index: usize) -> Kind {
+        self.reader.session().entry(self.entry_at(index)).kind
     }
 
     /// Whether the entry at an index has a message in a role that `is_wanted` accepts. A compaction
-    /// in the projection is no place for a cut and starts no turn, whatever its messages.
-    fn has_message_in_role(&self, at: usize, is_wanted: fn(Role) -> bool) -> bool {
-        if self.kind_at(at) == Kind::Compaction {
+    /// never has: no cut is possible there and no turn starts there, whatever its messages.
+    fn has_message_in_role(&self, index: usize, is_wanted: fn(Role) -> bool) -> bool {
+        if self.kind_at(index) == Kind::Compaction {
             return false;
         }
         let session = self.reader.session();
-        self.messages_of(at)
+        self.messages_of(index)
             .iter()
             .any(|message| is_wanted(message_role(session, message)))
     }
 
-    fn has_no_message(&self, at: usize) -> bool {
-        self.messages_of(at).is_empty()
+    fn has_no_message(&self, index: usize) -> bool {
+        self.messages_of(index).is_empty()
     }
 
     /// Whether an edit removed the entry's message.
-    fn is_omitted(&self, at: usize) -> bool {
-        self.entries[at].has_model_messages && self.has_no_message(at)
+    fn is_omitted(&self, index: usize) -> bool {
+        self.entries[index].has_model_messages && self.has_no_message(index)
     }
 
-    /// The messages of these entries, without system messages: the checkpoint of the new compaction
-    /// has the state that they set.
+    /// Returns the messages of the entries in `range`, without compactions and system messages. The
+    /// checkpoint of the new compaction has the state that the system messages set.
     fn messages_to_summarize(&self, range: Range<usize>) -> Vec<ContextMessage> {
         let session = self.reader.session();
         let mut messages = Vec::with_capacity(range.len());
-        for at in range {
-            if self.kind_at(at) == Kind::Compaction {
+        for index in range {
+            if self.kind_at(index) == Kind::Compaction {
                 continue;
             }
-            for message in self.messages_of(at) {
+            for message in self.messages_of(index) {
                 if message_role(session, message) != Role::System {
                     messages.push(message.clone());
                 }
@@ -128,24 +117,47 @@ impl Projection<'_> {
     /// Finds the compaction in effect, unless it was edited away.
     fn find_previous_compaction(&self) -> Option<usize> {
         (0..self.entries.len())
-            .find(|&at| self.kind_at(at) == Kind::Compaction && !self.has_no_message(at))
+            .find(|&index| self.kind_at(index) == Kind::Compaction && !self.has_no_message(index))
+    }
+
+    /// Finds the cut that `from` asks for, at an index of at least `start`. `None` if the chosen
+    /// entry and its descendants are not there, or no entry is a possible cut.
+    fn find_cut(&self, from: FirstKept, start: usize) -> io::Result<Option<Cut>> {
+        match from {
+            FirstKept::Nothing => Ok(Some(Cut {
+                index: self.entries.len(),
+                first_kept: None,
+            })),
+            FirstKept::Entry(entry) => Ok(self.find_index(entry, start).map(|index| Cut {
+                index,
+                first_kept: Some(entry),
+            })),
+            FirstKept::RecentTokens(tokens) => {
+                Ok(self.choose_cut(start, tokens)?.map(|index| Cut {
+                    index,
+                    first_kept: Some(self.entry_at(index)),
+                }))
+            }
+        }
     }
 
     /// Finds an entry of the path, or else the first one after it, at an index of at least `start`.
     fn find_index(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
-        // A compaction at the start of the projection precedes what it keeps of the path.
+        // A compaction at the start of the projection is later on the path than what it keeps, so
+        // its path index must not be compared.
         let begins_with_compaction =
             !self.entries.is_empty() && self.kind_at(0) == Kind::Compaction;
         let start = start.max(usize::from(begins_with_compaction));
-        (start..self.entries.len()).find(|&at| self.entries[at].path_index as usize >= wanted)
+        (start..self.entries.len()).find(|&index| self.entries[index].path_index as usize >= wanted)
     }
 
-    /// Finds the start of the turn in which the cut is, if the cut is inside a turn.
+    /// Finds the start of the turn that a cut before the entry at `cut` divides, if it divides one.
+    /// The search ends at `start`.
     fn find_split_turn_start(&self, start: usize, cut: usize) -> Option<usize> {
         let last_start = (start..=cut)
             .rev()
-            .find(|&at| self.has_message_in_role(at, starts_turn))?;
+            .find(|&index| self.has_message_in_role(index, starts_turn))?;
         if last_start < cut {
             Some(last_start)
         } else {
@@ -154,17 +166,20 @@ impl Projection<'_> {
     }
 
     /// Chooses the cut as pi does: back from the end until `keep` tokens are reached, then forward
-    /// to the next entry at which a cut may be, and back over entries without messages.
+    /// to the next entry at which a cut is possible, and back over entries without messages.
+    ///
+    /// `None` if no cut is possible. A failed attempt that was undone is not kept alone: if only it
+    /// follows the first kept entry, that entry is summarized, too.
     fn choose_cut(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let end = self.entries.len();
-        let may_be_cut = |&at: &usize| self.has_message_in_role(at, can_cut_before);
-        let Some(last) = (start..end).rfind(may_be_cut) else {
+        let is_possible_cut = |&index: &usize| self.has_message_in_role(index, can_cut_before);
+        let Some(last_cut) = (start..end).rfind(is_possible_cut) else {
             return Ok(None);
         };
         let overflow = self.find_overflow(start, keep)?;
         let mut cut = (overflow.unwrap_or(start)..end)
-            .find(may_be_cut)
-            .unwrap_or(last);
+            .find(is_possible_cut)
+            .unwrap_or(last_cut);
 
         if overflow.is_some() && self.is_failed_attempt(cut + 1)? {
             cut += 1;
@@ -178,56 +193,58 @@ impl Projection<'_> {
         Ok(Some(cut))
     }
 
-    /// Finds the index at which the estimates, added up from the end, reach `keep` tokens.
+    /// Finds the last index from which the estimates to the end add up to at least `keep` tokens;
+    /// `None` if all entries from `start` on have fewer.
     fn find_overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
-        for at in (start..self.entries.len()).rev() {
+        for index in (start..self.entries.len()).rev() {
             let mut tokens = 0;
-            for message in self.messages_of(at) {
+            for message in self.messages_of(index) {
                 tokens += message.with_json(self.reader, tokens::estimate_message)?;
             }
             total += tokens;
             if tokens > 0 && total >= keep {
-                return Ok(Some(at));
+                return Ok(Some(index));
             }
         }
         Ok(None)
     }
 
-    /// Whether the part from `from` on is a failed attempt that was undone: all of it was omitted,
-    /// including a response, and no edit in it gives new content to an entry outside.
+    /// Whether the entries from `start` on are a failed attempt that was undone. Edits omit all
+    /// their messages, a response among them, and no edit there replaces the content of an entry
+    /// before `start`.
     fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
         let session = self.reader.session();
-        let range = start..self.entries.len();
-        let mut omitted = HashSet::default();
+        let attempt = start..self.entries.len();
+        let mut omitted_ids = HashSet::default();
         let mut omits_response = false;
-        for at in range.clone() {
-            if self.kind_at(at) == Kind::Compaction {
+        for index in attempt.clone() {
+            if self.kind_at(index) == Kind::Compaction {
                 return Ok(false);
             }
-            if !self.entries[at].has_model_messages {
+            if !self.entries[index].has_model_messages {
                 continue;
             }
-            if !self.is_omitted(at) {
+            if !self.is_omitted(index) {
                 return Ok(false);
             }
-            let entry = self.entry_at(at);
-            omitted.insert(session.id(entry));
+            let entry = self.entry_at(index);
+            omitted_ids.insert(session.id(entry));
             omits_response |= session.is_message(entry, Role::Assistant);
         }
         if !omits_response {
             return Ok(false);
         }
 
-        for at in range {
-            if self.kind_at(at) != Kind::ContextEdit {
+        for index in attempt {
+            if self.kind_at(index) != Kind::ContextEdit {
                 continue;
             }
-            let changes_outside = self.reader.with_entry(self.entry_at(at), |line| {
+            let changes_outside = self.reader.with_entry(self.entry_at(index), |line| {
                 let [target, replacement] =
                     content::find_members(line, ["targetId", "replacement"]);
                 let target = target.and_then(Raw::text);
-                let is_inside = target.is_some_and(|target| omitted.contains(&target));
+                let is_inside = target.is_some_and(|target| omitted_ids.contains(&target));
                 let omits = replacement.is_some_and(Raw::is_null);
                 !omits && !is_inside
             })?;
