@@ -5,7 +5,7 @@ use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
     CUT_MARK, NamedValue, ROW_UNITS, RowText, message_head, named_value, normalize_spaces,
-    push_text_or, role_name, string_head,
+    push_text_or, role_name, round_to_thousands, string_head,
 };
 use crate::session::column::RowShape;
 use crate::session::content;
@@ -25,22 +25,13 @@ const ERROR_UNITS: usize = 80;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// Returns the row of an entry that is not a message.
+/// Returns the row of an entry that is not a message: for most types, the type's name and its value
+/// in brackets.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::from_checked(record.bytes);
     match kind {
         Kind::CustomMessage => custom_message_row(entry),
-        Kind::Compaction => {
-            let tokens = js::to_operand(entry.get("tokensBefore"));
-            // JavaScript's Math.round rounds halves up.
-            let thousands = (tokens / 1000.0 + 0.5).floor();
-            let thousands = if thousands.is_finite() {
-                js::number_to_string(thousands)
-            } else {
-                "NaN".to_owned()
-            };
-            bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
-        }
+        Kind::Compaction => compaction_row(entry),
         Kind::BranchSummary => {
             let summary = entry.get_text("summary").unwrap_or_default();
             RowText::with_bracketed_role(
@@ -55,64 +46,79 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             &normalize_spaces(display_value(entry.get("title"))),
         ),
         Kind::Missing => bracketed_row("", &Text::from("no type")),
-        _ => match named_value(Dialect::OhMyPi, kind, entry) {
-            Some(NamedValue {
-                name,
-                value,
-                placeholder: missing,
-            }) => bracketed_row(
-                name,
-                &value.map_or(Text::from(missing), |value| display_value(Some(value))),
-            ),
-            None => {
-                let name = record
-                    .kind
-                    .map(|kind| decode(kind.bytes))
-                    .unwrap_or_default();
-                let spaced = name
-                    .as_bytes()
-                    .iter()
-                    .map(|&byte| if byte == b'_' { b' ' } else { byte });
-                bracketed_row("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
-            }
-        },
+        _ => {
+            let Some(named) = named_value(Dialect::OhMyPi, kind, entry) else {
+                return unnamed_row(record);
+            };
+            let value = match named.value {
+                Some(value) => display_value(Some(value)),
+                None => Text::from(named.placeholder),
+            };
+            bracketed_row(named.name, &value)
+        }
     }
 }
 
-/// Appends the row of a message; for a tool result, its row if its call is not found.
+/// Returns the row of a compaction, with the size of the context before it in thousands of tokens.
+fn compaction_row(entry: Raw) -> RowText<'static> {
+    let thousands = round_to_thousands(js::to_operand(entry.get("tokensBefore")));
+    let thousands = if thousands.is_finite() {
+        js::number_to_string(thousands)
+    } else {
+        "NaN".to_owned()
+    };
+    bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
+}
+
+/// Returns the row of an entry whose type has no row of its own: the type, with spaces for `_`.
+fn unnamed_row(record: &Record) -> RowText<'static> {
+    let name = record
+        .kind
+        .map(|kind| decode(kind.bytes))
+        .unwrap_or_default();
+    let mut spaced = name.as_bytes().to_vec();
+    for byte in &mut spaced {
+        if *byte == b'_' {
+            *byte = b' ';
+        }
+    }
+    bracketed_row("", &Text::from_wtf8(spaced))
+}
+
+/// Appends the row of a message to `row`. A tool result has this row only if its call is not found;
+/// otherwise its row is that of the call.
 pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
     blocks: &[Block],
     row: &mut Vec<u8>,
 ) -> RowShape {
-    let text = match role {
-        Role::User => return push_text_or("user", message, blocks, row, Text::default),
-        Role::Developer => return push_text_or("developer", message, blocks, row, Text::default),
-        Role::Assistant => return push_assistant(message, blocks, row),
+    match role {
+        Role::User => push_text_or("user", message, blocks, row, Text::default),
+        Role::Developer => push_text_or("developer", message, blocks, row, Text::default),
+        Role::Assistant => push_assistant(message, blocks, row),
         Role::ToolResult => {
-            let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed_row(
-                "",
-                &name.map_or(Text::from("tool"), |name| display_value(Some(name))),
-            )
+            let name = match message.get(Member::ToolName) {
+                Some(name) if !name.is_null() => display_value(Some(name)),
+                _ => Text::from("tool"),
+            };
+            bracketed_row("", &name).append_to(row)
         }
         Role::BashExecution => {
-            let command = message
-                .get(Member::Command)
-                .filter(|command| command.is_string());
-            let text = command
-                .map(|command| display_value(Some(command)))
-                .unwrap_or_default();
-            RowText::with_bracketed_role("bash", &normalize_spaces(text).head(ROW_UNITS))
+            let command = match message.get(Member::Command) {
+                Some(command) if command.is_string() => display_value(Some(command)),
+                _ => Text::default(),
+            };
+            let command = normalize_spaces(command).head(ROW_UNITS);
+            RowText::with_bracketed_role("bash", &command).append_to(row)
         }
-        _ => bracketed_row("", &role_name(role, message)),
-    };
-    text.append_to(row)
+        _ => bracketed_row("", &role_name(role, message)).append_to(row),
+    }
 }
 
-/// Appends the row of an assistant message. If a retry recovered the turn, the row is the note on
-/// the retry; otherwise it is the turn's text or, without a text, the reason why the turn ended.
+/// Appends the row of an assistant message to `row`. If a retry recovered the turn, the row is the
+/// note on the retry; otherwise it is the turn's text or, without a text, the reason why the turn
+/// ended.
 fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> RowShape {
     const ROLE: &str = "assistant";
 
@@ -240,46 +246,13 @@ fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     tiers
 }
 
-/// Returns the text for searching, without the label.
+/// Returns the text of an entry in which a search looks, as oh-my-pi builds it, but without the
+/// label: parts that depend on the type, joined by spaces. An empty part adds its space, too.
 pub fn search_text(typed: &TypedRecord) -> Text<'static> {
-    let TypedRecord {
-        kind,
-        role,
-        record,
-        blocks,
-    } = *typed;
-    let entry = Raw::from_checked(record.bytes);
-    let parts: Vec<Text> = match kind {
-        Kind::Message => {
-            let Some(message) = record.message else {
-                return Text::default();
-            };
-            let head = message_head(&message, blocks, ROW_UNITS);
-            let mut command = Text::default();
-            if role == Role::BashExecution {
-                command = message
-                    .get(Member::Command)
-                    .and_then(Raw::text)
-                    .unwrap_or_default();
-            }
-            vec![role_name(role, &message), head, command]
-        }
-        Kind::CustomMessage if content::member_is(entry, "customType", "advisor") => {
-            let notes = row_note::advisor_notes(entry);
-            vec![
-                Text::from("advisor"),
-                row_note::advisor_summary(&notes),
-                row_note::join_advice(&notes),
-            ]
-        }
-        Kind::CustomMessage => {
-            let content = content::join_text(entry.get("content"), "");
-            let content = row_note::unwrap_system_tag(&content).head(ROW_UNITS);
-            let custom_type = entry
-                .get_some("customType")
-                .map(|value| js::to_js_string(value));
-            vec![custom_type.unwrap_or_default(), content]
-        }
+    let entry = Raw::from_checked(typed.record.bytes);
+    let parts: Vec<Text> = match typed.kind {
+        Kind::Message => message_search_parts(typed),
+        Kind::CustomMessage => custom_search_parts(entry),
         Kind::Compaction => vec![Text::from("compaction")],
         Kind::BranchSummary => {
             vec![
@@ -296,17 +269,7 @@ pub fn search_text(typed: &TypedRecord) -> Text<'static> {
                 .map(|level| js::to_js_string(level));
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
         }
-        Kind::ServiceTierChange => {
-            let mut parts = vec![Text::from("service tier")];
-            let tiers = entry.get("serviceTier").map(tiers_by_family);
-            for (family, tier) in tiers.unwrap_or_default() {
-                if !tier.is_empty() {
-                    parts.push(family);
-                    parts.push(tier);
-                }
-            }
-            parts
-        }
+        Kind::ServiceTierChange => service_tier_search_parts(entry),
         Kind::TtsrInjection => {
             let mut parts = vec![Text::from("ttsr injection")];
             let rules = entry.get("injectedRules").unwrap_or(Raw::NULL);
@@ -315,7 +278,7 @@ pub fn search_text(typed: &TypedRecord) -> Text<'static> {
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
         Kind::SessionInit => vec![Text::from("session init")],
-        _ => match named_value(Dialect::OhMyPi, kind, entry) {
+        kind => match named_value(Dialect::OhMyPi, kind, entry) {
             Some(NamedValue { name, value, .. }) => {
                 let value = value.filter(|value| !value.is_null());
                 let value = value
@@ -326,18 +289,69 @@ pub fn search_text(typed: &TypedRecord) -> Text<'static> {
             None => Vec::new(),
         },
     };
-    // An empty part adds its space, too.
     join_with(parts, " ")
 }
 
-/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects
-/// truncation.
+/// Returns the role of a message, the start of its text, and the command that a user ran, which is
+/// empty for other roles.
+fn message_search_parts<'r>(typed: &TypedRecord<'r>) -> Vec<Text<'r>> {
+    let Some(message) = typed.record.message else {
+        return Vec::new();
+    };
+    let head = message_head(&message, typed.blocks, ROW_UNITS);
+    let mut command = Text::default();
+    if typed.role == Role::BashExecution {
+        command = message
+            .get(Member::Command)
+            .and_then(Raw::text)
+            .unwrap_or_default();
+    }
+    vec![role_name(typed.role, &message), head, command]
+}
+
+/// Returns the names and all notes of an advisor's message; for any other custom message, its type
+/// and the start of its content.
+fn custom_search_parts(entry: Raw<'_>) -> Vec<Text<'_>> {
+    if content::member_is(entry, "customType", "advisor") {
+        let notes = row_note::advisor_notes(entry);
+        return vec![
+            Text::from("advisor"),
+            row_note::advisor_summary(&notes),
+            row_note::join_advice(&notes),
+        ];
+    }
+
+    let custom_type = match entry.get_some("customType") {
+        Some(custom_type) => js::to_js_string(custom_type),
+        None => Text::default(),
+    };
+    let content = content::join_text(entry.get("content"), "");
+    let content = row_note::unwrap_system_tag(&content).head(ROW_UNITS);
+    vec![custom_type, content]
+}
+
+/// Returns each provider family that has a tier, followed by the tier.
+fn service_tier_search_parts(entry: Raw) -> Vec<Text<'static>> {
+    let mut parts = vec![Text::from("service tier")];
+    let tiers = entry.get("serviceTier").map(tiers_by_family);
+    for (family, tier) in tiers.unwrap_or_default() {
+        if !tier.is_empty() {
+            parts.push(family);
+            parts.push(tier);
+        }
+    }
+    parts
+}
+
+/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed_row`]
+/// detects truncation.
 pub(super) fn display_value(value: Option<Raw>) -> Text<'static> {
     let given = value.and_then(|value| string_head(value, ROW_UNITS + 1));
     given.unwrap_or_else(|| js::interpolate(value).head(ROW_UNITS + 1).into_owned())
 }
 
-/// Returns a text in brackets, truncated if it is long.
+/// Returns a row `[role: text]`. A text that is longer than a row is truncated, with [`CUT_MARK`] in
+/// place of the bracket.
 pub(super) fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let is_cut = text.utf16_len() > ROW_UNITS;
     RowText::bracketed(

@@ -9,32 +9,34 @@ use pisess_json::{Raw, js};
 /// Returns the row of a tool result whose call is known: the tool and its main arguments. A tool
 /// that oh-my-pi has no row for has its arguments as JSON.
 pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+    /// The path of a file is the first truthy argument of these.
+    const PATH_KEYS: [&str; 2] = ["path", "file_path"];
+
     let row = match &*name.to_string_lossy() {
         "read" => {
-            let path = first_argument(arguments, &["path", "file_path"]);
-            let mut row = with_prefix(&["read: "], &shorten_home(&path, home));
-            row.push_str(&format_line_range(
+            let path = first_argument(arguments, &PATH_KEYS);
+            let mut call = with_prefix(&["read: "], &shorten_home(&path, home));
+            call.push_str(&format_line_range(
                 arguments.get("offset"),
                 arguments.get("limit"),
             ));
-            bracketed_row("", &row)
+            bracketed_row("", &call)
         }
         tool @ ("write" | "edit") => {
-            let path = first_argument(arguments, &["path", "file_path"]);
+            let path = first_argument(arguments, &PATH_KEYS);
             bracketed_row(tool, &shorten_home(&path, home))
         }
-        "bash" => bracketed_row(
-            "",
-            &bash_call_text(&first_argument(arguments, &["command"])),
-        ),
+        "bash" => {
+            let command = first_argument(arguments, &["command"]);
+            bracketed_row("", &bash_call_text(&command))
+        }
         "grep" => {
-            let mut row = with_prefix(&["grep: /"], &first_argument(arguments, &["pattern"]));
-            row.push_str("/ in ");
-            row.push(&shorten_home(
-                &search_scope(arguments, ["paths", "path"]),
-                home,
-            ));
-            bracketed_row("", &row)
+            let pattern = first_argument(arguments, &["pattern"]);
+            let scope = search_scope(arguments, ["paths", "path"]);
+            let mut call = with_prefix(&["grep: /"], &pattern);
+            call.push_str("/ in ");
+            call.push(&shorten_home(&scope, home));
+            bracketed_row("", &call)
         }
         "glob" => {
             let scope = search_scope(arguments, ["path", "paths"]);
@@ -63,8 +65,9 @@ fn first_argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
     Text::default()
 }
 
-/// Returns `:start` or `:start-end`; empty if neither the offset nor the limit is given. An end
-/// that is 0 or not a number is omitted.
+/// Formats the lines that a `read` returns as `:start` or `:start-end`; empty if neither is given.
+/// `offset` is the first line, 1 by default; `limit` counts lines. As in oh-my-pi, an end that is 0
+/// or not a number is omitted.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     if offset.is_none() && limit.is_none() {
         return String::new();
@@ -95,8 +98,8 @@ fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     format!(":{start}-{}", js::number_to_string(end))
 }
 
-/// Returns the directories of a search, from the first of two arguments that is usable. Without
-/// any directory, the result is `.`.
+/// Returns the directories of a search, joined by commas, from the first of two arguments that is
+/// usable (see [`scope_argument`]). Without any directory, the result is `.`.
 fn search_scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let scope = scope_argument(arguments, first).or_else(|| scope_argument(arguments, second));
     let Some(scope) = scope else {

@@ -36,26 +36,26 @@ fn is_dots_only(text: &Text) -> bool {
         .all(|c| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d))
 }
 
-/// Returns the note on a turn that was retried on one line, or "retried" if it is empty. A note of
-/// more than `columns` terminal columns is truncated, with an ellipsis in the last column.
+/// Puts the note on a retried turn on one line; an empty note becomes "retried". A note of more than
+/// `columns` terminal columns is truncated, with an ellipsis in the last column.
 pub fn format_retry_note(note: &Text, columns: usize) -> Text<'static> {
     let stored = note.to_string_lossy();
     let words: Vec<_> = stored
         .split(|c| is_js_space(u32::from(c)))
         .filter(|word| !word.is_empty())
         .collect();
-    let note = if words.is_empty() {
+    let line = if words.is_empty() {
         "retried".to_owned()
     } else {
         words.join(" ")
     };
 
-    let widths: Vec<usize> = note.chars().map(|c| c.width().unwrap_or(0)).collect();
-    if widths.iter().sum::<usize>() <= columns {
-        return Text::from(note);
+    let char_widths: Vec<usize> = line.chars().map(|c| c.width().unwrap_or(0)).collect();
+    if char_widths.iter().sum::<usize>() <= columns {
+        return Text::from(line);
     }
-    let fitting = count_fitting(widths.into_iter(), columns - 1);
-    let mut truncated: String = note.chars().take(fitting).collect();
+    let fitting_chars = count_fitting(char_widths.into_iter(), columns - 1);
+    let mut truncated: String = line.chars().take(fitting_chars).collect();
     truncated.push('…');
     Text::from(truncated)
 }
@@ -100,7 +100,9 @@ fn distinct_fields(notes: &[Raw], key: &str) -> Vec<Text<'static>> {
 }
 
 /// Returns a field of a row on one line, without terminal sequences and control characters
-/// (`sanitizeTreeField`). Lone surrogates are removed, and if there are any, so is each U+FFFD.
+/// (`sanitizeTreeField`).
+///
+/// Lone surrogates are removed. As in the agent, if there are any, each U+FFFD is removed, too.
 pub fn sanitize_field(text: &Text) -> Text<'static> {
     let has_lone_surrogate = text
         .code_points()
@@ -146,8 +148,8 @@ pub fn unwrap_system_tag(content: &Text) -> Text<'static> {
     }
 }
 
-/// Returns what is between an opening `<system-…>` tag and its closing tag, in which case is
-/// ignored; `None` if the text does not start and end with the two.
+/// Returns what is between an opening `<system-…>` tag and its closing tag; `None` if the text does
+/// not start and end with the two. Upper and lower case are the same in tags.
 fn inside_system_tag(text: &[u8]) -> Option<&[u8]> {
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         let attributes = format!(r#"{JS_SPACE}(?:[^<>"']|"[^"]*"|'[^']*')*"#);

@@ -5,8 +5,8 @@ use crate::session::Format;
 use crate::session::defect::FindingKind as K;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect and its consequence. `is_worst_case`: whether the defect has
-/// the form or position that does most harm.
+/// Returns the severity of a defect in pi and its consequence for the user. Some kinds have a form
+/// or position that does more harm; `is_worst_case` selects its consequence.
 pub fn assess_defect(kind: K, format: Format, is_worst_case: bool) -> (Severity, &'static str) {
     let is_old_format = format != Format::V3;
     match kind {
@@ -74,7 +74,7 @@ pub fn assess_defect(kind: K, format: Format, is_worst_case: bool) -> (Severity,
     }
 }
 
-/// Returns the same for defects of ids and parents.
+/// Returns the severity and the consequence of a defect of ids, parents or content.
 fn assess_parent_defect(kind: K, is_worst_case: bool) -> (Severity, &'static str) {
     match kind {
         K::MissingId | K::OddId if is_worst_case => (
@@ -112,7 +112,8 @@ fn assess_parent_defect(kind: K, is_worst_case: bool) -> (Severity, &'static str
     }
 }
 
-/// Returns the same for defects of an entry's content.
+/// Returns the severity and the consequence of a defect of an entry's content. A kind without a
+/// consequence in pi has an empty one.
 fn assess_content_defect(kind: K, is_worst_case: bool) -> (Severity, &'static str) {
     match kind {
         K::UnknownType => (Note, "the agents keep it and show an empty row"),

@@ -6,8 +6,8 @@ use pisess_json::text::Text;
 /// The preamble of a branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
 
-/// Returns a summary followed by the files that were read and modified (pi's
-/// `formatFileOperations`), if there are any.
+/// Appends the files that were read and those that were modified, each list in a tag (pi's
+/// `formatFileOperations`). An empty list is omitted.
 pub fn append_file_list(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
     let lists = [
         ("read-files", &files.read_files),

@@ -19,15 +19,19 @@ pub fn convert_messages(
     reader: &EntryReader,
     emit: &mut Emit,
 ) -> io::Result<()> {
-    messages.iter().try_for_each(|message| {
-        message.with_json(reader, |json| {
-            convert_message(json).map_or(Ok(()), |json| emit(&json))
-        })?
-    })
+    for message in messages {
+        message.with_json(reader, |json| match convert_message(json) {
+            Some(converted) => emit(&converted),
+            None => Ok(()),
+        })??;
+    }
+    Ok(())
 }
 
-/// Returns a message for a model: unchanged, converted if models do not have its role, or `None` if
-/// it is not sent.
+/// Converts a message for a model. A role that models have is unchanged; a command of the user, a
+/// custom message or a summary becomes a user message.
+///
+/// `None` for a message that is not sent: a command excluded from the context, and any other role.
 pub fn convert_message(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let role = message.get_text("role")?;
     let text = match role.as_bytes() {
@@ -35,8 +39,12 @@ pub fn convert_message(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
             return Some(Cow::Borrowed(message.bytes()));
         }
         b"custom" => return Some(Cow::Owned(convert_custom(message))),
-        b"bashExecution" if content::has_truthy(message, "excludeFromContext") => return None,
-        b"bashExecution" => bash_execution_text(message),
+        b"bashExecution" => {
+            if content::has_truthy(message, "excludeFromContext") {
+                return None;
+            }
+            bash_execution_text(message)
+        }
         b"branchSummary" => concat_texts(&[
             &BRANCH_INTRO,
             &js::interpolate(message.get("summary")),
@@ -55,7 +63,8 @@ pub fn convert_message(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     )))
 }
 
-/// Returns the text for a command that the user ran.
+/// Returns the text for a command that the user ran: the command, its output, and the file with
+/// the full output if it was truncated.
 fn bash_execution_text(message: Raw) -> Text<'static> {
     let names = ["command", "truncated", "fullOutputPath"];
     let [command, truncated, full_output] = content::find_members(message, names);
@@ -88,7 +97,8 @@ pub const COMMAND_WORDS: OutputWords = OutputWords {
     failed: "Command exited with code ",
 };
 
-/// Appends the output of what the user ran, and how it ended.
+/// Appends the output of what the user ran, and how it ended, if it was cancelled or failed. A
+/// missing or `null` exit code counts as success.
 pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
     let [output, cancelled, code] =
         content::find_members(message, ["output", "cancelled", "exitCode"]);
@@ -108,12 +118,13 @@ pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
     }
 }
 
+/// Returns a custom message as a user message. A content that is a string becomes a text block.
 fn convert_custom(message: Raw) -> Vec<u8> {
     let [content, timestamp] = content::find_members(message, ["content", "timestamp"]);
-    let blocks = content
-        .and_then(Raw::text)
-        .map(|text| content::text_content(&text));
-    build_user_message(blocks.as_deref().or(content.map(Raw::bytes)), timestamp)
+    match content.and_then(Raw::text) {
+        Some(text) => build_user_message(Some(&content::text_content(&text)), timestamp),
+        None => build_user_message(content.map(Raw::bytes), timestamp),
+    }
 }
 
 fn build_user_message(content: Option<&[u8]>, timestamp: Option<Raw>) -> Vec<u8> {

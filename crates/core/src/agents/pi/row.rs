@@ -2,7 +2,8 @@
 
 use crate::agents::row::{
     NamedValue, ROW_UNITS, RowText, bash_call_text, message_head, named_value, normalize_spaces,
-    push_text_heads, push_text_or, role_name, string_head, unknown_call_text, with_prefix,
+    push_text_heads, push_text_or, role_name, round_to_thousands, string_head, unknown_call_text,
+    with_prefix,
 };
 use crate::session::column::RowShape;
 use crate::session::content::blocks_of_type;
@@ -22,22 +23,13 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             row.push_body(&normalize_spaces(member_head(entry, "content")));
             row
         }
-        Kind::Compaction => {
-            let tokens = entry
-                .get("tokensBefore")
-                .and_then(Raw::number)
-                .unwrap_or(0.0);
-            // JavaScript's Math.round rounds halves up.
-            let thousands = js::number_to_string((tokens / 1000.0 + 0.5).floor());
-            bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
-        }
+        Kind::Compaction => compaction_row(entry),
         Kind::BranchSummary => RowText::with_bracketed_role(
             "branch summary",
             &normalize_spaces(member_head(entry, "summary")),
         ),
         Kind::ContextEdit => {
-            let omits = entry.get("replacement").is_some_and(Raw::is_null);
-            let role = if omits {
+            let role = if omits_target(entry) {
                 "context omit"
             } else {
                 "context replace"
@@ -46,15 +38,32 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         }
         // pi draws an empty row here; a name is more useful.
         Kind::Missing => bracketed_row("", &Text::from("no type")),
-        _ => match named_value(Dialect::Pi, kind, entry) {
-            Some(NamedValue {
-                name,
-                value,
-                placeholder: missing,
-            }) => bracketed_row(name, &value.map_or(Text::from(missing), display_value)),
-            None => bracketed_row("", &display_member(entry, "type")),
-        },
+        _ => {
+            let Some(named) = named_value(Dialect::Pi, kind, entry) else {
+                return bracketed_row("", &display_member(entry, "type"));
+            };
+            let value = match named.value {
+                Some(value) => display_value(value),
+                None => Text::from(named.placeholder),
+            };
+            bracketed_row(named.name, &value)
+        }
     }
+}
+
+/// Returns the row of a compaction, with the size of the context before it in thousands of tokens.
+fn compaction_row(entry: Raw) -> RowText<'static> {
+    let tokens = entry
+        .get("tokensBefore")
+        .and_then(Raw::number)
+        .unwrap_or(0.0);
+    let thousands = js::number_to_string(round_to_thousands(tokens));
+    bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
+}
+
+/// Whether a `context_edit` entry omits its target, instead of replacing the content.
+fn omits_target(context_edit: Raw) -> bool {
+    context_edit.get("replacement").is_some_and(Raw::is_null)
 }
 
 /// Returns the start of a member as a row shows it, or JavaScript's `undefined`.
@@ -70,33 +79,33 @@ fn member_head(entry: Raw, key: &str) -> Text<'static> {
     entry.get(key).map(content_head).unwrap_or_default()
 }
 
-/// Appends the row of a message; for a tool result, its row if its call is not found.
+/// Appends the row of a message to `row`. A tool result has this row only if its call is not found;
+/// otherwise its row is [`call_row`].
 pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
     blocks: &[Block],
     row: &mut Vec<u8>,
 ) -> RowShape {
-    let text = match role {
-        Role::User => return push_text_or("user", message, blocks, row, Text::default),
+    match role {
+        Role::User => push_text_or("user", message, blocks, row, Text::default),
         Role::Assistant => {
-            return push_text_or("assistant", message, blocks, row, || turn_end_text(message));
+            push_text_or("assistant", message, blocks, row, || turn_end_text(message))
         }
         Role::ToolResult => {
             let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed_row("", &name.map_or(Text::from("tool"), display_value))
+            bracketed_row("", &name.map_or(Text::from("tool"), display_value)).append_to(row)
         }
         Role::BashExecution => {
             let command = message.get(Member::Command).map(content_head);
-            RowText::with_bracketed_role("bash", &normalize_spaces(command.unwrap_or_default()))
+            let command = normalize_spaces(command.unwrap_or_default());
+            RowText::with_bracketed_role("bash", &command).append_to(row)
         }
-        _ => bracketed_row("", &role_name(role, message)),
-    };
-    text.append_to(row)
+        _ => bracketed_row("", &role_name(role, message)).append_to(row),
+    }
 }
 
-/// Returns the text in place of that of a turn without text: `(aborted)`, the error message, or
-/// `(no content)`.
+/// Returns the row text of a turn without text: `(aborted)`, the error message, or `(no content)`.
 fn turn_end_text(message: &MessageFacts) -> Text<'static> {
     /// The maximum number of UTF-16 units of the error message.
     const ERROR_UNITS: usize = 80;
@@ -111,28 +120,12 @@ fn turn_end_text(message: &MessageFacts) -> Text<'static> {
     }
 }
 
-/// Returns the text for searching, without the label.
+/// Returns the text of an entry in which a search looks, as pi builds it, but without the label:
+/// parts that depend on the type, joined by spaces. An empty part adds its space, too.
 pub fn search_text(typed: &TypedRecord) -> Text<'static> {
-    let TypedRecord {
-        kind,
-        role,
-        record,
-        blocks,
-    } = *typed;
-    let entry = Raw::from_checked(record.bytes);
-    let parts: Vec<Text> = match kind {
-        Kind::Message => {
-            let Some(message) = record.message else {
-                return Text::default();
-            };
-            let role = role_name(role, &message);
-            let is_bash = role == "bashExecution";
-            let mut parts = vec![role, message_head(&message, blocks, ROW_UNITS)];
-            if is_bash && let Some(command) = message.get(Member::Command) {
-                parts.push(content_head(command));
-            }
-            parts
-        }
+    let entry = Raw::from_checked(typed.record.bytes);
+    let parts: Vec<Text> = match typed.kind {
+        Kind::Message => message_search_parts(typed),
         Kind::CustomMessage => {
             let custom_type = entry.get_some("customType").map(display_value);
             vec![
@@ -145,16 +138,19 @@ pub fn search_text(typed: &TypedRecord) -> Text<'static> {
             vec![Text::from("branch summary"), member_head(entry, "summary")]
         }
         Kind::ContextEdit => {
-            let omits = entry.get("replacement").is_some_and(Raw::is_null);
-            let change = Text::from(if omits { "omit" } else { "replace" });
+            let change = if omits_target(entry) {
+                "omit"
+            } else {
+                "replace"
+            };
             let target = entry.get_some("targetId").map(display_value);
             vec![
                 Text::from("context edit"),
-                change,
+                Text::from(change),
                 target.unwrap_or_default(),
             ]
         }
-        _ => match named_value(Dialect::Pi, kind, entry) {
+        kind => match named_value(Dialect::Pi, kind, entry) {
             Some(NamedValue { name, value, .. }) => {
                 let value = value.filter(|value| !value.is_null());
                 vec![
@@ -165,30 +161,45 @@ pub fn search_text(typed: &TypedRecord) -> Text<'static> {
             None => Vec::new(),
         },
     };
-    // An empty part adds its space, too.
     join_with(parts, " ")
 }
 
-/// Returns the row of the result of a known tool call: the tool and its main arguments. A tool that
-/// pi has no row for has its arguments as JSON.
+/// Returns the role and the start of the text of a message, and the command that a user ran.
+fn message_search_parts<'r>(typed: &TypedRecord<'r>) -> Vec<Text<'r>> {
+    let Some(message) = typed.record.message else {
+        return Vec::new();
+    };
+    let role = role_name(typed.role, &message);
+    let is_bash = role == "bashExecution";
+    let mut parts = vec![role, message_head(&message, typed.blocks, ROW_UNITS)];
+    if is_bash && let Some(command) = message.get(Member::Command) {
+        parts.push(content_head(command));
+    }
+    parts
+}
+
+/// Returns the row of a tool result whose call is known: the tool and its main arguments. A tool
+/// that pi has no row for has its arguments as JSON.
 pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+    /// The path of a file is the first truthy argument of these.
+    const PATH_KEYS: [&str; 2] = ["path", "file_path"];
+
     let row = match &*name.to_string_lossy() {
         "read" => {
-            let path = path_argument(arguments, &["path", "file_path"], "", home);
-            let mut row = with_prefix(&["read: "], &path);
+            let path = path_argument(arguments, &PATH_KEYS, "", home);
+            let mut call = with_prefix(&["read: "], &path);
             let range =
                 format_line_range(arguments.get_some("offset"), arguments.get_some("limit"));
-            row.push_str(&range.unwrap_or_default());
-            bracketed_row("", &row)
+            call.push_str(&range.unwrap_or_default());
+            bracketed_row("", &call)
         }
         tool @ ("write" | "edit") => {
-            let path = path_argument(arguments, &["path", "file_path"], "", home);
-            bracketed_row(tool, &path)
+            bracketed_row(tool, &path_argument(arguments, &PATH_KEYS, "", home))
         }
-        "bash" => bracketed_row(
-            "",
-            &bash_call_text(&first_argument(arguments, &["command"])),
-        ),
+        "bash" => {
+            let command = first_argument(arguments, &["command"]);
+            bracketed_row("", &bash_call_text(&command))
+        }
         "grep" => {
             let pattern = first_argument(arguments, &["pattern"]);
             let path = path_argument(arguments, &["path"], ".", home);
@@ -215,7 +226,8 @@ fn first_argument(arguments: Raw, keys: &[&str]) -> Text<'static> {
     Text::default()
 }
 
-/// Returns [`first_argument`] as a short path, or `default` if it is empty.
+/// Returns the first truthy argument of `keys` as a path, or `default` if there is none. The home
+/// directory is written `~`.
 fn path_argument(
     arguments: Raw,
     keys: &[&str],
@@ -229,8 +241,8 @@ fn path_argument(
     shorten_home(path, home)
 }
 
-/// Returns the row of a search: the pattern, then the searched path, which is omitted if the
-/// pattern fills the row.
+/// Returns the row of a search: the pattern, then the searched path. If the pattern fills the row,
+/// the path is omitted, as it would be truncated anyway.
 fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowText<'static> {
     let mut row = with_prefix(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
@@ -240,8 +252,10 @@ fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowTe
     bracketed_row("", &row)
 }
 
-/// Returns `:start` or `:start-end` as pi's `formatReadLineRange` does. `None` if neither the
-/// offset nor the limit is given, or one is not a number.
+/// Formats the lines that a `read` returns as `:start` or `:start-end`, as pi's
+/// `formatReadLineRange` does. `offset` is the first line, 1 by default; `limit` counts lines.
+///
+/// `None` if neither is given, or one is not a number.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
     if offset.is_none() && limit.is_none() {
         return None;

@@ -25,8 +25,8 @@ pub fn build_checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Op
     Ok(system.map(|system| system.to_message(b"0")))
 }
 
-/// Returns the system messages of a context combined into one. As in pi, the result is `None` if no
-/// message has a timestamp and no tool remains.
+/// Combines the system messages of a context into one. As in pi, the result is `None` if no message
+/// has a timestamp and no tool remains.
 pub fn combine_system_messages(projection: &Projection) -> io::Result<Option<SystemPrompt>> {
     let session = projection.reader.session();
     let mut system = SystemPrompt::default();
@@ -69,8 +69,9 @@ impl SystemPrompt {
         message.json("timestamp", timestamp).finish()
     }
 
-    /// Adds a later system message: its text, and its changes of sections and tools. A section that
-    /// is `null` is removed. Tools are removed before others are added.
+    /// Applies a later system message: appends its text as a paragraph, and changes the sections
+    /// and tools. A section that is `null` is removed. Tools are removed before others are added,
+    /// so a message can replace a tool.
     pub fn apply_message(&mut self, message: Raw) {
         let names = [
             "content",
@@ -119,7 +120,8 @@ impl SystemPrompt {
         self.tools.iter().map(|(_, tool)| &tool[..])
     }
 
-    /// Returns the sections in the order in which JavaScript writes an object's members.
+    /// Returns the sections as a JSON object, in the order in which JavaScript writes its members:
+    /// names that are array indexes come first.
     fn sections_object(&self) -> Vec<u8> {
         let mut object = write::Object::new();
         for (name, value) in self.sections.iter() {

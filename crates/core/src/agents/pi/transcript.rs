@@ -39,6 +39,8 @@ fn write_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
     }
 }
 
+/// Writes the text of a turn as one part and its calls as another, each only if there are any. Text
+/// blocks are written even if they are empty, as in pi.
 fn write_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
     if content.is_string() || content::blocks_of_type(content, "text").next().is_some() {
         out.write_part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
@@ -50,8 +52,10 @@ fn write_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
 /// Returns `name(key=json, key=json)`, as in the transcripts of both agents.
 pub fn format_call(block: Raw<'_>) -> Text<'static> {
     let [name, arguments] = content::find_members(block, ["name", "arguments"]);
-    let properties = object_entries(arguments.unwrap_or(Raw::NULL)).into_iter();
-    let pairs = properties.map(|(key, value)| concat_texts(&[&key, &"=", &value]));
+    let properties = object_entries(arguments.unwrap_or(Raw::NULL));
+    let pairs = properties
+        .into_iter()
+        .map(|(key, value)| concat_texts(&[&key, &"=", &value]));
     concat_texts(&[&js::interpolate(name), &"(", &join_with(pairs, ", "), &")"])
 }
 

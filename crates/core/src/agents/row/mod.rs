@@ -72,8 +72,10 @@ impl RowText<'static> {
         }
     }
 
-    /// `[role: text]`, or `[text]` without a role: the text is the role then. `end` is the bracket,
-    /// or marks a text that was truncated.
+    /// `[role: text]`, or `[text]` without a role. `end` is the closing bracket, or what takes its
+    /// place after a text that was truncated.
+    ///
+    /// The shape has where the role ends. Without a role, the whole text counts as the role.
     pub(crate) fn bracketed(role: &str, text: &Text, end: &str) -> Self {
         let is_closed = end == "]";
         let prefix: &[&str] = if role.is_empty() {
@@ -110,20 +112,35 @@ pub(crate) struct NamedValue<'a> {
     pub placeholder: &'static str,
 }
 
-/// Returns the value by which an agent shows an entry; `None` for all that it shows in another way,
-/// or not at all.
+impl<'a> NamedValue<'a> {
+    /// A value that rows show as JavaScript does if it is missing.
+    fn new(name: &'static str, value: Option<Raw<'a>>) -> Self {
+        NamedValue {
+            name,
+            value,
+            placeholder: "undefined",
+        }
+    }
+}
+
+/// Returns the value by which an agent shows an entry of this type; `None` if the agent shows the
+/// type in another way, or not at all. Most types have it in their schema.
 pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
     use Dialect::{OhMyPi, Pi};
-    let (name, value, missing) = match (kind, agent) {
-        (Kind::ModelChange, Pi) => ("model", entry.get("modelId"), "undefined"),
-        (Kind::ModelChange, OhMyPi) => ("model", entry.get("model"), "undefined"),
-        (Kind::ThinkingLevelChange, OhMyPi) => ("thinking", entry.get_some("thinkingLevel"), "off"),
+    match (kind, agent) {
+        (Kind::ModelChange, Pi) => Some(NamedValue::new("model", entry.get("modelId"))),
+        (Kind::ModelChange, OhMyPi) => Some(NamedValue::new("model", entry.get("model"))),
+        (Kind::ThinkingLevelChange, OhMyPi) => Some(NamedValue {
+            name: "thinking",
+            value: entry.get_some("thinkingLevel"),
+            placeholder: "off",
+        }),
         (Kind::Custom, _) => {
             let custom_type = match entry.get("customType") {
                 None if is_draft_head(entry) => entry.get("type"),
                 custom_type => custom_type,
             };
-            ("custom", custom_type, "undefined")
+            Some(NamedValue::new("custom", custom_type))
         }
         (Kind::Label, _) => {
             let key = if is_draft_head(entry) {
@@ -131,24 +148,29 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
             } else {
                 "label"
             };
-            ("label", entry.get_some(key), "(cleared)")
+            Some(NamedValue {
+                name: "label",
+                value: entry.get_some(key),
+                placeholder: "(cleared)",
+            })
         }
-        (Kind::SessionInfo, Pi) => {
-            let name = entry.get("name").filter(|name| name.is_truthy());
-            ("title", name, "empty")
-        }
+        (Kind::SessionInfo, Pi) => Some(NamedValue {
+            name: "title",
+            value: entry.get("name").filter(|name| name.is_truthy()),
+            placeholder: "empty",
+        }),
         _ => {
             let schema = kind.schema();
             schema.fields.for_agent(agent)?;
             let (name, key) = schema.named?;
-            (name, entry.get(key), "undefined")
+            Some(NamedValue::new(name, entry.get(key)))
         }
-    };
-    Some(NamedValue {
-        name,
-        value,
-        placeholder: missing,
-    })
+    }
+}
+
+/// Rounds a number of tokens to thousands as JavaScript's `Math.round` does, halves up.
+pub(crate) fn round_to_thousands(tokens: f64) -> f64 {
+    (tokens / 1000.0 + 0.5).floor()
 }
 
 /// Whether an entry is a head of the draft tree. It has no type before migration, and becomes a
@@ -157,7 +179,7 @@ fn is_draft_head(entry: Raw) -> bool {
     content::member_is(entry, "type", "head")
 }
 
-/// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are
+/// Normalizes the text of a row as the agents do: newlines and tabs become spaces, and both ends are
 /// trimmed.
 pub fn normalize_spaces(text: Text) -> Text<'static> {
     let mut bytes = text.into_bytes();
@@ -165,7 +187,8 @@ pub fn normalize_spaces(text: Text) -> Text<'static> {
     Text::from_wtf8(bytes)
 }
 
-/// Normalizes a row from the byte `start` to its end.
+/// Does the same as [`normalize_spaces`] to a row from the byte `start` to its end. The order does
+/// not matter: newlines and tabs are trimmed as spaces are.
 fn normalize_spaces_from(row: &mut Vec<u8>, start: usize) {
     row.truncate(start + trim_end(&row[start..]).len());
     row.drain(start..start + leading_space(&row[start..]));
@@ -177,11 +200,10 @@ fn normalize_spaces_from(row: &mut Vec<u8>, start: usize) {
             *byte
         };
     }
-    // Trimming after the replacement would give the same result.
 }
 
-/// Appends a role, then the first [`ROW_UNITS`] of a message's text, normalized; if that is empty,
-/// the result of `fallback`.
+/// Appends a row `role: text` to `row`. The text is the first [`ROW_UNITS`] of the message's text,
+/// normalized; if that is empty, it is the result of `fallback`.
 pub fn push_text_or(
     role: &str,
     message: &MessageFacts,
@@ -200,8 +222,8 @@ pub fn push_text_or(
     RowShape::new(RowShape::Prefixed, role.len())
 }
 
-/// Whether an assistant message has no text that `is_visible`, and ended neither in an error nor
-/// early.
+/// Whether an assistant message has no text that `is_visible` accepts, and ended neither in an error
+/// nor early. `is_visible` gets a text as stored between its quotes.
 pub fn is_silent(
     message: &MessageFacts,
     blocks: &[Block],
@@ -245,8 +267,10 @@ pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
 }
 
-/// Returns a row of the user's words in a message that a chat program forwarded; `None` for any
-/// other.
+/// Returns the text for the row of a message that a chat program forwarded: a mark, then the user's
+/// words. `None` for any other message.
+///
+/// The words come last, after blocks of the program, so more of the message is read for them.
 pub fn forwarded_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     if !forwarded::may_be_forwarded(message_head(message, blocks, ROW_UNITS).as_bytes()) {
         return None;
@@ -276,14 +300,15 @@ pub fn string_head(value: Raw, units: usize) -> Option<Text<'static>> {
     Some(Text::from_wtf8(head))
 }
 
-/// Appends the first `units` of several texts; values that are not strings are left out.
+/// Appends several texts up to `units` UTF-16 units in all; values that are not strings are left
+/// out.
 pub fn push_text_heads<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &mut Vec<u8>) {
-    let mut left = units;
+    let mut units_left = units;
     for raw in texts.filter_map(Raw::raw_string) {
-        if left == 0 {
+        if units_left == 0 {
             return;
         }
-        left = decode_head(raw, left, out);
+        units_left = decode_head(raw, units_left, out);
     }
 }
 
