@@ -145,29 +145,32 @@ impl<'a> SnapcompactArchive<'a> {
     }
 
     /// Returns the blocks for a model: the text before the pictures, the pictures that are shown,
-    /// a note in place of each gap, and the text after the pictures. If no picture precedes the
-    /// last text, it continues the block before it.
+    /// a note in place of each gap, and the text after the pictures.
+    ///
+    /// The text after the pictures has a block of its own only if a picture precedes it. Otherwise
+    /// it is appended to the block of the note or of the text before the pictures.
     fn render_blocks(&self) -> Vec<Vec<u8>> {
-        let frames = self.select_frames(if self.is_risky() { 0 } else { FRAME_BYTES });
+        let budget = if self.is_risky() { 0 } else { FRAME_BYTES };
+        let frames = self.select_frames(budget);
         let has_images = frames.iter().any(|selected| selected.is_shown);
         let has_gaps = frames.iter().any(|selected| !selected.is_shown);
 
         let mut blocks = Vec::new();
-        // The last text, which the text after the pictures may continue.
-        let mut text = self.head.as_ref().map(decode_archived_text);
-        if has_images && let Some(head) = &mut text {
+        // The last text, not yet a block, because the text after the pictures may continue it.
+        let mut open_text = self.head.as_ref().map(decode_archived_text);
+        if has_images && let Some(head) = &mut open_text {
             head.push_str("\n-------------- imaged middle below\n");
         }
 
         for run in frames.chunk_by(is_one_gap) {
-            if let Some(text) = text.take() {
+            if let Some(text) = open_text.take() {
                 blocks.push(content::text_block(&text));
             }
             // A picture that is shown is a run of its own.
             if run[0].is_shown {
                 blocks.push(image_block(run[0].frame.raw));
             } else {
-                text = Some(Text::from(gap_note(run)));
+                open_text = Some(Text::from(gap_note(run)));
             }
         }
 
@@ -179,10 +182,11 @@ impl<'a> SnapcompactArchive<'a> {
             } else {
                 ""
             };
-            text.get_or_insert_default()
+            open_text
+                .get_or_insert_default()
                 .push_all(&[&heading, &decode_archived_text(tail)]);
         }
-        if let Some(text) = text {
+        if let Some(text) = open_text {
             blocks.push(content::text_block(&text));
         }
         blocks
@@ -269,7 +273,8 @@ fn gap_note(gap: &[SelectedFrame]) -> String {
     )
 }
 
-/// Formats a number of bytes in units of 1,000 bytes.
+/// Formats a number of bytes in units of 1,000 bytes, as in the agent's notes on pictures. (Its
+/// notices have units of 1,024.)
 fn format_size(bytes: f64) -> String {
     if bytes >= 1_000_000.0 {
         format!("{} MB", js::to_fixed_1(bytes / 1_000_000.0))

@@ -30,25 +30,26 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut copied_to = 0;
-    for url_match in DATA_URL.captures_iter(bytes) {
-        let before = &bytes[copied_to..url_match.get_match().start()];
-        copied_to = url_match.get_match().end();
+    for captures in DATA_URL.captures_iter(bytes) {
+        let mut before = &bytes[copied_to..captures.get_match().start()];
+        copied_to = captures.get_match().end();
 
-        // The opener and the `)` of a link are replaced only together.
-        let opener = MARKDOWN_OPENER.find(before);
-        let close = url_match.name("close");
-        let (before, after) = match (opener, close) {
-            (Some(opener), Some(_)) => (&before[..opener.start()], &b""[..]),
-            (_, Some(close)) => (before, close.as_bytes()),
-            (_, None) => (before, &b""[..]),
-        };
+        // The match includes a `)` after the URL. The `)` and the opener of a link are replaced
+        // only together; a `)` alone is kept.
+        let mut kept_close: &[u8] = b"";
+        if let Some(close) = captures.name("close") {
+            match MARKDOWN_OPENER.find(before) {
+                Some(opener) => before = &before[..opener.start()],
+                None => kept_close = close.as_bytes(),
+            }
+        }
 
-        let media_type = String::from_utf8_lossy(&url_match["type"]);
-        let chars = js::number_to_string(payload_chars(&url_match));
+        let media_type = String::from_utf8_lossy(&captures["type"]);
+        let chars = js::number_to_string(payload_chars(&captures));
         let note = format!("[data URL omitted: {media_type}, {chars} base64 chars]");
         out.extend_from_slice(before);
         out.extend_from_slice(note.as_bytes());
-        out.extend_from_slice(after);
+        out.extend_from_slice(kept_close);
     }
     out.extend_from_slice(&bytes[copied_to..]);
     Text::from_wtf8(out)
@@ -56,9 +57,9 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
 
 /// Returns the number of characters of the payload of a [`DATA_URL`]. A marker left by an earlier
 /// version counts as the characters that it replaced.
-fn payload_chars(found: &Captures) -> f64 {
-    let chars = utf16_len(&found["payload"]) as f64;
-    let Some(marker) = found.name("marker") else {
+fn payload_chars(captures: &Captures) -> f64 {
+    let chars = utf16_len(&captures["payload"]) as f64;
+    let Some(marker) = captures.name("marker") else {
         return chars;
     };
     // The agent counts the characters that an earlier marker replaced only if the marker is in
@@ -66,10 +67,10 @@ fn payload_chars(found: &Captures) -> f64 {
     if memchr::memmem::find(marker.as_bytes(), b"ch elided").is_none() {
         return chars;
     }
-    let replaced: f64 = String::from_utf8_lossy(&found["elided"])
+    let elided_chars: f64 = String::from_utf8_lossy(&captures["elided"])
         .parse()
         .unwrap_or(f64::NAN);
-    chars + (replaced - utf16_len(marker.as_bytes()) as f64)
+    chars + (elided_chars - utf16_len(marker.as_bytes()) as f64)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The files of a summary: which paths are listed, and how, below the text.
 
-use super::path_tree::{URL, outline_paths};
+use super::path_tree::{OutlineLine, URL, outline_paths};
 use super::template;
 use crate::agents::ordered::OrderedMap;
 use crate::agents::prepare::FileLists;
@@ -40,8 +40,8 @@ pub fn append_file_list(
     }
 }
 
-/// Returns the files as an outline in its tag, at most [`MAX_LISTED_FILES`] in the order of their
-/// UTF-16 units; empty if there are none. Each has a mark for how it was used.
+/// Returns the files as an outline in its tag; empty if there are none. Each has a mark for how it
+/// was used. Only the first [`MAX_LISTED_FILES`] are listed, in the order of their UTF-16 units.
 fn format_file_list(files: &FileLists, read: &OrderedMap<Text>) -> Text<'static> {
     let mut paths: Vec<&Text> = files
         .read_files
@@ -56,7 +56,7 @@ fn format_file_list(files: &FileLists, read: &OrderedMap<Text>) -> Text<'static>
 
     let mut lines = Vec::new();
     let listed = paths.iter().copied().take(MAX_LISTED_FILES);
-    outline_paths(listed, |depth, name, file| {
+    outline_paths(listed, |OutlineLine { depth, name, file }| {
         lines.push(match file {
             None => concat_texts(&[&"#".repeat(depth + 1), &" ", &name, &"/"]),
             Some(file) => concat_texts(&[&name, &access_mark(file, files, read)]),
@@ -67,6 +67,7 @@ fn format_file_list(files: &FileLists, read: &OrderedMap<Text>) -> Text<'static>
         let elided = paths.len() - MAX_LISTED_FILES;
         tree.push_str(&format!("\n[…{elided} files elided…]"));
     }
+    // The path `/` alone has no line.
     if tree.is_empty() {
         return tree;
     }
@@ -108,15 +109,15 @@ pub fn contains_url(path: &Text) -> bool {
 
 /// Returns a path without a selection at its end, as `SELECTION` matches it.
 pub fn strip_selector(path: Text) -> Text {
-    // Most paths have no colon, which is faster to find out.
+    // Most paths have no colon, which is faster to find out than whether the expression matches.
     if !path.as_bytes().contains(&b':') {
         return path;
     }
-    let found = SELECTION
+    let bare_path = SELECTION
         .captures(path.as_bytes())
-        .and_then(|found| found.name("path"));
-    match found {
-        Some(found) => path.slice(found.range()),
+        .and_then(|captures| captures.name("path"));
+    match bare_path {
+        Some(bare_path) => path.slice(bare_path.range()),
         None => path,
     }
 }

@@ -26,14 +26,9 @@ pub fn convert_messages(
 ) -> io::Result<()> {
     for (index, message) in messages.iter().enumerate() {
         let next = messages.get(index + 1);
-        // Read only if the turn ends in thinking.
-        let is_explained = || match next {
-            Some(next) => next.with_json(reader, explains_thinking),
-            None => Ok(false),
-        };
         message.with_json(reader, |message| {
             if content::member_is(message, "role", "assistant") {
-                return emit_turn(message, is_explained, emit);
+                return emit_turn(message, next, reader, emit);
             }
             for json in convert_non_turn(message) {
                 emit(&json)?;
@@ -52,18 +47,22 @@ fn explains_thinking(message: Raw) -> bool {
 
 /// Emits a turn (an assistant message).
 ///
-/// The agent rewrites a turn that was interrupted while the model was thinking: without the
-/// thinking, which has no signature yet, or not at all if nothing else remains. `is_explained` says
-/// whether the next message is the note that quotes the thinking.
+/// The agent rewrites a turn that was interrupted while the model was thinking. The thinking, which
+/// has no signature yet, is removed. A turn of which nothing remains is omitted, unless the message
+/// after it, `next`, is the note that quotes the thinking.
 fn emit_turn(
     turn: Raw,
-    is_explained: impl Fn() -> io::Result<bool>,
+    next: Option<&ContextMessage>,
+    reader: &EntryReader,
     emit: &mut Emit,
 ) -> io::Result<()> {
     let Some(kept) = blocks_before_unsigned_thinking(turn) else {
         return emit(turn.bytes());
     };
-    let is_explained = is_explained()?;
+    let is_explained = match next {
+        Some(next) => next.with_json(reader, explains_thinking)?,
+        None => false,
+    };
     let names = ["errorId", "errorMessage", "stopReason", "requestControls"];
     let [id, error, stop_reason, controls] = content::find_members(turn, names);
     let is_interrupted = stop_reason.is_some_and(|reason| reason.is("aborted"))
@@ -120,9 +119,11 @@ fn is_unsigned_thinking(block: Raw) -> bool {
         && !content::has_truthy(block, "thinkingSignature")
 }
 
-/// Converts any message but a turn, into none, one or two messages for the model.
+/// Converts a message other than a turn into none, one or two messages for the model. A message in
+/// an unknown role, and what the user ran outside of the context, becomes none.
 pub fn convert_non_turn(message: Raw) -> Vec<Vec<u8>> {
-    match message.get_text("role").unwrap_or_default().as_bytes() {
+    let role = message.get_text("role").unwrap_or_default();
+    match role.as_bytes() {
         b"user" => vec![with_attribution(message, "user")],
         b"developer" => vec![with_attribution(message, "agent")],
         b"toolResult" => vec![convert_tool_result(message)],
@@ -142,7 +143,7 @@ pub fn convert_non_turn(message: Raw) -> Vec<Vec<u8>> {
     }
 }
 
-/// Returns the message with the attribution `default` if it has none.
+/// Returns the message, with the attribution `default` if it has none.
 fn with_attribution(message: Raw, default: &str) -> Vec<u8> {
     match message.get_some("attribution") {
         Some(_) => message.bytes().to_vec(),
@@ -166,8 +167,9 @@ fn convert_tool_result(message: Raw) -> Vec<u8> {
     with_attribution(message, "agent")
 }
 
-/// The content of a pruned result: one text block with all its text in place of the first text
-/// block (or first, if it has none), and the blocks that are not text.
+/// Returns the content of a result that was pruned: the blocks that are not text, and one block
+/// with all its text. The latter replaces the first text block, or precedes all blocks if none is
+/// text.
 fn pruned_content(content: Raw) -> Vec<u8> {
     let mut text = content::join_text(Some(content), "");
     if text.is_empty() {
@@ -175,19 +177,18 @@ fn pruned_content(content: Raw) -> Vec<u8> {
     }
     let text = content::text_block(&text);
 
-    let has_text = content::blocks_of_type(content, "text").next().is_some();
+    // Taken once it is written.
+    let mut unwritten_text = Some(text);
     let mut blocks = Vec::new();
-    let mut is_text_written = false;
+    let has_text = content::blocks_of_type(content, "text").next().is_some();
     if !has_text {
-        blocks.push(text.clone());
-        is_text_written = true;
+        blocks.extend(unwritten_text.take());
     }
     for block in content.items() {
-        if !content::is_block(block, "text") {
+        if content::is_block(block, "text") {
+            blocks.extend(unwritten_text.take());
+        } else {
             blocks.push(block.bytes().to_vec());
-        } else if !is_text_written {
-            blocks.push(text.clone());
-            is_text_written = true;
         }
     }
     array(blocks)
@@ -279,7 +280,8 @@ fn convert_custom(message: Raw) -> Vec<Vec<u8>> {
     vec![build_message("user", &content, "user", message)]
 }
 
-/// Returns the content of a prompt that arrived while the model was working.
+/// Returns the content of a prompt that arrived while the model was working: its text in a notice,
+/// then its images. Content without text is unchanged, and a string remains a string.
 fn interjection_content(content: Raw) -> Vec<u8> {
     let text = content::join_text(Some(content), "\n");
     if text.is_empty() {
@@ -332,6 +334,8 @@ fn convert_branch_summary(message: Raw) -> Vec<u8> {
     build_summary_message(message, &content, message.get("timestamp"), None)
 }
 
+/// Converts the summary of a compaction. It is wrapped as the summary or the handoff that its method
+/// made, unless it has blocks: the archived history follows the bare summary then.
 fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     let names = [
         "method",
@@ -341,19 +345,19 @@ fn convert_compaction_summary(message: Raw) -> Vec<u8> {
         "historyRewriteAt",
         "timestamp",
     ];
-    let [method, blocks, images, payload, rewritten, timestamp] =
+    let [method, blocks, images, payload, rewritten_at, timestamp] =
         content::find_members(message, names);
-    let summarized = summary_text(message);
+    let summary = summary_text(message);
     let text = if blocks.is_some() {
-        summarized
+        summary
     } else if method.is_some_and(|method| method.is("handoff")) {
-        template::wrap_handoff_summary(&summarized)
+        template::wrap_handoff_summary(&summary)
     } else {
-        template::wrap_compaction_summary(&summarized)
+        template::wrap_compaction_summary(&summary)
     };
-    let archive = blocks.or(images).into_iter().flat_map(Raw::items);
+    let archive = blocks.or(images).unwrap_or(Raw::NULL).items();
     let content = text_and_blocks(&text, archive);
-    build_summary_message(message, &content, rewritten.or(timestamp), payload)
+    build_summary_message(message, &content, rewritten_at.or(timestamp), payload)
 }
 
 /// The text of a summary, empty if it is missing.
@@ -364,28 +368,29 @@ fn summary_text(message: Raw) -> Text<'static> {
     }
 }
 
-/// Builds the user message of a summary. `rewritten` is the time at which it replaced the history.
+/// Builds the user message of a summary. `rewritten_at` is the time at which it replaced the
+/// history, and `provider_payload` what a provider replays in its place.
 fn build_summary_message(
     message: Raw,
     content: &[u8],
-    rewritten: Option<Raw>,
-    payload: Option<Raw>,
+    rewritten_at: Option<Raw>,
+    provider_payload: Option<Raw>,
 ) -> Vec<u8> {
     Object::new()
         .str("role", "user")
         .json("content", content)
         .str("attribution", "agent")
-        .with(rewritten, |object, time| {
+        .with(rewritten_at, |object, time| {
             object.raw("historyRewriteAt", time)
         })
-        .with(payload, |object, payload| {
+        .with(provider_payload, |object, payload| {
             object.raw("providerPayload", payload)
         })
         .copy_members(message, &["timestamp"])
         .finish()
 }
 
-/// Content of a text block, followed by other blocks.
+/// Returns the content that consists of a text block, followed by other blocks.
 fn text_and_blocks<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Vec<u8> {
     let mut all = vec![content::text_block(text)];
     for block in blocks {
@@ -552,6 +557,7 @@ mod tests {
     /// In a session that is opened again, no interrupted turn is left (`repair`).
     #[test]
     fn an_empty_interrupted_turn_is_kept_for_the_controls_of_its_request() {
+        let made = chain(&[]);
         let is_emitted = |more: &str| {
             let message = format!(
                 r#"{{"content":[],"stopReason":"aborted","errorMessage":"Interrupted by user"{more}}}"#
@@ -563,7 +569,8 @@ mod tests {
             };
             emit_turn(
                 Raw::from_checked(message.as_bytes()),
-                || Ok(false),
+                None,
+                &made.reader(),
                 &mut take,
             )
             .unwrap();

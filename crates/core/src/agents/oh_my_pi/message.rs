@@ -31,9 +31,11 @@ pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
         .collect()
 }
 
-/// Returns the message of a `message` entry as the agent loads it: without the data that GitHub
-/// Copilot binds to a connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`), which are
-/// the provider's payload and the signatures of thinking.
+/// Returns the message of a `message` entry as the agent loads it
+/// (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
+///
+/// A turn of GitHub Copilot with a replayed history loses what is bound to a connection: the
+/// provider's payload and the signatures of thinking. Any other message is as stored.
 pub fn load_body(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
@@ -102,8 +104,8 @@ pub fn non_empty_text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
     object.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Returns the message of an entry with the members that the entry has, as compactions and branch
-/// summaries read it; `None` if it has none.
+/// Returns the message of an entry as the input of a summary: with the members that the entry has,
+/// and without defaults for others. `None` if the entry has no message.
 pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     let (role, members): (_, &[&str]) = match entry.kind {
         Kind::Message => {
@@ -128,9 +130,11 @@ pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     ))
 }
 
-/// Returns a `compaction` entry as a message: with the history as a provider replays it, the blocks
-/// of the archive, oldest first, and when the history before the summary was rewritten, if not at
-/// the time of the entry.
+/// Returns a `compaction` entry as a message.
+///
+/// `provider_payload` is the history that a provider replays. `blocks` are those of the archive,
+/// oldest first. `rewrite_ms` is when the history before the summary was rewritten, in milliseconds,
+/// if not at the time of the entry.
 pub fn build_compaction_message(
     line: Raw,
     entry: &Entry,
@@ -242,8 +246,9 @@ pub fn draft_text(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>
     })
 }
 
-/// Returns the text of a user request or of a custom message that is not a skill prompt; `None` for
-/// every other entry. For a skill that the user invoked, it is what the user typed, if known.
+/// Returns the text for the editor of a user request, or of a custom message that is not a skill
+/// prompt; `None` for every other entry. For a skill that the user invoked, the text is what the
+/// user typed, if known, and not the skill.
 fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message {
         line.get("message")?
@@ -266,8 +271,9 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     None
 }
 
-/// Returns what the user typed to invoke a skill, since the message's content is the skill: the
-/// stored text, or else `/skill:name` with the arguments.
+/// Returns what the user typed to invoke a skill, since the message's content is the skill. This is
+/// the stored text or, without one, `/skill:name` with the arguments, or the arguments alone if the
+/// name is missing, too.
 pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
     for key in ["__queueChipText", "prompt"] {

@@ -1,7 +1,7 @@
 //! The notice after the output of a command: how much of it is shown, which limit was reached, what
 //! a language server reported (`formatOutputNotice`).
 
-use super::path_tree::outline_paths;
+use super::path_tree::{OutlineLine, outline_paths};
 use crate::agents::ordered::OrderedMap;
 use crate::session::content;
 use crate::session::paths::with_slashes;
@@ -48,20 +48,20 @@ pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     concat_texts(&[&"\n\n[", &join_with(sentences, ". "), &"]", &diagnostics])
 }
 
-/// Returns a sentence for each limit that was reached.
+/// Returns a sentence for each limit that was reached: first the limits of counts, then that of the
+/// width of lines.
 fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
     let mut sentences = Vec::new();
-    for (key, counted) in [
+    for (key, counted_things) in [
         ("matchLimit", "matches"),
         ("resultLimit", "results"),
         ("headLimit", "results"),
     ] {
         if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
             let [reached, suggestion] = content::find_members(limit, ["reached", "suggestion"]);
-            let middle = format!(" {counted} limit reached. Use limit=");
             sentences.push(concat_texts(&[
                 &js::interpolate(reached),
-                &middle,
+                &format!(" {counted_things} limit reached. Use limit="),
                 &js::interpolate(suggestion),
                 &" for more",
             ]));
@@ -70,25 +70,31 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
 
     let column_limit = limits.get("columnTruncated");
     if let Some(limit) = column_limit.filter(|limit| limit.is_truthy()) {
-        let [column, unit, artifact] =
-            content::find_members(limit, ["maxColumn", "unit", "artifactId"]);
-        let unit = non_null(unit).map_or(Text::from("chars"), |unit| js::to_js_string(unit));
-        let mut sentence = concat_texts(&[
-            &"Some lines truncated to ",
-            &js::interpolate(column),
-            &" ",
-            &unit,
-        ]);
-        if let Some(artifact) = non_null(artifact) {
-            sentence.push_all(&[&". ", &full_output_hint(artifact)]);
-        }
-        sentences.push(sentence);
+        sentences.push(column_limit_sentence(limit));
     }
     sentences
 }
 
-/// Returns how much of the output is shown, and how to read more of it
-/// (`formatTruncationMetaNotice`).
+/// Returns the width to which lines were truncated, and how to read the full output, if it was
+/// saved.
+fn column_limit_sentence(limit: Raw) -> Text<'static> {
+    let [column, unit, artifact] =
+        content::find_members(limit, ["maxColumn", "unit", "artifactId"]);
+    let unit = non_null(unit).map_or(Text::from("chars"), |unit| js::to_js_string(unit));
+    let mut sentence = concat_texts(&[
+        &"Some lines truncated to ",
+        &js::interpolate(column),
+        &" ",
+        &unit,
+    ]);
+    if let Some(artifact) = non_null(artifact) {
+        sentence.push_all(&[&". ", &full_output_hint(artifact)]);
+    }
+    sentence
+}
+
+/// Returns how much of a truncated output is shown, and how to read more of it
+/// (`formatTruncationMetaNotice`): an offset to continue at, or the artifact with the whole output.
 fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     let [direction, next_offset, artifact] =
         content::find_members(truncation, ["direction", "nextOffset", "artifactId"]);
@@ -115,9 +121,10 @@ fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     sentence
 }
 
-/// Returns how much is shown of an output without its middle: the line ranges of head and tail if
-/// both are stored; otherwise the number of bytes that were elided, if any; otherwise the number of
-/// lines that remain.
+/// Returns how much is shown of an output without its middle.
+///
+/// If the line ranges of head and tail are stored, the sentence has them. Otherwise, it has the
+/// number of bytes that were elided or, if that is 0, the number of lines that remain.
 fn head_and_tail_sentence(truncation: Raw) -> Text<'static> {
     let names = [
         "headRange",
@@ -216,8 +223,8 @@ fn partial_line_sentence(truncation: Raw) -> Text<'static> {
     ])
 }
 
-/// Returns the range of the lines that are shown, or their number if no range is stored or its end
-/// is before its start.
+/// Returns the range of the lines that are shown, or their number if no valid range is stored. If
+/// the number of bytes was the reason for the truncation, its limit follows.
 fn line_range_sentence(truncation: Raw) -> Text<'static> {
     let names = [
         "shownRange",
@@ -313,20 +320,7 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
         }
     }
 
-    let mut lines: Vec<Text> = Vec::new();
-    outline_paths(by_file.keys(), |depth, name, file| {
-        // A blank line precedes each folder and each file at the top level.
-        if !lines.is_empty() && (depth == 0 || file.is_none()) {
-            lines.push(Text::default());
-        }
-        let slash = if file.is_none() { "/" } else { "" };
-        lines.push(concat_texts(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
-        if let Some(file_diagnostics) = file.and_then(|file| by_file.get(file)) {
-            for diagnostic in file_diagnostics {
-                lines.push(concat_texts(&[&"  ", diagnostic]));
-            }
-        }
-    });
+    let mut lines = outline_diagnostics(&by_file);
     if !by_file.is_empty() && !without_file.is_empty() {
         lines.push(Text::default());
     }
@@ -338,6 +332,26 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
         &"):\n",
         &join_with(lines, "\n"),
     ]))
+}
+
+/// Returns the lines of an outline of files, in which each file is a heading, too, with its messages
+/// below it. A blank line precedes each directory and each file at the top level.
+fn outline_diagnostics(by_file: &OrderedMap<Text, Vec<Text>>) -> Vec<Text<'static>> {
+    let mut lines = Vec::new();
+    outline_paths(by_file.keys(), |OutlineLine { depth, name, file }| {
+        let is_folder = file.is_none();
+        if !lines.is_empty() && (depth == 0 || is_folder) {
+            lines.push(Text::default());
+        }
+        let slash = if is_folder { "/" } else { "" };
+        lines.push(concat_texts(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
+        if let Some(file_diagnostics) = file.and_then(|file| by_file.get(file)) {
+            for diagnostic in file_diagnostics {
+                lines.push(concat_texts(&[&"  ", diagnostic]));
+            }
+        }
+    });
+    lines
 }
 
 /// Splits `path:line:column text` after the path, and returns the path with forward slashes and
@@ -355,7 +369,8 @@ fn split_diagnostic<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> 
     Some((file, rest))
 }
 
-/// Formats a number of bytes for people, in units of 1,024 bytes.
+/// Formats a number of bytes for people, in units of 1,024 bytes as in the agent's notices. (Its
+/// archives have units of 1,000.)
 fn format_size(bytes: f64) -> String {
     const KB: f64 = 1024.0;
     const MB: f64 = 1024.0 * KB;

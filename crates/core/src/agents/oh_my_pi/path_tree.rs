@@ -27,59 +27,75 @@ struct OutlineSection {
     heading: Option<Vec<u8>>,
 }
 
+/// A line of an outline: a heading, or a file.
+pub struct OutlineLine<'l, 'a> {
+    /// The number of directories around it that have a heading.
+    pub depth: usize,
+    /// The directories of the heading joined with `/`, or the file's name.
+    pub name: &'l [u8],
+    /// The path as given; `None` for a heading.
+    pub file: Option<&'a Text<'a>>,
+}
+
 /// Calls `write_line` with each line of the outline of paths: in each directory its files, then its
 /// subdirectories, in order of first occurrence. A path that ends in a slash is a directory; URLs
 /// are files at the top.
-///
-/// A line has its depth, from 0; the directories of a heading joined with `/`, or a file's name;
-/// and the path as given, unless it is a heading.
 pub fn outline_paths<'a>(
     paths: impl IntoIterator<Item = &'a Text<'a>>,
-    mut write_line: impl FnMut(usize, &[u8], Option<&'a Text<'a>>),
+    mut write_line: impl FnMut(OutlineLine<'_, 'a>),
 ) {
     let mut nodes = vec![FolderNode::default()];
     for path in paths {
         add_path(&mut nodes, path);
     }
 
-    // The directories that remain, the next one last. The top has no heading.
+    // A stack of the directories that remain, the next one on top. The root has no heading.
     let mut remaining = vec![OutlineSection {
         node: 0,
         depth: 0,
         heading: None,
     }];
     while let Some(section) = remaining.pop() {
-        let OutlineSection {
-            node,
-            depth,
-            heading,
-        } = section;
-        if let Some(heading) = heading {
-            write_line(depth - 1, &heading, None);
-        }
-        for (name, path) in nodes[node].files.iter() {
-            write_line(depth, name, Some(path));
-        }
-        for (name, &folder) in nodes[node].folders.iter().rev() {
-            // A chain of directories with one child is one heading.
-            let mut heading = name.clone();
-            let mut innermost = folder;
-            while let Some((only, &inner)) = nodes[innermost].only_folder() {
-                heading.push(b'/');
-                heading.extend_from_slice(only);
-                innermost = inner;
-            }
-            remaining.push(OutlineSection {
-                node: innermost,
-                depth: depth + 1,
-                heading: Some(heading),
+        if let Some(heading) = &section.heading {
+            write_line(OutlineLine {
+                depth: section.depth - 1,
+                name: heading,
+                file: None,
             });
+        }
+        let folder = &nodes[section.node];
+        for (name, path) in folder.files.iter() {
+            write_line(OutlineLine {
+                depth: section.depth,
+                name,
+                file: Some(path),
+            });
+        }
+        for (name, &subfolder) in folder.folders.iter().rev() {
+            remaining.push(subsection(&nodes, name, subfolder, section.depth + 1));
         }
     }
 }
 
-/// Adds a path to the tree, whose top is the first node: its directories, and its file unless it
-/// ends in a slash. Of equal paths, the first is kept.
+/// Returns the section of a directory. A chain of directories with one child is one section, which
+/// has the content of the innermost.
+fn subsection(nodes: &[FolderNode], name: &[u8], outermost: usize, depth: usize) -> OutlineSection {
+    let mut heading = name.to_vec();
+    let mut innermost = outermost;
+    while let Some((only_name, &only_folder)) = nodes[innermost].only_folder() {
+        heading.push(b'/');
+        heading.extend_from_slice(only_name);
+        innermost = only_folder;
+    }
+    OutlineSection {
+        node: innermost,
+        depth,
+        heading: Some(heading),
+    }
+}
+
+/// Adds a path to the tree, whose root is the first node: its directories, and its file unless the
+/// path ends in a slash. Of equal paths, the first is kept. A URL is a file of the root.
 fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
     let slashed = with_slashes(path.as_bytes());
     let is_url = URL.find(&slashed).is_some_and(|url| url.start() == 0);
@@ -129,13 +145,12 @@ mod tests {
     fn drawn(paths: &[&'static str]) -> Vec<String> {
         let paths: Vec<_> = paths.iter().map(|&path| Text::from(path)).collect();
         let mut lines = Vec::new();
-        outline_paths(&paths, |depth, name, file| {
-            let name = std::str::from_utf8(name).unwrap();
-            let heading = || format!("{} {name}/", "#".repeat(depth + 1));
-            lines.push(if file.is_some() {
+        outline_paths(&paths, |line| {
+            let name = std::str::from_utf8(line.name).unwrap();
+            lines.push(if line.file.is_some() {
                 name.to_owned()
             } else {
-                heading()
+                format!("{} {name}/", "#".repeat(line.depth + 1))
             });
         });
         lines
@@ -162,7 +177,7 @@ mod tests {
         let deep = Text::from(format!("{}x", "a/".repeat(100_000)));
         let wide = Text::from(format!("{}y/z", "a/".repeat(50_000)));
         let mut lines = 0;
-        outline_paths([&deep, &wide], |_, _, _| lines += 1);
+        outline_paths([&deep, &wide], |_| lines += 1);
         assert_eq!(lines, 5);
     }
 }

@@ -227,7 +227,7 @@ fn format_service_tier(entry: Raw) -> Text<'static> {
     join_with(pairs, " ")
 }
 
-/// Returns each provider family with its tier. Older entries store one word for all families;
+/// Returns pairs of a provider family and its tier. Older entries store one word for all families;
 /// oh-my-pi prints each letter of the word, with the letter's index in place of a family.
 fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     let mut tiers = Vec::new();

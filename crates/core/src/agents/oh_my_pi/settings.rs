@@ -11,8 +11,8 @@ use std::io;
 /// Returns the settings at the end of the path by name, as JSON (the first loop of
 /// `buildSessionContext`). Settings that JavaScript would omit are missing.
 ///
-/// The last entry of a type sets the level, the mode and the service tier. The injected rules are
-/// those of all entries. `ModelAssignments` has the rule for the models.
+/// The last entry of a type sets the thinking level, the mode and the service tier. The injected
+/// rules are those of all entries. [`ModelAssignments`] has the rule for the models.
 pub fn read_settings(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -90,8 +90,8 @@ pub fn settings_entries(path: &[EntryIx], reader: &EntryReader) -> io::Result<Ve
     ];
     let mut used = Vec::new();
     for kind in kinds {
-        if let Some(at) = reader.session().last_index_of_kind(path, kind) {
-            used.push(path[at]);
+        if let Some(index) = reader.session().last_index_of_kind(path, kind) {
+            used.push(path[index]);
         }
     }
     used.extend(ModelAssignments::read(path, reader)?.entries);
@@ -105,8 +105,10 @@ fn read_last<T>(
     reader: &EntryReader,
     see: impl FnOnce(Raw) -> T,
 ) -> io::Result<Option<T>> {
-    let at = reader.session().last_index_of_kind(path, kind);
-    at.map(|at| reader.with_entry(path[at], see)).transpose()
+    match reader.session().last_index_of_kind(path, kind) {
+        Some(index) => Ok(Some(reader.with_entry(path[index], see)?)),
+        None => Ok(None),
+    }
 }
 
 /// The models chosen on a path.
@@ -129,10 +131,8 @@ impl ModelAssignments {
         let session = reader.session();
         let mut models = ModelAssignments::default();
         let mut is_default_chosen = false;
-        // Of the assistant messages before a default model was chosen, the first determines the
-        // position of the assignment, the last the model.
-        let mut first_turn = None;
-        let mut last_turn = None;
+        // The assistant messages before a default model was chosen.
+        let mut default_turns: Option<DefaultTurns> = None;
         for &ix in path {
             if session.entry(ix).kind == Kind::ModelChange {
                 models.entries.push(ix);
@@ -142,26 +142,44 @@ impl ModelAssignments {
                     models.assignments.push((role, model));
                 }
             } else if !is_default_chosen && session.is_message(ix, Role::Assistant) {
-                if first_turn.is_none() {
-                    first_turn = Some((models.assignments.len(), ix));
+                match &mut default_turns {
+                    Some(turns) => turns.last = ix,
+                    None => {
+                        default_turns = Some(DefaultTurns {
+                            first: ix,
+                            last: ix,
+                            position: models.assignments.len(),
+                        });
+                    }
                 }
-                last_turn = Some(ix);
             }
         }
 
-        if let (Some((position, first)), Some(last)) = (first_turn, last_turn) {
-            let model = reader.with_message(last, |message| {
-                let provider = js::interpolate(message.get("provider"));
-                let name = js::interpolate(message.get("model"));
-                string::encode_to_vec(&concat_texts(&[&provider, &"/", &name]))
-            })?;
+        if let Some(turns) = default_turns {
+            let model = reader.with_message(turns.last, turn_model)?;
             models
                 .assignments
-                .insert(position, (Text::from("default"), model));
-            models.entries.extend([first, last]);
+                .insert(turns.position, (Text::from("default"), model));
+            models.entries.extend([turns.first, turns.last]);
         }
         Ok(models)
     }
+}
+
+/// The assistant messages that assign the default model. The first determines the position of the
+/// assignment, the last the model.
+struct DefaultTurns {
+    first: EntryIx,
+    last: EntryIx,
+    /// The number of assignments before the first.
+    position: usize,
+}
+
+/// Returns `provider/model` of an assistant message, as JSON.
+fn turn_model(message: Raw) -> Vec<u8> {
+    let provider = js::interpolate(message.get("provider"));
+    let name = js::interpolate(message.get("model"));
+    string::encode_to_vec(&concat_texts(&[&provider, &"/", &name]))
 }
 
 /// Returns the role and the model (JSON) that a `model_change` assigns; `None` if it has no model.

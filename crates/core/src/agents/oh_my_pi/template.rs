@@ -83,9 +83,9 @@ fn fill_template(before: &str, text: &Text, after: &str) -> Text<'static> {
     tidy_text(&concat_texts(&[&before, text, &after]))
 }
 
-/// Formats as the agent does after filling a template: no trailing spaces, at most one blank line
-/// in a row and none at the end or before a closing tag, table cells without padding. Fenced code
-/// keeps its blank lines.
+/// Formats a text as the agent does after filling a template: without trailing spaces, and with
+/// table cells without padding. Single blank lines are kept, except at the start, at the end and
+/// before a closing tag; several in a row are removed. Fenced code keeps its blank lines.
 pub fn tidy_text(text: &Text) -> Text<'static> {
     let lines: Vec<&[u8]> = text
         .as_bytes()
@@ -96,19 +96,24 @@ pub fn tidy_text(text: &Text) -> Text<'static> {
     let mut in_code = false;
     // A run is one line, or several consecutive blank lines.
     for run in lines.chunk_by(|one, next| one.is_empty() && next.is_empty()) {
-        let (indent, rest) = run[0].split_at(indent_len(run[0]));
-        let is_fence = rest.starts_with(b"```") || rest.starts_with(b"~~~");
-        in_code ^= is_fence;
+        let (indent, unindented) = run[0].split_at(indent_len(run[0]));
+        let is_fence = unindented.starts_with(b"```") || unindented.starts_with(b"~~~");
+        if is_fence {
+            in_code = !in_code;
+        }
+
+        let is_blank = unindented.is_empty();
+        let follows_text = out.last().is_some_and(|line| !line.is_empty());
         if in_code || is_fence {
             out.extend(run.iter().map(|&line| Cow::from(line)));
-        } else if run.len() > 1 || is_closing_tag(rest) {
+        } else if run.len() > 1 || is_closing_tag(unindented) {
             pop_blank_lines(&mut out);
-            if !rest.is_empty() {
+            if !is_blank {
                 out.push(run[0].into());
             }
-        } else if rest.starts_with(b"|") {
-            out.push(format_table_line(indent, rest).into());
-        } else if !rest.is_empty() || out.last().is_some_and(|line| !line.is_empty()) {
+        } else if unindented.starts_with(b"|") {
+            out.push(format_table_line(indent, unindented).into());
+        } else if !is_blank || follows_text {
             out.push(run[0].into());
         }
     }
@@ -121,15 +126,16 @@ fn pop_blank_lines(lines: &mut Vec<Cow<[u8]>>) {
     while lines.pop_if(|line| line.is_empty()).is_some() {}
 }
 
-/// Skips spaces and tabs; if what follows is not ASCII, all of JavaScript's white space.
+/// Returns the length of a line's indent in bytes: spaces and tabs, or all of JavaScript's white
+/// space if a byte outside ASCII follows them.
 fn indent_len(line: &[u8]) -> usize {
-    let plain = line
+    let ascii_len = line
         .iter()
         .take_while(|&&byte| byte == b' ' || byte == b'\t')
         .count();
-    match line.get(plain) {
+    match line.get(ascii_len) {
         Some(0x80..) => text::leading_space(line),
-        _ => plain,
+        _ => ascii_len,
     }
 }
 
@@ -143,8 +149,9 @@ fn is_closing_tag(line: &[u8]) -> bool {
     })
 }
 
-/// Formats a line that starts with `|`: a row of a table gets cells without padding, a delimiter
-/// row such as `| :-- |` the shortest form of each cell. A line that does not end in `|` stays.
+/// Formats a line that starts with `|`. In a row of a table, cells lose their padding; in a
+/// delimiter row such as `| :-- |`, each cell gets its shortest form. A line that does not end in
+/// `|` is unchanged.
 fn format_table_line(indent: &[u8], row: &[u8]) -> Vec<u8> {
     let is_row = row.len() >= 2 && row.ends_with(b"|");
     if !is_row {

@@ -30,7 +30,8 @@ pub fn write_transcript(
     })
 }
 
-/// Returns the ids of the calls whose results are useless.
+/// Returns the ids of the calls whose results were marked useless. The transcript leaves out these
+/// calls and their results.
 fn find_useless_calls(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -43,7 +44,7 @@ fn find_useless_calls(
         if is_stored && session.entry(message.entry).role != Role::ToolResult {
             continue;
         }
-        let id = message.with_json(reader, |json| {
+        let useless_id = message.with_json(reader, |json| {
             let [role, id, is_error] =
                 content::find_members(json, ["role", "toolCallId", "isError"]);
             let is_result = role.is_some_and(|role| role.is("toolResult"));
@@ -52,7 +53,7 @@ fn find_useless_calls(
             }
             id.and_then(Raw::text).map(Text::into_owned)
         })?;
-        useless.extend(id);
+        useless.extend(useless_id);
     }
     Ok(useless)
 }
@@ -116,6 +117,7 @@ fn write_turn(
     content: Raw,
     useless: &HashSet<Text<'static>>,
 ) -> io::Result<()> {
+    // The text of a block is the member that has the name of the block's type.
     for (kind, label) in [("thinking", "[Think]: "), ("text", "[Assistant]: ")] {
         // Blocks whose texts are empty still have their label.
         if content::blocks_of_type(content, kind).next().is_some() {
