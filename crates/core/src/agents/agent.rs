@@ -139,8 +139,8 @@ pub trait Agent: Debug + Sync {
         reader: &EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>>;
 
-    /// Collects what a compaction at the end of `path` would summarize if it keeps what follows
-    /// `from`; `None` if there is nothing to summarize.
+    /// Collects what a compaction at the end of `path` would summarize; `from` decides what it
+    /// keeps. `None` if there is nothing to summarize.
     fn prepare_compaction(
         &self,
         path: &[EntryIx],

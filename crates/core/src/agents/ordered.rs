@@ -4,15 +4,15 @@ use foldhash::HashMap;
 use std::borrow::Borrow;
 use std::hash::Hash;
 
-/// A map in which a key keeps its place until it is removed; without values, a set.
+/// A map in which a key keeps its position until it is removed; without values, a set.
 #[derive(Clone, Debug)]
 pub struct OrderedMap<K, V = ()> {
     by_key: HashMap<K, Slot<V>>,
-    /// The place of the next key that is added.
+    /// The position of the next key that is added.
     next_position: usize,
 }
 
-/// A value, and the place of its key in the order.
+/// A value, and the position of its key. Positions only give the order: they may have gaps.
 #[derive(Clone, Debug)]
 struct Slot<V> {
     position: usize,
@@ -29,19 +29,13 @@ impl<K, V> Default for OrderedMap<K, V> {
 }
 
 impl<K: Eq + Hash, V> OrderedMap<K, V> {
-    /// Sets the value of a key, which is added at the end if it is new.
+    /// Sets the value of a key. A new key is added at the end; an existing one keeps its position.
     pub fn set(&mut self, key: K, value: V) {
-        let place = match self.by_key.get(&key) {
-            Some(placed) => placed.position,
+        let position = match self.by_key.get(&key) {
+            Some(slot) => slot.position,
             None => self.next_position,
         };
-        self.by_key.insert(
-            key,
-            Slot {
-                position: place,
-                value,
-            },
-        );
+        self.by_key.insert(key, Slot { position, value });
         self.next_position += 1;
     }
 
@@ -68,7 +62,7 @@ impl<K: Eq + Hash, V> OrderedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.by_key.get(key).map(|placed| &placed.value)
+        self.by_key.get(key).map(|slot| &slot.value)
     }
 
     /// Whether there is no key.
@@ -79,8 +73,8 @@ impl<K: Eq + Hash, V> OrderedMap<K, V> {
     /// Iterates over the keys and their values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         let mut all: Vec<_> = self.by_key.iter().collect();
-        all.sort_unstable_by_key(|(_, placed)| placed.position);
-        all.into_iter().map(|(key, placed)| (key, &placed.value))
+        all.sort_unstable_by_key(|(_, slot)| slot.position);
+        all.into_iter().map(|(key, slot)| (key, &slot.value))
     }
 
     /// Iterates over the keys.

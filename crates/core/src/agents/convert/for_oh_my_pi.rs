@@ -11,6 +11,8 @@ use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
 use std::borrow::Cow;
 
+/// Converts a message. oh-my-pi has no edits, so the edit of the message is applied to it; a message
+/// that an edit omits is kept as a custom entry.
 pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
@@ -22,18 +24,18 @@ pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<C
         Some(ContextEdit::Replace(content)) => replace_content(message, content.as_deref()),
         None => None,
     };
-    let message = edited.as_deref().map_or(message, Raw::from_checked);
+    let edited_message = edited.as_deref().map_or(message, Raw::from_checked);
     let adapted = if role == Role::Assistant {
-        adapt_assistant(message)
+        adapt_assistant(edited_message)
     } else {
         None
     };
-    let message = adapted.or(edited)?;
-    Some(Entry(with_member(entry, "message", &message)))
+    let changed_message = adapted.or(edited)?;
+    Some(Entry(with_member(entry, "message", &changed_message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs
-/// no change.
+/// no change. A turn that was `deferred` has stopped for its calls, or else normally.
 fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let accepted_content = if content.is_null() {
@@ -51,13 +53,13 @@ fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
         return adapted;
     }
     let has_calls = content.items().any(|block| is_block(block, "toolCall"));
-    let reason: &[u8] = if has_calls {
+    let accepted_reason: &[u8] = if has_calls {
         b"\"toolUse\""
     } else {
         b"\"stop\""
     };
     let current = adapted.as_deref().map_or(message, Raw::from_checked);
-    Some(with_member(current, "stopReason", reason))
+    Some(with_member(current, "stopReason", accepted_reason))
 }
 
 /// Converts a block: redacted thinking has a type of its own in oh-my-pi.
@@ -74,6 +76,8 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
+/// Converts a custom message that an edit changes; any other is the same in both agents. A new
+/// content that is missing becomes empty.
 pub(super) fn convert_custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     match edit? {
         ContextEdit::Omit => Some(Kept("an edit omits it from the context")),

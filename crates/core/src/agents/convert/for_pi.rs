@@ -12,6 +12,8 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
+/// Converts a message. A role that pi does not have becomes a custom message; any other message
+/// changes only if a block of its content does.
 pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
@@ -34,18 +36,19 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     }
 }
 
-/// Returns a custom message with what oh-my-pi's model sees of a message that pi does not have.
+/// Returns a custom message with what oh-my-pi's model sees of a message that pi does not have. Its
+/// type is the role. A block that pi does not have is kept as it is.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
-    let mut content = Vec::new();
-    for converted in convert_non_turn(message) {
-        let converted_content = Raw::from_checked(&converted)
+    let mut blocks = Vec::new();
+    for model_message in convert_non_turn(message) {
+        let content = Raw::from_checked(&model_message)
             .get("content")
             .unwrap_or(Raw::NULL);
-        if let Some(text) = converted_content.text() {
-            content.push(text_block(&text));
+        if let Some(text) = content.text() {
+            blocks.push(text_block(&text));
         }
-        for block in converted_content.items() {
-            content.push(match convert_block(block) {
+        for block in content.items() {
+            blocks.push(match convert_block(block) {
                 Some(converted) => converted.into_owned(),
                 None => block.bytes().to_vec(),
             });
@@ -56,14 +59,16 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
         custom_message = custom_message.str("customType", role);
     }
     custom_message
-        .json("content", &array(content))
+        .json("content", &array(blocks))
         .bool("display", true)
         .copy_members(entry, &POSITION_KEYS)
         .finish()
 }
 
-/// Converts a block; `None` if pi has none like it. pi cannot send an image that oh-my-pi keeps
-/// outside of the session, so text replaces it.
+/// Converts a block of content; `None` if pi has no such block.
+///
+/// pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it. Redacted
+/// thinking is a kind of thinking in pi.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
@@ -87,6 +92,8 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
+/// Converts a custom message. One that oh-my-pi would not send is kept as a custom entry, which pi
+/// does not send either.
 pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     if is_transient(entry) {
         return Some(Kept(

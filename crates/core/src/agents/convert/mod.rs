@@ -69,26 +69,23 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
     }
 }
 
-/// Returns an entry with a key in the agent's spelling, if it has the other one: the key that marks
-/// a summary as a hook's, or the attribution of a message. This is undone without the original.
+/// Renames the key that the agents spell differently: the one that marks a summary as a hook's, or
+/// the attribution of a message. `None` if the entry has no such key.
+///
+/// The renaming is undone by the opposite one, so the original need not be kept for it.
 fn rename_agent_keys(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+    let from = other_agent(to);
     match kind {
-        Kind::Compaction | Kind::BranchSummary => rename_key(
-            entry,
-            other_agent(to).agent().constants().hook_key,
-            to.agent().constants().hook_key,
-        ),
-        Kind::CustomMessage => {
-            rename_key(entry, attribution_key(other_agent(to)), attribution_key(to))
+        Kind::Compaction | Kind::BranchSummary => {
+            let from_key = from.agent().constants().hook_key;
+            let to_key = to.agent().constants().hook_key;
+            rename_key(entry, from_key, to_key)
         }
+        Kind::CustomMessage => rename_key(entry, attribution_key(from), attribution_key(to)),
         Kind::Message => {
             let message = entry.get("message")?;
-            let message = rename_key(
-                message,
-                attribution_key(other_agent(to)),
-                attribution_key(to),
-            )?;
-            Some(with_member(entry, "message", &message))
+            let renamed = rename_key(message, attribution_key(from), attribution_key(to))?;
+            Some(with_member(entry, "message", &renamed))
         }
         _ => None,
     }
@@ -114,7 +111,8 @@ fn rename_key(object: Raw, old: &str, new: &str) -> Option<Vec<u8>> {
     Some(edit.finish())
 }
 
-/// Returns what an entry becomes, `None` if it is the same for both agents.
+/// Converts an entry to its counterpart for the other agent, or to a kept entry if there is none.
+/// `None` if the entry is the same for both agents.
 fn find_counterpart(
     kind: Kind,
     entry: Raw,
@@ -137,8 +135,7 @@ fn find_counterpart(
         (Kind::ModelUsage, Pi) => Some(Entry(for_pi::convert_model_usage(entry))),
         (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::convert_usage(entry))),
         (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::convert_reset_boundary(entry))),
-        // What only the other agent writes; all else is the same in both, or not an entry of the
-        // other agent.
+        // A type that only the other agent writes is kept; any other type is the same in both.
         _ => {
             let schema = kind.schema();
             let only_writer = schema.fields.only_writer()?;
@@ -157,8 +154,8 @@ fn start_entry(kind: &str, placed_as: Raw) -> Object {
         .copy_members(placed_as, &POSITION_KEYS)
 }
 
-/// Returns content with its blocks converted, or dropped where `convert` returns `None`. Returns
-/// `None` if all blocks stay the same: `convert` borrows these.
+/// Returns content with its blocks converted by `convert`, which returns `None` to drop a block and
+/// borrows a block that stays the same. `None` if all blocks stay the same.
 fn convert_blocks<'a>(
     content: Raw<'a>,
     convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>,
@@ -214,6 +211,8 @@ fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
 
 /// Returns the original of a converted entry, with the id, parent and first kept entry of the
 /// converted one, which may have moved since.
+///
+/// `None` if the entry was not converted from an entry of the agent `to`.
 fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     let is_kept = content::member_is(entry, "customType", KEPT_ENTRY_TYPE);
     let origin = entry.get(if is_kept { "data" } else { ORIGINAL_KEY })?;
@@ -230,17 +229,18 @@ fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
         return None;
     }
 
-    let mut edit = LineEdit::new(original.bytes()).ok()?;
     let is_compaction = Kind::named(kind.as_bytes()) == Kind::Compaction;
     let references: &[&str] = if is_compaction {
         &["id", "parentId", "firstKeptEntryId"]
     } else {
         &["id", "parentId"]
     };
+    let mut edit = LineEdit::new(original.bytes()).ok()?;
     for key in references {
         let Some(current) = entry.get(key) else {
             continue;
         };
+        // A value that is only escaped differently keeps its bytes.
         let is_unchanged = original
             .get(key)
             .is_some_and(|value| is_same_value(value, current));
