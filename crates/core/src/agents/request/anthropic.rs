@@ -5,7 +5,7 @@ use super::blocks::{
     build_message, images_in, join_texts, render_parts,
 };
 use super::replay::BodyWriter;
-use super::sink::{BodySink, NO_REQUEST};
+use super::sink::{BodySink, LastMessage, NO_REQUEST};
 use super::tools::Tool;
 use super::{RequestTarget, schema};
 use crate::session::content;
@@ -87,8 +87,7 @@ impl<'a> AnthropicWriter<'a> {
         self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
-    fn call_block(&mut self, call: TurnCall) -> Vec<u8> {
-        self.called_tools.push(call.name.clone());
+    fn render_call(call: &TurnCall) -> Vec<u8> {
         Object::new()
             .str("type", "tool_use")
             .text("id", &call.id)
@@ -119,6 +118,7 @@ impl<'a> AnthropicWriter<'a> {
 }
 
 impl BodyWriter for AnthropicWriter<'_> {
+    /// Writes a user message, unless it is empty, which the API refuses.
     fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
         self.flush_answer(false)?;
         self.flush_results()?;
@@ -140,6 +140,7 @@ impl BodyWriter for AnthropicWriter<'_> {
         self.sink.write_item(&build_message("user", &json))
     }
 
+    /// Holds an answer back until it is known whether it is the last message.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.flush_answer(false)?;
         self.flush_results()?;
@@ -153,7 +154,10 @@ impl BodyWriter for AnthropicWriter<'_> {
                     signature,
                     is_redacted,
                 } => answer.extend(thinking_block(&text, signature, is_redacted)),
-                TurnBlock::Call(call) => answer.push(self.call_block(call)),
+                TurnBlock::Call(call) => {
+                    answer.push(Self::render_call(&call));
+                    self.called_tools.push(call.name);
+                }
             }
         }
         // An answer cannot end with thinking.
@@ -167,6 +171,8 @@ impl BodyWriter for AnthropicWriter<'_> {
         Ok(())
     }
 
+    /// Holds a result back until all results of the turn are there. An error can only contain text,
+    /// so its images follow all results.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         self.flush_answer(false)?;
 
@@ -200,7 +206,7 @@ impl BodyWriter for AnthropicWriter<'_> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_answer(true)?;
         self.flush_results()?;
 
@@ -233,7 +239,8 @@ fn has_bound_blocks(id: &Text) -> bool {
         return false;
     };
 
-    // Whatever follows the version, such as a date, is longer than its numbers.
+    // The major and the minor version; 0 where it is missing. Whatever follows them, such as a
+    // date, is longer than their two digits.
     let mut numbers = [0; 2];
     for (number, part) in numbers.iter_mut().zip(version.split(['-', '.'])) {
         match part.parse() {
@@ -311,7 +318,8 @@ fn replace_images<'a>(parts: &[ContentPart<'a>]) -> Vec<ContentPart<'a>> {
     out
 }
 
-/// Returns the content of a result: a string or, if there are images, blocks.
+/// Returns the content of a result: a string or, if there are images, blocks. A note precedes images
+/// without text.
 fn result_content(parts: &[ContentPart]) -> Vec<u8> {
     let image_count = images_in(parts).count();
     if image_count == 0 {

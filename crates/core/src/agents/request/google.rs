@@ -6,7 +6,7 @@ use super::blocks::{
 };
 use super::ids::{gemini_version, takes_ids};
 use super::replay::BodyWriter;
-use super::sink::{BodySink, NO_REQUEST};
+use super::sink::{BodySink, LastMessage, NO_REQUEST};
 use super::tools::Tool;
 use super::{RequestTarget, schema};
 use crate::session::entry::Role;
@@ -80,6 +80,8 @@ impl<'a> GoogleWriter<'a> {
         }
     }
 
+    /// Returns a call as a part, with its id if the model takes ids. Gemini 3 gets a signature in
+    /// any case.
     fn call_part(&self, call: &TurnCall, signature: Option<&Text>) -> Vec<u8> {
         let mut function_call = Object::new()
             .text("name", &call.name)
@@ -107,6 +109,8 @@ impl BodyWriter for GoogleWriter<'_> {
         self.write_user_parts(&parts)
     }
 
+    /// Writes an answer, unless no part of it remains. If it is the first content, a request
+    /// precedes it.
     fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let parts: Vec<_> = blocks
             .iter()
@@ -124,16 +128,18 @@ impl BodyWriter for GoogleWriter<'_> {
         self.sink.write_answer(&build_content(&parts, "model"))
     }
 
+    /// Holds a result back until all results of the turn are there. Its images are in the result or,
+    /// for Gemini before 3, in a user content of their own.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let images: Vec<_> = images_in(&result.parts).map(image_part).collect();
         let takes_images = self.gemini_major.is_none_or(|version| version >= 3);
 
         let is_error = result.is_error == Some(true);
         let key = if is_error { "error" } else { "output" };
-        let value = result_text(&result.parts, "");
+        let output = Object::new().text(key, &result_text(&result.parts, ""));
         let mut response = Object::new()
             .text("name", &result.name)
-            .json("response", &Object::new().text(key, &value).finish());
+            .json("response", &output.finish());
         if takes_images {
             response = response.json_array("parts", &images);
         }
@@ -151,7 +157,7 @@ impl BodyWriter for GoogleWriter<'_> {
         self.write_user_parts(&parts)
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_results()?;
 
         let RequestTarget { system, tools, .. } = self.target;
@@ -211,8 +217,8 @@ fn finish_part(part: Object, signature: Option<&Text>) -> Vec<u8> {
     }
 }
 
-/// Returns the signature if Google accepts it: if it is base64, and from the same model, through
-/// whatever API.
+/// Returns the signature if Google accepts it: it must be base64, and from the same model. The API
+/// through which it was received may be another.
 fn accepted_signature<'s, 'a>(
     signature: Option<&'s Text<'a>>,
     authorship: Authorship,

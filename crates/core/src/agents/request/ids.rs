@@ -23,9 +23,11 @@ pub struct WireId {
     pub item_id: Option<Text<'static>>,
 }
 
-/// Returns the id in the body for a call with the id `own` in the session, and adds it to
-/// `used_ids`: the ids assigned so far, with the number to try next if the same is wanted again. No
-/// id is assigned twice; `_2`, `_3`, … is appended to one that is taken.
+/// Assigns an id in the body to a call with the id `own_id` in the session.
+///
+/// No id is assigned twice: `_2`, `_3`, … is appended to an id that is taken. `used_ids` are the ids
+/// assigned so far, to which this one is added. Each has the number to try next if it is wanted
+/// again.
 pub fn assign_id(
     used_ids: &mut HashMap<Text<'static>, usize>,
     own_id: &Text,
@@ -44,15 +46,15 @@ pub fn assign_id(
     let base_id = wire.call_id;
     let max_units = max_id_units(target);
     let mut number = next_number;
-    let mut call = append_number(&base_id, number, max_units);
-    while used_ids.contains_key(&call) {
+    let mut call_id = append_number(&base_id, number, max_units);
+    while used_ids.contains_key(&call_id) {
         number += 1;
-        call = append_number(&base_id, number, max_units);
+        call_id = append_number(&base_id, number, max_units);
     }
     used_ids.insert(base_id, number + 1);
-    used_ids.insert(call.clone(), FIRST_SUFFIX);
+    used_ids.insert(call_id.clone(), FIRST_SUFFIX);
     WireId {
-        call_id: call,
+        call_id,
         item_id: None,
     }
 }
@@ -74,30 +76,37 @@ fn max_id_units(target: &RequestTarget) -> usize {
 }
 
 /// Returns the id that a call would have if no other call had it.
-fn derive_wire_id(own: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
-    let call = match target.api {
-        Api::Anthropic => sanitize_id(own).head(MAX_ID_UNITS),
-        Api::Google if takes_ids(&target.model.id) => sanitize_id(own).head(MAX_ID_UNITS),
-        Api::Google => own.clone().into_owned(),
-        Api::OpenAi => completions_id(own, authorship, target),
-        Api::Responses => return responses_id(own, authorship, target),
+fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
+    let call_id = match target.api {
+        Api::Anthropic => sanitize_id(own_id).head(MAX_ID_UNITS),
+        Api::Google if takes_ids(&target.model.id) => sanitize_id(own_id).head(MAX_ID_UNITS),
+        Api::Google => own_id.clone().into_owned(),
+        Api::OpenAi => completions_id(own_id, authorship, target),
+        Api::Responses => return responses_id(own_id, authorship, target),
     };
     WireId {
-        call_id: call,
+        call_id,
         item_id: None,
     }
 }
 
-/// Returns an id for Chat Completions. Joins the two halves of an id from the Responses API.
+/// Returns an id for Chat Completions.
+///
+/// The two halves of another model's id from the Responses API are joined. If that is too long, the
+/// first half is truncated and a hash of the whole replaces the second. Any other id is only
+/// truncated.
 fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> Text<'static> {
-    let own = replace_lone_surrogates(own_id.as_borrowed(), "").into_owned();
+    /// The number of characters of the hash.
+    const HASH_UNITS: usize = 8;
+
+    let own_id = replace_lone_surrogates(own_id.as_borrowed(), "").into_owned();
     let halves = if authorship.is_same_model() {
         None
     } else {
-        split_responses_id(&own)
+        split_responses_id(&own_id)
     };
     let Some(halves) = halves else {
-        return own.head_whole(max_id_units(target));
+        return own_id.head_whole(max_id_units(target));
     };
 
     let call = sanitize_id(&halves.call);
@@ -107,12 +116,17 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     if joined.utf16_len() <= MAX_COMPLETIONS_ID_UNITS {
         return joined;
     }
-    let hash = Text::from(short_hash(&own)).head(8).into_owned();
+    let hash = Text::from(short_hash(&own_id))
+        .head(HASH_UNITS)
+        .into_owned();
     let call = call.head(MAX_COMPLETIONS_ID_UNITS - 1 - hash.utf16_len());
     concat_texts(&[&call, &"_", &hash])
 }
 
 /// Returns an id for the Responses API, which has one for the call and one for the item.
+///
+/// From the same model, both are kept, each if the API accepts it. From another model, OpenAI gets a
+/// new id for the item (see [`foreign_item_id`]); any other provider gets one id, from the whole.
 fn responses_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let halves = split_responses_id(own_id);
     if authorship.is_same_model() {
@@ -202,15 +216,15 @@ fn sanitize_id(id: &Text) -> Text<'static> {
     Text::from(out)
 }
 
-/// Returns the name of a tool in a form that the API accepts, with `_` in place of each other code
-/// point; `None` if it is empty.
+/// Returns the name of a tool in a form that the API accepts: truncated, and with `_` in place of
+/// each code point that the API refuses. `None` if it is empty.
 pub fn sanitize_tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     if name.is_empty() {
         return None;
     }
-    let max_len = if api == Api::Anthropic { 128 } else { 64 };
+    let max_chars = if api == Api::Anthropic { 128 } else { 64 };
     let mut out = String::new();
-    for code_point in name.code_points().take(max_len) {
+    for code_point in name.code_points().take(max_chars) {
         let character = char::from_u32(code_point);
         let is_accepted =
             is_id_char(code_point) || api == Api::Google && matches!(character, Some('.' | ':'));

@@ -1,8 +1,8 @@
 //! Request bodies: a context in the form of a provider's API, as the session's agent would send it.
 //!
 //! ```text
-//! messages ── Survey ── Target: system text, tools, model           (first pass)
-//! messages ── Replay ── turns with paired calls ── Writer ── body   (second pass)
+//! messages ── FirstPass ── RequestTarget: system text, tools, model     (first pass)
+//! messages ── Replay ── turns with paired calls ── BodyWriter ── body   (second pass)
 //! ```
 //!
 //! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops
@@ -23,6 +23,7 @@ mod sink;
 mod tools;
 
 use crate::agents::Agent;
+use crate::agents::agent::AgentConstants;
 use crate::agents::pi::system::SystemPrompt;
 use crate::session::content;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
@@ -141,7 +142,7 @@ pub fn write_body(
 ) -> io::Result<Option<WrittenBody>> {
     let first_pass = FirstPass::read(messages, request.api, reader)?;
     let target = RequestTarget::new(request, reader.session().agent(), &first_pass);
-    let sink = BodySink::new(out, target.agent.constants().surrogate_replacement);
+    let sink = BodySink::new(out, target.constants().surrogate_replacement);
     let writer: Box<dyn replay::BodyWriter + '_> = match request.api {
         Api::Anthropic => Box::new(anthropic::AnthropicWriter::new(&target, sink)),
         Api::OpenAi => Box::new(openai::OpenAiWriter::new(&target, sink)),
@@ -166,6 +167,8 @@ struct FirstPass {
 }
 
 impl FirstPass {
+    /// Reads the messages in the form in which the second pass gets them, too. They are numbered
+    /// from 1 in both passes.
     fn read(messages: &[ContextMessage], api: Api, reader: &EntryReader) -> io::Result<Self> {
         let agent = reader.session().agent();
         let mut first_pass = FirstPass::default();
@@ -211,6 +214,8 @@ fn non_empty_text(value: Option<Raw>) -> Option<Text<'static>> {
 }
 
 impl RequestTarget {
+    /// Completes a request with what the first pass found: the model, if none is requested, the
+    /// system text and the tools.
     fn new(request: &Request, agent: &'static dyn Agent, first_pass: &FirstPass) -> Self {
         let api = request.api;
         let model = request
@@ -219,23 +224,12 @@ impl RequestTarget {
             .or_else(|| first_pass.last_model.clone())
             .unwrap_or_else(|| api.default_model());
 
-        let support = ToolSupport::for_model(&model, api);
-        let mut tools: Vec<Tool> = Vec::new();
+        let tools = read_tools(&first_pass.system, ToolSupport::for_model(&model, api));
         let mut grammars = HashMap::default();
-        let mut names = HashSet::default();
-        for definition in first_pass.system.tool_definitions() {
-            let Some(tool) = Tool::read(Raw::from_checked(definition), support) else {
-                continue;
-            };
-            // Of several tools with one name, the first counts.
-            let is_new = names.insert(tool.name.clone());
-            if !is_new {
-                continue;
-            }
+        for tool in &tools {
             if let Some(grammar) = &tool.grammar {
                 grammars.insert(tool.name.clone(), grammar.clone());
             }
-            tools.push(tool);
         }
 
         RequestTarget {
@@ -248,4 +242,24 @@ impl RequestTarget {
             grammars,
         }
     }
+
+    fn constants(&self) -> &'static AgentConstants {
+        self.agent.constants()
+    }
+}
+
+/// Reads the tools of a system prompt. Of several tools with one name, the first counts.
+fn read_tools(system: &SystemPrompt, support: ToolSupport) -> Vec<Tool> {
+    let mut tools = Vec::new();
+    let mut names = HashSet::default();
+    for definition in system.tool_definitions() {
+        let Some(tool) = Tool::read(Raw::from_checked(definition), support) else {
+            continue;
+        };
+        let is_new = names.insert(tool.name.clone());
+        if is_new {
+            tools.push(tool);
+        }
+    }
+    tools
 }

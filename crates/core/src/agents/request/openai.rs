@@ -6,7 +6,7 @@ use super::blocks::{
     render_parts, result_text,
 };
 use super::replay::BodyWriter;
-use super::sink::BodySink;
+use super::sink::{BodySink, LastMessage};
 use super::tools::Tool;
 use crate::session::content;
 use crate::session::entry::Role;
@@ -91,6 +91,8 @@ impl<'a> OpenAiWriter<'a> {
             .finish()
     }
 
+    /// Returns the definition of a tool: a function, or a custom tool whose input has a grammar.
+    /// The member `strict` is sent only to OpenAI itself.
     fn render_tool(&self, tool: &Tool) -> Vec<u8> {
         if let Some(grammar) = &tool.grammar {
             let format = Object::new()
@@ -126,6 +128,8 @@ pub fn arguments_text(arguments: Option<Raw>) -> Text<'static> {
 pub const NO_OUTPUT: &str = "(no tool output)";
 
 impl BodyWriter for OpenAiWriter<'_> {
+    /// Writes a user message, unless it has no parts. The role `developer` is sent only to OpenAI
+    /// itself.
     fn write_user(&mut self, role: Role, content: UserContent) -> io::Result<()> {
         self.flush_images()?;
         let json = match content {
@@ -143,6 +147,8 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&build_message(role, &json))
     }
 
+    /// Writes an assistant message: its texts as one, its calls, and its reasoning in the form in
+    /// which the provider sent it. A message without text and calls is left out.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.flush_images()?;
 
@@ -151,11 +157,8 @@ impl BodyWriter for OpenAiWriter<'_> {
         let mut reasoning = Reasoning::default();
         for block in blocks {
             match block {
-                TurnBlock::Text { text: part, .. } => {
-                    if !part.is_blank() {
-                        text.push(&part);
-                    }
-                }
+                TurnBlock::Text { text: part, .. } if part.is_blank() => {}
+                TurnBlock::Text { text: part, .. } => text.push(&part),
                 TurnBlock::Call(call) => {
                     reasoning.read_call(call.signature.as_ref());
                     calls.push(self.render_call(&call));
@@ -172,27 +175,15 @@ impl BodyWriter for OpenAiWriter<'_> {
         }
 
         let content = if text.is_empty() { None } else { Some(&text) };
-        let mut answer = Object::new()
+        let answer = Object::new()
             .str("role", "assistant")
             .text_or_null("content", content);
-        let details = reasoning.take_details();
-        if details.is_none()
-            && let Some(field) = reasoning.field
-        {
-            answer = answer.text(field, &text::join_with(reasoning.thoughts, "\n"));
-        }
-        answer = answer.json_array("tool_calls", &calls);
-        if let Some(details) = details {
-            answer = answer.json("reasoning_details", &details);
-        }
-        // DeepSeek requires reasoning in each assistant message.
         let is_deepseek = self.target.model.provider == "deepseek";
-        if is_deepseek && reasoning.field != Some("reasoning_content") {
-            answer = answer.str("reasoning_content", "");
-        }
+        let answer = reasoning.add_to_answer(answer, &calls, is_deepseek);
         self.sink.write_answer(&answer.finish())
     }
 
+    /// Writes a result. Its images follow in a user message after all results of the turn.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         self.result_images
             .extend(images_in(&result.parts).map(image_block));
@@ -203,14 +194,14 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&message.finish())
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_images()?;
 
         let mut trailing_members = Object::new();
         if let Some(max_tokens) = self.target.max_tokens {
             let provider = &self.target.model.provider;
-            let is_older = MAX_TOKENS_PROVIDERS.iter().any(|older| *provider == *older);
-            let key = if is_older {
+            let takes_max_tokens = MAX_TOKENS_PROVIDERS.iter().any(|name| *provider == *name);
+            let key = if takes_max_tokens {
                 "max_tokens"
             } else {
                 "max_completion_tokens"
@@ -239,6 +230,8 @@ struct Reasoning<'a> {
 }
 
 impl<'a> Reasoning<'a> {
+    /// Reads a block of thinking. Its signature is a list of details, or the name of the member that
+    /// contained the thought; the first of each in a turn counts.
     fn read_thinking(&mut self, thought: Text<'a>, signature: Option<&Text>) {
         if self.details.is_none() {
             self.details = signature.and_then(reasoning_details);
@@ -257,14 +250,28 @@ impl<'a> Reasoning<'a> {
             .extend(signature.and_then(encrypted_detail));
     }
 
-    /// Removes and returns the list of reasoning details. The list of a thought comes before the
-    /// details of the calls.
-    fn take_details(&mut self) -> Option<Vec<u8>> {
-        let from_thought = self.details.take();
-        if from_thought.is_none() && !self.call_details.is_empty() {
-            return Some(array(&self.call_details));
+    /// Adds the reasoning and the calls to an answer. A list of details takes precedence over the
+    /// thoughts, and the list of a thought over the details of calls.
+    fn add_to_answer(self, mut answer: Object, calls: &[Vec<u8>], is_deepseek: bool) -> Object {
+        let details = match self.details {
+            Some(details) => Some(details),
+            None if self.call_details.is_empty() => None,
+            None => Some(array(&self.call_details)),
+        };
+        if details.is_none()
+            && let Some(field) = self.field
+        {
+            answer = answer.text(field, &text::join_with(self.thoughts, "\n"));
         }
-        from_thought
+        answer = answer.json_array("tool_calls", calls);
+        if let Some(details) = details {
+            answer = answer.json("reasoning_details", &details);
+        }
+        // DeepSeek requires reasoning in each assistant message.
+        if is_deepseek && self.field != Some("reasoning_content") {
+            answer = answer.str("reasoning_content", "");
+        }
+        answer
     }
 }
 

@@ -11,7 +11,7 @@ use super::blocks::{
     Authorship, ContentPart, ToolResult, TurnBlock, TurnCall, UserContent, join_texts,
 };
 use super::ids::{WireId, assign_id, sanitize_tool_name};
-use super::sink::replace_lone_surrogates;
+use super::sink::{LastMessage, replace_lone_surrogates};
 use super::{Api, RequestTarget, WrittenBody};
 use crate::agents::oh_my_pi::message::call_ids;
 use crate::session::content;
@@ -29,9 +29,9 @@ pub trait BodyWriter {
     /// Writes the blocks of an assistant message; the results of its calls follow.
     fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()>;
     fn write_result(&mut self, result: ToolResult) -> io::Result<()>;
-    /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it
-    /// has no message.
-    fn finish(self: Box<Self>) -> io::Result<Option<bool>>;
+    /// Writes the rest of the body. Returns whose its last message is; `None` if it has no message,
+    /// and nothing was written.
+    fn finish(self: Box<Self>) -> io::Result<Option<LastMessage>>;
 }
 
 /// The result of a call that has none in the session.
@@ -117,11 +117,11 @@ impl<'t> Replay<'t> {
     /// Writes the results that are missing and the rest of the body; `None` if it has no message.
     pub fn finish(mut self) -> io::Result<Option<WrittenBody>> {
         self.close_calls()?;
-        let Some(ends_with_answer) = self.writer.finish()? else {
+        let Some(last_message) = self.writer.finish()? else {
             return Ok(None);
         };
         Ok(Some(WrittenBody {
-            ends_with_answer,
+            ends_with_answer: last_message == LastMessage::Answer,
             skipped_results: self.skipped_results,
         }))
     }
@@ -130,26 +130,27 @@ impl<'t> Replay<'t> {
         self.close_calls()?;
         let content = UserContent::read(
             message.get("content"),
-            self.target.agent.constants().surrogate_replacement,
+            self.target.constants().surrogate_replacement,
         );
         self.writer.write_user(role, content)
     }
 
-    /// Writes an assistant message, unless the agent leaves it out, and opens its calls.
+    /// Writes an assistant message, unless the agent leaves it out. Its calls are pending from then
+    /// on.
     fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
-        let agent = self.target.agent;
+        let constants = self.target.constants();
         let [stop_reason, content] = content::find_members(message, ["stopReason", "content"]);
         let stop_reason = stop_reason.unwrap_or(Raw::NULL);
         let content = content.unwrap_or(Raw::NULL);
 
         let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
-        if has_failed && agent.constants().drops_failed_turns {
+        if has_failed && constants.drops_failed_turns {
             return Ok(());
         }
         let is_cut_short = has_failed || stop_reason.is("length");
         if is_cut_short
-            && agent.constants().drops_interrupted_thinking
+            && constants.drops_interrupted_thinking
             && !content.items().any(is_text_or_call)
         {
             return Ok(());
@@ -160,53 +161,33 @@ impl<'t> Replay<'t> {
         let mut blocks = Vec::new();
         if let Some(text) = content.text() {
             blocks.push(TurnBlock::Text {
-                text: replace_lone_surrogates(text, agent.constants().surrogate_replacement),
+                text: replace_lone_surrogates(text, constants.surrogate_replacement),
                 signature: None,
             });
         }
         for block in content.items() {
-            blocks.extend(self.replay_block(block, authorship));
+            if content::is_block(block, "toolCall") {
+                blocks.extend(
+                    self.add_pending_call(block, authorship)
+                        .map(TurnBlock::Call),
+                );
+            } else {
+                blocks.extend(read_block(block, authorship, self.target));
+            }
         }
         self.writer.write_turn(authorship, blocks)
     }
 
-    /// Returns a block of an assistant message, `None` if it is left out. A call is opened.
-    fn replay_block<'a>(
+    /// Adds a call to those that wait for a result, with a new id in the body, and returns it as a
+    /// block.
+    ///
+    /// If its tool has no name, neither the call nor its result is sent: returns `None`, and the
+    /// call is added as answered.
+    fn add_pending_call<'a>(
         &mut self,
         block: Raw<'a>,
         authorship: Authorship,
-    ) -> Option<TurnBlock<'a>> {
-        let kind = block.get_text("type")?;
-        match kind.as_bytes() {
-            b"text" => {
-                let text = block.get_text("text")?;
-                Some(TurnBlock::Text {
-                    text: replace_lone_surrogates(
-                        text,
-                        self.target.agent.constants().surrogate_replacement,
-                    ),
-                    signature: own_signature(block, "textSignature", authorship),
-                })
-            }
-            b"thinking" => read_thinking(block, authorship, self.target),
-            b"redactedThinking" if authorship.is_same_model() => {
-                let data = block.get_text("data")?;
-                if data.is_blank() {
-                    return None;
-                }
-                Some(TurnBlock::Thinking {
-                    text: Text::default(),
-                    signature: Some(data),
-                    is_redacted: true,
-                })
-            }
-            b"toolCall" => self.open_call(block, authorship).map(TurnBlock::Call),
-            _ => None,
-        }
-    }
-
-    /// Opens a call and returns it; `None` if its tool has no name.
-    fn open_call<'a>(&mut self, block: Raw<'a>, authorship: Authorship) -> Option<TurnCall<'a>> {
+    ) -> Option<TurnCall<'a>> {
         let [id, name, arguments, namespace] =
             content::find_members(block, ["id", "name", "arguments", "namespace"]);
         let own_id = id.and_then(Raw::text).map(Text::into_owned);
@@ -214,7 +195,6 @@ impl<'t> Replay<'t> {
             .and_then(Raw::text)
             .and_then(|name| sanitize_tool_name(&name, self.target.api));
         let Some(name) = name else {
-            // Neither the call nor its result is sent.
             self.calls.push(PendingCall {
                 own_id,
                 wire: None,
@@ -224,21 +204,19 @@ impl<'t> Replay<'t> {
         };
 
         let wanted_id = own_id.clone().unwrap_or_default();
-        let WireId {
-            call_id: id,
-            item_id: item,
-        } = assign_id(&mut self.used_ids, &wanted_id, authorship, self.target);
+        let WireId { call_id, item_id } =
+            assign_id(&mut self.used_ids, &wanted_id, authorship, self.target);
         self.calls.push(PendingCall {
             own_id,
             wire: Some(WireCall {
-                id: id.clone(),
+                id: call_id.clone(),
                 tool: name.clone(),
             }),
             is_answered: false,
         });
         Some(TurnCall {
-            id,
-            item_id: item,
+            id: call_id,
+            item_id,
             name,
             arguments,
             signature: own_signature(block, "thoughtSignature", authorship),
@@ -250,20 +228,20 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Writes a result, if it answers an open call. The APIs refuse any other; it is quoted or left
-    /// out.
+    /// Writes a result if it answers a pending call. The APIs refuse any other result: it is
+    /// counted as skipped or, if the agent moves late results, quoted unless a call has it.
     fn replay_result(&mut self, message: Raw) -> io::Result<()> {
         let id = message.get_text("toolCallId");
-        if let Some(call) = find_open_call(&mut self.calls, id.as_ref()) {
+        if let Some(call) = find_pending_call(&mut self.calls, id.as_ref()) {
             call.is_answered = true;
             return write_call_result(call, message, self.target, self.writer.as_mut());
         }
 
         let id = id.map(Text::into_owned);
-        if self.target.agent.constants().moves_late_results {
-            let has_open_calls = self.calls.iter().any(|call| !call.is_answered);
+        if self.target.constants().moves_late_results {
+            let has_pending_calls = self.calls.iter().any(|call| !call.is_answered);
             // A result that has a call was moved to it.
-            if !has_open_calls && !self.late_results.has_call(&id) {
+            if !has_pending_calls && !self.late_results.has_call(&id) {
                 return self.quote_result(message);
             }
         } else if self.unanswered.contains(&id) {
@@ -274,7 +252,8 @@ impl<'t> Replay<'t> {
         Ok(())
     }
 
-    /// Writes the text of a result without a call as a user message.
+    /// Writes the text of a result without a call as a user message, as oh-my-pi does. Images are
+    /// left out, and a result without text is left out as a whole.
     fn quote_result(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::find_members(message, names);
@@ -302,22 +281,23 @@ impl<'t> Replay<'t> {
             &join_texts(&parts),
             &"\n</stale-tool-result>",
         ]);
-        let text =
-            replace_lone_surrogates(quoted, self.target.agent.constants().surrogate_replacement);
+        let text = replace_lone_surrogates(quoted, self.target.constants().surrogate_replacement);
         self.writer.write_user(Role::User, UserContent::Plain(text))
     }
 
-    /// Answers the calls that have no result: with a late one, or with [`NO_RESULT`].
+    /// Answers the calls that still wait for a result: with a late result if there is one, or with
+    /// [`NO_RESULT`]. Every message but a result is preceded by this, because the APIs require the
+    /// results directly after their calls.
     fn close_calls(&mut self) -> io::Result<()> {
         let calls = std::mem::take(&mut self.calls);
         for call in calls {
             if call.is_answered {
                 continue;
             }
-            if let Some(json) = self
+            let late_result = self
                 .late_results
-                .remove_result(&call.own_id, self.turn_number)
-            {
+                .remove_result(&call.own_id, self.turn_number);
+            if let Some(json) = late_result {
                 let message = Raw::from_checked(&json);
                 write_call_result(&call, message, self.target, self.writer.as_mut())?;
             } else if let Some(wire) = call.wire {
@@ -338,6 +318,38 @@ fn is_text_or_call(block: Raw) -> bool {
     content::is_block(block, "text") || content::is_block(block, "toolCall")
 }
 
+/// Reads a block of an assistant message other than a call. `None` if it is left out: it is empty,
+/// another model's redacted thinking, or of an unknown type.
+fn read_block<'a>(
+    block: Raw<'a>,
+    authorship: Authorship,
+    target: &RequestTarget,
+) -> Option<TurnBlock<'a>> {
+    let kind = block.get_text("type")?;
+    match kind.as_bytes() {
+        b"text" => {
+            let text = block.get_text("text")?;
+            Some(TurnBlock::Text {
+                text: replace_lone_surrogates(text, target.constants().surrogate_replacement),
+                signature: own_signature(block, "textSignature", authorship),
+            })
+        }
+        b"thinking" => read_thinking(block, authorship, target),
+        b"redactedThinking" if authorship.is_same_model() => {
+            let data = block.get_text("data")?;
+            if data.is_blank() {
+                return None;
+            }
+            Some(TurnBlock::Thinking {
+                text: Text::default(),
+                signature: Some(data),
+                is_redacted: true,
+            })
+        }
+        _ => None,
+    }
+}
+
 /// Writes the result of a call, unless the call is left out.
 fn write_call_result(
     call: &PendingCall,
@@ -356,20 +368,19 @@ fn write_call_result(
     writer.write_result(ToolResult {
         id: &wire.id,
         name: name.unwrap_or_else(|| wire.tool.clone()),
-        parts: UserContent::read(content, target.agent.constants().surrogate_replacement)
-            .into_parts(),
+        parts: UserContent::read(content, target.constants().surrogate_replacement).into_parts(),
         is_error: is_error.and_then(Raw::bool),
     })
 }
 
-/// Returns the first unanswered call that a result with this id answers. An id of the Responses API
-/// has two halves; a result may have only the first.
-fn find_open_call<'c>(
+/// Finds the first call that waits for a result with this id. An id of the Responses API has two
+/// halves, of which a result may have only the first. A call with the whole id takes precedence.
+fn find_pending_call<'c>(
     calls: &'c mut [PendingCall],
     id: Option<&Text>,
 ) -> Option<&'c mut PendingCall> {
-    let is_same = |call: &PendingCall| !call.is_answered && call.own_id.as_ref() == id;
-    let has_same_half = |call: &PendingCall| {
+    let has_id = |call: &PendingCall| !call.is_answered && call.own_id.as_ref() == id;
+    let has_first_half = |call: &PendingCall| {
         let (Some(own_id), Some(id)) = (&call.own_id, id) else {
             return false;
         };
@@ -378,8 +389,8 @@ fn find_open_call<'c>(
     };
     let index = calls
         .iter()
-        .position(is_same)
-        .or_else(|| calls.iter().position(has_same_half))?;
+        .position(has_id)
+        .or_else(|| calls.iter().position(has_first_half))?;
     calls.get_mut(index)
 }
 
@@ -413,29 +424,30 @@ fn own_signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> Optio
     block.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Returns a block of thinking; thinking of another model as text, or not at all, as the agent
-/// does.
+/// Reads a block of thinking as the agent sends it. `None` if it is left out.
+///
+/// Thinking of another model becomes text, or is left out, unless the two models share signatures.
 fn read_thinking<'a>(
     block: Raw<'a>,
     authorship: Authorship,
     target: &RequestTarget,
 ) -> Option<TurnBlock<'a>> {
-    let agent = target.agent;
+    let constants = target.constants();
     let is_anthropic = target.api == Api::Anthropic;
     let text = block.get_text("thinking").unwrap_or_default();
-    let text = replace_lone_surrogates(text, agent.constants().surrogate_replacement);
+    let text = replace_lone_surrogates(text, constants.surrogate_replacement);
     let signature = block
         .get_text("thinkingSignature")
         .filter(|signature| !signature.is_empty());
 
     // The models of a provider may share signatures.
-    let has_shared_signature = agent.constants().shares_thinking_signatures
+    let has_shared_signature = constants.shares_thinking_signatures
         && is_anthropic
         && authorship.is_same_provider
         && authorship.is_same_api
         && signature.is_some();
     if !authorship.is_same_model() && !has_shared_signature {
-        if agent.constants().drops_foreign_thinking || text.is_blank() {
+        if constants.drops_foreign_thinking || text.is_blank() {
             return None;
         }
         return Some(TurnBlock::Text {
@@ -449,8 +461,8 @@ fn read_thinking<'a>(
     let is_empty = signature.is_none() && text.is_blank();
     // Redacted thinking is only in its signature.
     let is_lost = is_redacted && is_unsigned;
-    let is_dropped = is_unsigned && is_anthropic && agent.constants().drops_unsigned_thinking;
-    if is_empty || is_lost || is_dropped {
+    let is_refused = is_unsigned && is_anthropic && constants.drops_unsigned_thinking;
+    if is_empty || is_lost || is_refused {
         return None;
     }
     Some(TurnBlock::Thinking {
@@ -460,7 +472,7 @@ fn read_thinking<'a>(
     })
 }
 
-/// Returns thinking as text, marked as such for most models.
+/// Returns thinking as text. It is marked as thinking, except for Claude.
 fn mark_as_thinking(text: &Text, target: &RequestTarget) -> Text<'static> {
     let id = target.model.id.to_string_lossy().to_ascii_lowercase();
     if id.contains("claude") {
@@ -490,7 +502,8 @@ struct LateResult {
 }
 
 impl LateResults {
-    /// Reads the message with this number.
+    /// Reads the next message of the context, whose number is `message_number`: remembers the calls
+    /// of a turn, and a result that comes too late. A result that answers an open call does not.
     pub fn read_message(&mut self, message_number: usize, message: Raw) {
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
@@ -500,13 +513,15 @@ impl LateResults {
             }
             b"toolResult" => {
                 let id = message.get_text("toolCallId").map(Text::into_owned);
-                if let Some(at) = self.open_call_ids.iter().position(|open| *open == id) {
-                    self.open_call_ids.remove(at);
-                } else {
-                    self.results.entry(id).or_default().push_back(LateResult {
+                let open_call = self.open_call_ids.iter().position(|open| *open == id);
+                match open_call {
+                    Some(index) => {
+                        self.open_call_ids.remove(index);
+                    }
+                    None => self.results.entry(id).or_default().push_back(LateResult {
                         message_number,
                         json: message.bytes().to_vec(),
-                    });
+                    }),
                 }
             }
             _ => self.open_call_ids.clear(),
@@ -516,10 +531,10 @@ impl LateResults {
     /// Removes and returns the first late result with this id after the turn with this number.
     fn remove_result(&mut self, id: &SessionCallId, turn_number: usize) -> Option<Vec<u8>> {
         let results = self.results.get_mut(id)?;
-        let at = results
+        let index = results
             .iter()
             .position(|result| result.message_number > turn_number)?;
-        let result = results.remove(at)?;
+        let result = results.remove(index)?;
         Some(result.json)
     }
 

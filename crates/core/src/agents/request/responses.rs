@@ -8,7 +8,7 @@ use super::blocks::{
 use super::ids::{MAX_ID_UNITS, short_hash};
 use super::openai::{NO_OUTPUT, arguments_text};
 use super::replay::BodyWriter;
-use super::sink::BodySink;
+use super::sink::{BodySink, LastMessage};
 use super::tools::Tool;
 use crate::session::content;
 use crate::session::entry::Role;
@@ -56,26 +56,27 @@ impl<'a> ResponsesWriter<'a> {
         self.item_ids.insert(id.to_vec())
     }
 
-    /// Returns the items of an assistant message. The API requires an item of another kind after
-    /// reasoning; reasoning without one is left out.
+    /// Renders the blocks of an assistant message as items, and marks their ids as used. The API
+    /// requires an item of another kind after reasoning; reasoning without one is left out.
     fn render_items(&mut self, blocks: &[TurnBlock]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
-        let mut reasoning = Vec::new();
+        // Reasoning that waits for an item of another kind.
+        let mut held_reasoning = Vec::new();
         let mut text_count = 0;
         for block in blocks {
             match block {
                 TurnBlock::Thinking { signature, .. } => {
                     if let Some(signature) = signature {
-                        reasoning.extend(self.reasoning_item(signature));
+                        held_reasoning.extend(self.reasoning_item(signature));
                     }
                 }
                 TurnBlock::Text { text, signature } => {
-                    items.append(&mut reasoning);
+                    items.append(&mut held_reasoning);
                     items.push(self.text_item(text, signature.as_ref(), text_count));
                     text_count += 1;
                 }
                 TurnBlock::Call(call) => {
-                    items.append(&mut reasoning);
+                    items.append(&mut held_reasoning);
                     items.push(self.call_item(call));
                 }
             }
@@ -83,7 +84,8 @@ impl<'a> ResponsesWriter<'a> {
         items
     }
 
-    /// Returns a signature as a reasoning item, if it is one that was not sent before.
+    /// Returns the signature of thinking as a reasoning item, and marks its id as used. `None` if
+    /// it is no such item, or an item with its id was sent before.
     fn reasoning_item(&mut self, signature: &Text) -> Option<Vec<u8>> {
         let item = Raw::parse(signature.as_bytes()).ok()?;
         if !content::is_block(item, "reasoning") {
@@ -98,11 +100,12 @@ impl<'a> ResponsesWriter<'a> {
         Some(js::stringify(item).into_bytes())
     }
 
-    /// Returns a text as an item. `number` is that of the text in its message, from 0.
+    /// Returns a text as an item, and marks its id as used. `number` is that of the text in its
+    /// message, from 0.
     fn text_item(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
         let signature = signature.map(TextSignature::read).unwrap_or_default();
         let id = match signature.id {
-            Some(own) => self.claim_text_id(&own, number),
+            Some(stored_id) => self.claim_text_id(&stored_id, number),
             None => self.new_text_id(number),
         };
         let part = Object::new()
@@ -121,8 +124,8 @@ impl<'a> ResponsesWriter<'a> {
         item.finish()
     }
 
-    /// Returns the id with which a text was received, shortened if the API would refuse it; a new
-    /// one if it is empty or was used before.
+    /// Claims the id with which a text was received, or its hash if the API would refuse the length;
+    /// a new id if it is empty or was used before.
     fn claim_text_id(&mut self, stored_id: &Text, number: usize) -> String {
         let id = if stored_id.utf16_len() > MAX_ID_UNITS {
             format!("msg_{}", short_hash(stored_id))
@@ -138,7 +141,7 @@ impl<'a> ResponsesWriter<'a> {
         self.new_text_id(number)
     }
 
-    /// Returns an unused id for the text with this number in its message.
+    /// Claims a new id for the text with this number in its message.
     fn new_text_id(&mut self, number: usize) -> String {
         let base = match number {
             0 => format!("msg_pi_{}", self.message_count),
@@ -156,7 +159,11 @@ impl<'a> ResponsesWriter<'a> {
         }
     }
 
-    /// Returns a call: of a function with arguments, or of a custom tool whose input has a grammar.
+    /// Returns a call as an item: of a function with arguments, or of a custom tool whose input has
+    /// a grammar.
+    ///
+    /// The id of a function's item is sent unless it was used before. A custom call is remembered,
+    /// since its result has another type.
     fn call_item(&mut self, call: &TurnCall) -> Vec<u8> {
         let grammar = self.target.grammars.get(&call.name);
         let kind = match grammar {
@@ -190,6 +197,7 @@ impl<'a> ResponsesWriter<'a> {
     }
 }
 
+/// Returns the definition of a tool: a function, or a custom tool whose input has a grammar.
 fn render_tool(tool: &Tool) -> Vec<u8> {
     if let Some(grammar) = &tool.grammar {
         let format = grammar.add_to(Object::new().str("type", "grammar"));
@@ -242,14 +250,15 @@ impl BodyWriter for ResponsesWriter<'_> {
         self.sink.write_item(&item.finish())
     }
 
-    fn finish(self: Box<Self>) -> io::Result<Option<bool>> {
-        let mut rest = Object::new().bool("store", false);
+    fn finish(self: Box<Self>) -> io::Result<Option<LastMessage>> {
+        let mut trailing_members = Object::new().bool("store", false);
         if let Some(max_tokens) = self.target.max_tokens {
             let max_tokens = max_tokens.max(MIN_TOKENS).to_string();
-            rest = rest.json("max_output_tokens", max_tokens.as_bytes());
+            trailing_members = trailing_members.json("max_output_tokens", max_tokens.as_bytes());
         }
         let definitions: Vec<_> = self.target.tools.iter().map(render_tool).collect();
-        self.sink.end_list(rest.json_array("tools", &definitions))
+        self.sink
+            .end_list(trailing_members.json_array("tools", &definitions))
     }
 }
 
@@ -291,30 +300,23 @@ struct TextSignature {
 }
 
 impl TextSignature {
-    /// Reads a signature: JSON of version 1, or else only an id.
+    /// Reads a signature: an object of version 1 with an id and perhaps a phase, or else only an
+    /// id.
     fn read(signature: &Text) -> Self {
+        const PHASES: [&str; 2] = ["commentary", "final_answer"];
+
         let parsed = Raw::parse(signature.as_bytes()).unwrap_or(Raw::NULL);
         let [version, id, phase] = content::find_members(parsed, ["v", "id", "phase"]);
         let is_version_1 = version.and_then(Raw::number) == Some(1.0);
-        let id = match id.and_then(Raw::text) {
-            Some(id) if is_version_1 => id.into_owned(),
-            _ => {
-                return TextSignature {
-                    id: Some(signature.clone().into_owned()),
-                    phase: None,
-                };
-            }
-        };
-
-        let mut known_phase = None;
-        for name in ["commentary", "final_answer"] {
-            if phase.is_some_and(|phase| phase.is(name)) {
-                known_phase = Some(name);
-            }
-        }
-        TextSignature {
-            id: Some(id),
-            phase: known_phase,
+        match id.and_then(Raw::text) {
+            Some(id) if is_version_1 => TextSignature {
+                id: Some(id.into_owned()),
+                phase: phase.and_then(|phase| PHASES.into_iter().find(|name| phase.is(name))),
+            },
+            _ => TextSignature {
+                id: Some(signature.clone().into_owned()),
+                phase: None,
+            },
         }
     }
 }

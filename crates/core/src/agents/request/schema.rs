@@ -64,7 +64,10 @@ const ANTHROPIC_FORMATS: [&str; 10] = [
 ];
 
 /// Returns the schema for strict mode: objects require all their properties and allow no others.
-/// `None` if that is impossible. `schema` must be as JavaScript writes it.
+/// `schema` must be as JavaScript writes it.
+///
+/// `None` if the API's strict mode cannot express the schema: it has an unsupported keyword, a node
+/// without a type, an object that allows other properties, a union of structures, or is too deep.
 pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     let root = Raw::from_checked(schema);
     if !content::member_is(root, "type", "object") {
@@ -74,12 +77,13 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     // The subschemas that remain to be read, with their depths.
     let mut pending = vec![(root, 0)];
     while let Some((node, depth)) = pending.pop() {
-        if !node.is_object()
-            || depth > MAX_DEPTH
-            || node
-                .members()
-                .any(|(key, value)| is_unsupported(key, value, api))
-        {
+        if !node.is_object() || depth > MAX_DEPTH {
+            return None;
+        }
+        let has_unsupported = node
+            .members()
+            .any(|(key, value)| is_unsupported(key, value, api));
+        if has_unsupported {
             return None;
         }
         let names = ["type", "enum", "anyOf", "items", "properties"];
@@ -117,8 +121,11 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     Some(schema_edit.finish())
 }
 
-/// Makes an object require all its properties and allow no others; those that were optional may be
-/// `null`. `None` if the object allows others, or its members have the wrong types.
+/// Edits an object so that it requires all its properties and allows no others. Those that were
+/// optional accept `null` afterwards.
+///
+/// `None` if the object allows other properties, requires one that it does not have, or its members
+/// have the wrong types.
 fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::find_members(node, names);
@@ -128,11 +135,11 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     {
         return None;
     }
-    let required = required
+    let required: Vec<Text> = required
         .unwrap_or(Raw::NULL)
         .items()
         .map(Raw::text)
-        .collect::<Option<Vec<Text>>>()?;
+        .collect::<Option<_>>()?;
     let properties: Vec<_> = properties
         .unwrap_or(Raw::NULL)
         .members()
@@ -194,8 +201,9 @@ fn allows_null(schema: Raw) -> bool {
     while let Some((schema, depth)) = pending.pop() {
         let [kind, constant, values, any_of] =
             content::find_members(schema, ["type", "const", "enum", "anyOf"]);
-        let is_null = |kind: Raw| kind.is("null");
-        if kind.is_some_and(|kind| is_null(kind) || kind.items().any(is_null))
+        // `type` is a name, or a list of names.
+        let names_null = |kind: Raw| kind.is("null");
+        if kind.is_some_and(|kind| names_null(kind) || kind.items().any(names_null))
             || constant.is_some_and(Raw::is_null)
             || values.is_some_and(|values| values.items().any(Raw::is_null))
         {
@@ -283,45 +291,46 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
         depth: 0,
     }];
     while let Some(node) = pending.pop() {
-        let SchemaNode {
-            value: node,
-            is_name_map,
-            depth,
-        } = node;
-        if depth > MAX_DEPTH {
+        if node.depth > MAX_DEPTH {
             continue;
         }
-        for item in node.items() {
-            pending.push(SchemaNode {
-                value: item,
-                is_name_map: false,
-                depth: depth + 1,
-            });
-        }
-        if !node.is_object() {
-            continue;
-        }
-
-        for (key, value) in node.members() {
-            // In a map from names to schemas, a keyword is only a name.
-            let leads_to_map = !is_name_map && is_one_of(key, &NAME_MAP_KEYWORDS);
-            if is_name_map || leads_to_map || is_one_of(key, &SUBSCHEMA_KEYWORDS) {
-                pending.push(SchemaNode {
-                    value,
-                    is_name_map: leads_to_map,
-                    depth: depth + 1,
-                });
-            }
-        }
-        if !is_name_map && let Ok(mut edit) = Edit::new(node.bytes()) {
-            replace_constant(node, &mut edit);
+        node.push_children(&mut pending);
+        let is_schema = node.value.is_object() && !node.is_name_map;
+        if is_schema && let Ok(mut edit) = Edit::new(node.value.bytes()) {
+            replace_constant(node.value, &mut edit);
             schema_edit.merge(edit);
         }
     }
     schema_edit.finish()
 }
 
-/// Replaces the constant of a schema, if it is a string or a number, by an enumeration at its end.
+impl<'a> SchemaNode<'a> {
+    /// Pushes the schemas, and the maps and lists of schemas, directly below the node.
+    fn push_children(&self, pending: &mut Vec<SchemaNode<'a>>) {
+        let depth = self.depth + 1;
+        for item in self.value.items() {
+            pending.push(SchemaNode {
+                value: item,
+                is_name_map: false,
+                depth,
+            });
+        }
+        for (key, value) in self.value.members() {
+            // In a map from names to schemas, a keyword is only a name.
+            let leads_to_map = !self.is_name_map && is_one_of(key, &NAME_MAP_KEYWORDS);
+            if self.is_name_map || leads_to_map || is_one_of(key, &SUBSCHEMA_KEYWORDS) {
+                pending.push(SchemaNode {
+                    value,
+                    is_name_map: leads_to_map,
+                    depth,
+                });
+            }
+        }
+    }
+}
+
+/// Replaces the constant of a schema by an enumeration at the schema's end, if the constant is a
+/// string or a number and there is no enumeration.
 fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
     let [constant, values] = content::find_members(node, ["const", "enum"]);
     if let Some(constant) = constant

@@ -9,6 +9,15 @@ use std::io::{self, Write};
 /// The user message to insert if the first one is the assistant's, which some APIs refuse.
 pub const NO_REQUEST: &str = "(no earlier message)";
 
+/// Whose the last message of a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastMessage {
+    /// The model's own, which some APIs refuse and others continue.
+    Answer,
+    /// The user's, or a tool's.
+    Request,
+}
+
 /// The output of a body. Nothing is written before the first item of its list of messages.
 pub struct BodySink<'a> {
     out: &'a mut dyn Write,
@@ -18,8 +27,8 @@ pub struct BodySink<'a> {
     pending_prefix: Vec<u8>,
     /// The number of items written.
     item_count: usize,
-    /// Whether the last item is an answer of the model.
-    ends_with_answer: bool,
+    /// Whose the last item is, if there is one.
+    last_message: LastMessage,
 }
 
 impl<'a> BodySink<'a> {
@@ -30,21 +39,19 @@ impl<'a> BodySink<'a> {
             surrogate_replacement,
             pending_prefix: Vec::new(),
             item_count: 0,
-            ends_with_answer: false,
+            last_message: LastMessage::Request,
         }
     }
 
-    /// Begins the body with these members and a list.
+    /// Begins the body with these members and a list under the key `list`.
     pub fn begin_list(&mut self, members: Object, list: &str) {
-        self.pending_prefix = members.finish();
-        self.pending_prefix.pop();
-        let gap = if self.pending_prefix.len() > 1 {
-            ","
-        } else {
-            ""
-        };
-        self.pending_prefix
-            .extend_from_slice(format!("{gap}\"{list}\":[").as_bytes());
+        let mut prefix = members.finish();
+        // The closing bracket of the members: the list and others follow.
+        prefix.pop();
+        let has_members = prefix.len() > 1;
+        let gap = if has_members { "," } else { "" };
+        prefix.extend_from_slice(format!("{gap}\"{list}\":[").as_bytes());
+        self.pending_prefix = prefix;
     }
 
     /// Adds an item before the first one that is written. It does not count as an item: if no other
@@ -61,13 +68,13 @@ impl<'a> BodySink<'a> {
     /// Writes an answer of the model, or a part of one.
     pub fn write_answer(&mut self, json: &[u8]) -> io::Result<()> {
         self.write_item(json)?;
-        self.ends_with_answer = true;
+        self.last_message = LastMessage::Answer;
         Ok(())
     }
 
     /// Writes any other item.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
-        self.ends_with_answer = false;
+        self.last_message = LastMessage::Request;
         let before = if self.item_count == 0 {
             std::mem::take(&mut self.pending_prefix)
         } else {
@@ -85,9 +92,9 @@ impl<'a> BodySink<'a> {
         ))
     }
 
-    /// Ends the list, writes these members after it, and ends the body. Returns whether the last
-    /// item is an answer, or `None` if there is no item: then nothing was written.
-    pub fn end_list(mut self, members: Object) -> io::Result<Option<bool>> {
+    /// Ends the list, writes these members after it, and ends the body. Returns whose the last item
+    /// is; `None` if there is no item, and nothing was written.
+    pub fn end_list(mut self, members: Object) -> io::Result<Option<LastMessage>> {
         if self.item_count == 0 {
             return Ok(None);
         }
@@ -96,37 +103,45 @@ impl<'a> BodySink<'a> {
         self.write(end)?;
         // The bracket that opens the members was written at the start of the body.
         self.write(&json[1..])?;
-        Ok(Some(self.ends_with_answer))
+        Ok(Some(self.last_message))
     }
 }
 
-/// Returns JSON with `replacement` in place of each lone surrogate. Pairs are never escaped here,
-/// so each escaped surrogate is a lone one.
+/// Returns the JSON of a body with `replacement` in place of each lone surrogate. Pairs are never
+/// escaped in a body, so each escaped surrogate is a lone one.
 fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, [u8]> {
+    /// The length of `\ud800`.
+    const SURROGATE_LEN: usize = 6;
+    /// The length of a backslash and the character that belongs to it, which may be a backslash.
+    const ESCAPE_LEN: usize = 2;
+
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);
     }
     let mut out = Vec::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        out.extend_from_slice(&rest[..at]);
-        rest = &rest[at..];
+    let mut remaining = json;
+    while let Some(escape_start) = memchr::memchr(b'\\', remaining) {
+        let (before, from_escape) = remaining.split_at(escape_start);
+        out.extend_from_slice(before);
 
-        // The character after a backslash belongs to it: it may be another backslash.
         let is_surrogate = matches!(
-            rest.get(1..4),
+            from_escape.get(1..4),
             Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f'])
         );
-        let escape_len = if is_surrogate { 6 } else { 2 };
-        let (escape, after) = rest.split_at(escape_len.min(rest.len()));
+        let escape_len = if is_surrogate {
+            SURROGATE_LEN
+        } else {
+            ESCAPE_LEN
+        };
+        let (escape, after) = from_escape.split_at(escape_len.min(from_escape.len()));
         if is_surrogate {
             out.extend_from_slice(replacement.as_bytes());
         } else {
             out.extend_from_slice(escape);
         }
-        rest = after;
+        remaining = after;
     }
-    out.extend_from_slice(rest);
+    out.extend_from_slice(remaining);
     Cow::Owned(out)
 }
 

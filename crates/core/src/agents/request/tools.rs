@@ -36,14 +36,16 @@ const ANY_PARAMETERS: &[u8] = br#"{"type":"object","properties":{}}"#;
 #[derive(Clone, Copy, Debug)]
 pub struct ToolSupport {
     api: Api,
-    strict_schemas: bool,
-    grammars: bool,
+    takes_strict_schemas: bool,
+    takes_grammars: bool,
 }
 
 impl ToolSupport {
+    /// Strict schemas: Anthropic's own models, OpenAI's API, and Gemini from 3. Grammars: OpenAI's
+    /// own models from GPT-5.
     pub fn for_model(model: &Model, api: Api) -> Self {
         let is_openai = model.provider == "openai";
-        let strict_schemas = match api {
+        let takes_strict_schemas = match api {
             Api::Anthropic => model.provider == "anthropic",
             Api::OpenAi => is_openai,
             Api::Responses => true,
@@ -52,8 +54,8 @@ impl ToolSupport {
         let has_grammars = matches!(api, Api::OpenAi | Api::Responses);
         ToolSupport {
             api,
-            strict_schemas,
-            grammars: has_grammars && is_openai && is_gpt_5_or_later(&model.id),
+            takes_strict_schemas,
+            takes_grammars: has_grammars && is_openai && is_gpt_5_or_later(&model.id),
         }
     }
 }
@@ -67,8 +69,9 @@ fn is_gpt_5_or_later(id: &Text) -> bool {
 }
 
 impl Tool {
-    /// Reads a definition; `None` if it has no name. A strict schema and a grammar are used only
-    /// where the definition requests them and the model accepts them.
+    /// Reads a definition; `None` if it has no name. It has a strict schema or a grammar only if the
+    /// definition requests that and the model accepts it. Parameters that are not an object allow
+    /// any.
     pub fn read(definition: Raw, support: ToolSupport) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
         let [name, description, parameters, sampling] = content::find_members(definition, names);
@@ -79,13 +82,13 @@ impl Tool {
         };
         let sampling = sampling.unwrap_or(Raw::NULL);
 
-        let grammar = if support.grammars {
+        let grammar = if support.takes_grammars {
             Grammar::read(sampling, Raw::from_checked(&parameters))
         } else {
             None
         };
         let requests_strict = content::is_block(sampling, "json_schema");
-        let strict_parameters = if requests_strict && support.strict_schemas {
+        let strict_parameters = if requests_strict && support.takes_strict_schemas {
             schema::strict_schema(&parameters, support.api)
         } else {
             None
@@ -121,8 +124,10 @@ impl Tool {
 }
 
 impl Grammar {
-    /// Reads the grammar that a definition requests, in the first syntax that it has. `None` unless
-    /// the only required parameter is a string.
+    /// Reads the grammar that a definition requests, in the first syntax that it has.
+    ///
+    /// `None` if it requests none, or if the tool has other required parameters than one string,
+    /// which would be the text that the grammar describes.
     fn read(sampling: Raw, parameters: Raw) -> Option<Self> {
         if !content::is_block(sampling, "grammar") {
             return None;
