@@ -17,8 +17,8 @@ pub struct Instructions<'a> {
     pub replaces_default: bool,
 }
 
-/// Whether a compaction needs a summary of everything before the turn that it splits, if it splits
-/// one.
+/// Whether a compaction needs a summary of the history: everything before the turn that it splits
+/// or, if it splits none, before the cut. A split turn may have no history before it.
 fn needs_history_summary(preparation: &Preparation) -> bool {
     !preparation.messages_to_summarize.is_empty() || preparation.turn_prefix_messages.is_empty()
 }
@@ -81,20 +81,22 @@ fn build_prompt(
     Ok(prompt)
 }
 
-/// Joins the responses to [`compaction_prompts`] as both agents do: the history (if it is empty,
-/// the previous summary), a separator, and the split turn. Without a split turn, returns the
-/// history alone.
-pub fn merge_summaries(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
-    let mut answers = answers.into_iter();
-    let history = if needs_history_summary(preparation) {
-        answers.next()
+/// Joins the responses to [`compaction_prompts`], given in the order of the prompts, as both agents
+/// do: the summary of the history, a separator, and that of the split turn.
+///
+/// If no summary of the history was requested, the previous summary takes its place. Without a
+/// split turn, the result is the summary of the history alone.
+pub fn merge_summaries(preparation: &Preparation, responses: Vec<Text<'static>>) -> Text<'static> {
+    let mut responses = responses.into_iter();
+    let new_history = if needs_history_summary(preparation) {
+        responses.next()
     } else {
         None
     };
-    let Some(turn_prefix) = answers.next() else {
-        return history.unwrap_or_default();
+    let Some(turn_prefix) = responses.next() else {
+        return new_history.unwrap_or_default();
     };
-    let history = history
+    let history = new_history
         .or_else(|| preparation.previous_summary.clone())
         .unwrap_or(Text::from("No prior history."));
     concat_texts(&[
@@ -125,7 +127,8 @@ pub struct SummaryRequests {
 }
 
 impl SummaryRequests {
-    /// Returns what is requested for a summary of the history, after its transcript.
+    /// Returns the request for a summary of the history, which follows the transcript. A previous
+    /// summary is quoted before it, to be updated.
     fn history_request(
         &self,
         previous: Option<&Text>,
@@ -194,17 +197,20 @@ impl<'a> TranscriptWriter<'a> {
 pub const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Returns the text of a tool result; if it is too long, its first [`TOOL_RESULT_UNITS`], and a
-/// note of how much is missing. `cut` is how the agent cuts a text after so many UTF-16 units.
+/// note of how much is missing. `take_head` returns the first UTF-16 units of a text as the agent
+/// does: the agents differ in what they do to a pair of surrogates at the end.
 pub fn truncate_tool_result<'a>(
     text: Text<'a>,
-    cut: impl Fn(&Text<'a>, usize) -> Text<'a>,
+    take_head: impl Fn(&Text<'a>, usize) -> Text<'a>,
 ) -> Text<'a> {
-    let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
-    if more == 0 {
+    let missing_units = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
+    if missing_units == 0 {
         return text;
     }
-    let mut shown = cut(&text, TOOL_RESULT_UNITS);
-    shown.push_str(&format!("\n\n[... {more} more characters truncated]"));
+    let mut shown = take_head(&text, TOOL_RESULT_UNITS);
+    shown.push_str(&format!(
+        "\n\n[... {missing_units} more characters truncated]"
+    ));
     shown
 }
 

@@ -90,7 +90,8 @@ fn skill_prompt_row(entry: Raw) -> Option<RowText<'static>> {
     Some(RowText::with_bracketed_role("skill-prompt", &body))
 }
 
-/// Returns the row of a forwarded user message, or of a tool result, which is the tool's name.
+/// Returns the row of a forwarded user message, or of a tool result whose call is not found, which
+/// is the tool's name. `None` for any other message.
 fn message_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
     let message = typed.record.message.as_ref();
     match typed.role {
@@ -108,8 +109,8 @@ fn message_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
     }
 }
 
-/// Returns the first words of the entry's summary, without the agent's preamble and the headings
-/// above the first words.
+/// Returns the first words of the entry's summary: what follows the agent's preamble and the first
+/// headings, up to the next heading.
 fn summary_head(entry: Raw) -> Text<'static> {
     let start = entry
         .get("summary")
@@ -146,9 +147,8 @@ pub fn strip_preamble(summary: &str) -> &str {
     summary
 }
 
-/// Describes a tool call by the first of these that its arguments have: a command; a pattern, with
-/// the path that is searched; a path, with the range of lines that is read, or the first file of a
-/// patch. All other arguments are listed.
+/// Describes a tool call by the first of these that its arguments have: a command, a pattern, a
+/// path or a patch. Without any of them, all arguments are listed.
 pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescription {
     let known = KnownArguments::read(arguments);
 
@@ -159,20 +159,10 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
     }
 
     let path = known.path_relative_to(folders);
-    if let Some(pattern) = known
-        .pattern
-        .and_then(|pattern| string_head(pattern, ROW_UNITS))
+    if let Some(pattern) = known.pattern
+        && let Some(pattern) = string_head(pattern, ROW_UNITS)
     {
-        let is_regex = *name == "grep" || *name == "Grep";
-        let slash = if is_regex { "/" } else { "" };
-        let mut text = concat_texts(&[&slash, &normalize_spaces(pattern), &slash]);
-        return match path {
-            Some(path) if path != "." => {
-                text.push_str(" in ");
-                CallDescription::with_path(text, &path, "")
-            }
-            _ => CallDescription::from_text(text),
-        };
+        return describe_search(name, normalize_spaces(pattern), path);
     }
 
     match path {
@@ -181,6 +171,21 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
             CallDescription::with_path(Text::default(), &path, &lines)
         }
         None => CallDescription::from_text(list_arguments(arguments)),
+    }
+}
+
+/// Describes a search by its pattern, with slashes around a regular expression, and the path that is
+/// searched, unless it is the session's directory.
+fn describe_search(tool: &Text, pattern: Text, path: Option<Text<'static>>) -> CallDescription {
+    let is_regex = *tool == "grep" || *tool == "Grep";
+    let slash = if is_regex { "/" } else { "" };
+    let mut text = concat_texts(&[&slash, &pattern, &slash]);
+    match path {
+        Some(path) if path != "." => {
+            text.push_str(" in ");
+            CallDescription::with_path(text, &path, "")
+        }
+        _ => CallDescription::from_text(text),
     }
 }
 
@@ -247,7 +252,8 @@ impl<'a> KnownArguments<'a> {
         }
     }
 
-    /// Returns the path, or several joined by commas, or the first file of the patch.
+    /// Returns the path, several paths joined by commas or, without any, the first file of the
+    /// patch. Each is relative to one of the directories, if it is below one.
     fn path_relative_to(&self, folders: Folders) -> Option<Text<'static>> {
         match self.path {
             Some(value) => Some(shorten_paths(value, folders)),
@@ -269,8 +275,7 @@ impl CallDescription {
         Self::with_path(text, &Text::default(), "")
     }
 
-    /// Describes a call by a path with a text before and after it. Both lengths that are compared
-    /// here are in bytes; the limit of a row is in UTF-16 units.
+    /// Describes a call by a path with a text before and after it, truncated to the length of a row.
     fn with_path(before: Text<'static>, path: &Text, after: &str) -> Self {
         let mut text = before;
         let path_start = text.as_bytes().len();
@@ -279,21 +284,26 @@ impl CallDescription {
         text.push_str(after);
 
         text.truncate(ROW_UNITS);
-        // The limit may fall between the surrogates of a pair.
+        // The limit, in UTF-16 units, may fall between the surrogates of a pair.
         text.drop_high_surrogate();
 
         let is_path_whole = path_end <= text.as_bytes().len();
-        let path = if is_path_whole {
+        let path_range = if is_path_whole {
             path_start..path_end
         } else {
             0..0
         };
-        CallDescription { text, path }
+        CallDescription {
+            text,
+            path: path_range,
+        }
     }
 }
 
-/// Returns the first `units` of a command line. It is a string, or an array of words as in Codex;
-/// if the words are a shell, `-lc` or `-c` and a command, only the command is returned.
+/// Returns the first `units` of a command line: a string, or an array of words as in Codex. If the
+/// words are a shell, `-lc` or `-c` and a command, only the command is returned.
+///
+/// `None` if the line is neither, or the command after `-c` is not a string.
 pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     let words: Vec<Raw> = line.items().take(MAX_COMMAND_WORDS).collect();
     match *words {
@@ -324,12 +334,14 @@ fn first_patched_file(patch: Raw) -> Option<Text<'static>> {
     None
 }
 
-/// Returns one or several paths, shortened and joined by commas.
+/// Returns a path, or an array of paths joined by commas, each shortened.
 fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
-    let single = value.text().into_iter();
-    let texts = single.chain(value.items().filter_map(Raw::text));
+    if let Some(path) = value.text() {
+        return shorten_path(&normalize_spaces(path), folders);
+    }
+    let paths = value.items().filter_map(Raw::text);
     join_with(
-        texts.map(|path| shorten_path(&normalize_spaces(path), folders)),
+        paths.map(|path| shorten_path(&normalize_spaces(path), folders)),
         ", ",
     )
 }
@@ -337,29 +349,36 @@ fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
 /// Returns a path relative to the session's directory (`.` for the directory itself), or to the
 /// home directory with `~`. A path outside of both is returned unchanged.
 fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
-    if let Some(rest) = relative_path(folders.cwd, path) {
-        let relative: &[u8] = if rest.is_empty() { b"." } else { rest };
+    if let Some(below_cwd) = relative_path(folders.cwd, path) {
+        let relative: &[u8] = if below_cwd.is_empty() {
+            b"."
+        } else {
+            below_cwd
+        };
         return Text::from_wtf8(relative.to_vec());
     }
 
     match relative_path(folders.home, path) {
         Some(b"") => Text::from("~"),
-        Some(rest) => {
+        Some(below_home) => {
             let is_windows = paths::is_windows_absolute(path.as_bytes());
             let separator: &[u8] = if is_windows { b"\\" } else { b"/" };
-            Text::from_wtf8([b"~", separator, rest].concat())
+            Text::from_wtf8([b"~", separator, below_home].concat())
         }
         None => path.as_borrowed().into_owned(),
     }
 }
 
-/// Returns the part of a path below a directory, trimmed; empty for the directory itself.
+/// Returns the part of a path below a directory, trimmed; empty for the directory itself. `None`
+/// if there is no directory, or the path is outside.
 fn relative_path<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> {
-    let rest = paths::strip_folder(path.as_bytes(), folder?.as_bytes())?;
-    Some(rest.trim_ascii())
+    let below = paths::strip_folder(path.as_bytes(), folder?.as_bytes())?;
+    Some(below.trim_ascii())
 }
 
-/// Returns the range of lines read from a file, as `:from-to`.
+/// Formats the lines that are read from a file as `:from` or `:from-to`; empty if neither number is
+/// given. `offset` is the first line, 1 by default; `limit` counts lines. A number below 1 counts as
+/// missing.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     match (positive_number(offset), positive_number(limit)) {
         (None, None) => String::new(),
@@ -385,46 +404,60 @@ fn positive_number(value: Option<Raw>) -> Option<f64> {
 /// directory, the path is shortened.
 fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
-    let Some((folder, rest)) = split_cd(trimmed.as_bytes()) else {
+    let Some(cd) = CdCommand::parse(trimmed.as_bytes()) else {
         return command;
     };
 
-    let short_folder = shorten_path(&Text::from_wtf8(folder), folders);
+    let short_folder = shorten_path(&Text::from_wtf8(cd.folder), folders);
     if short_folder == "." {
-        return Text::from_wtf8(rest.to_vec());
+        return Text::from_wtf8(cd.next_command.to_vec());
     }
-    if short_folder.as_bytes() == folder {
+    if short_folder.as_bytes() == cd.folder {
         return command;
     }
-    concat_texts(&[&"cd ", &short_folder, &" && ", &rest])
+    concat_texts(&[&"cd ", &short_folder, &" && ", &cd.next_command])
 }
 
-/// Splits `cd FOLDER && REST` into the directory, without quotes and a final slash, and the rest.
-/// `None` for any other command.
-fn split_cd(command: &[u8]) -> Option<(&[u8], &[u8])> {
-    let text = command.strip_prefix(b"cd ")?.trim_ascii_start();
-
-    let (folder, after_folder) = match text.first()? {
-        quote @ (b'"' | b'\'') => {
-            let end = memchr::memchr(*quote, &text[1..])? + 1;
-            (&text[1..end], &text[end + 1..])
-        }
-        _ => {
-            let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';');
-            text.split_at(text.iter().position(is_end)?)
-        }
-    };
-    let rest = after_folder.trim_ascii_start().strip_prefix(b"&&")?;
-
-    let folder = match folder.strip_suffix(b"/") {
-        Some(shorter) if !shorter.is_empty() => shorter,
-        _ => folder,
-    };
-    Some((folder, rest.trim_ascii_start()))
+/// A command of the form `cd FOLDER && NEXT`.
+struct CdCommand<'c> {
+    /// The directory, without quotes and a final slash.
+    folder: &'c [u8],
+    next_command: &'c [u8],
 }
 
-/// Returns the arguments of a call that has none of the known ones: the value if there is one
-/// argument, else `key=value` for each. The text may exceed the limit of a row.
+impl<'c> CdCommand<'c> {
+    /// Parses a command; `None` if it has another form.
+    fn parse(command: &'c [u8]) -> Option<Self> {
+        let after_cd = command.strip_prefix(b"cd ")?.trim_ascii_start();
+
+        let (folder, after_folder) = match after_cd.first()? {
+            quote @ (b'"' | b'\'') => {
+                let unopened = &after_cd[1..];
+                let close = memchr::memchr(*quote, unopened)?;
+                (&unopened[..close], &unopened[close + 1..])
+            }
+            _ => {
+                let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';');
+                after_cd.split_at(after_cd.iter().position(is_end)?)
+            }
+        };
+        let next_command = after_folder.trim_ascii_start().strip_prefix(b"&&")?;
+
+        // The root directory keeps its slash.
+        let folder = match folder.strip_suffix(b"/") {
+            Some(shorter) if !shorter.is_empty() => shorter,
+            _ => folder,
+        };
+        Some(CdCommand {
+            folder,
+            next_command: next_command.trim_ascii_start(),
+        })
+    }
+}
+
+/// Lists the arguments of a call that has none of the known ones: the value if there is one
+/// argument, else `key=value` for each. The text may exceed the limit of a row, since arguments are
+/// added until it does.
 fn list_arguments(arguments: Raw) -> Text<'static> {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();

@@ -78,18 +78,16 @@ impl RowText<'static> {
     /// The shape has where the role ends. Without a role, the whole text counts as the role.
     pub(crate) fn bracketed(role: &str, text: &Text, end: &str) -> Self {
         let is_closed = end == "]";
-        let prefix: &[&str] = if role.is_empty() {
-            &["["]
-        } else {
-            &["[", role, ": "]
-        };
+        let has_role = !role.is_empty();
+        let prefix: &[&str] = if has_role { &["[", role, ": "] } else { &["["] };
         let mut row = with_prefix(prefix, text);
         row.push_str(end);
-        let parts = match (role.is_empty(), is_closed) {
-            (true, true) => RowShape::new(RowShape::Bracketed, row.as_bytes().len() - 1),
-            (true, false) => RowShape::new(RowShape::Truncated, row.as_bytes().len()),
-            (false, true) => RowShape::new(RowShape::Enclosed, 1 + role.len()),
-            (false, false) => RowShape::new(RowShape::Truncated, 1 + role.len()),
+        let row_len = row.as_bytes().len();
+        let parts = match (has_role, is_closed) {
+            (true, true) => RowShape::new(RowShape::Enclosed, 1 + role.len()),
+            (true, false) => RowShape::new(RowShape::Truncated, 1 + role.len()),
+            (false, true) => RowShape::new(RowShape::Bracketed, row_len - 1),
+            (false, false) => RowShape::new(RowShape::Truncated, row_len),
         };
         RowText { text: row, parts }
     }

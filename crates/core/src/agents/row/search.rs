@@ -40,13 +40,13 @@ fn is_js_space(c: char) -> bool {
 fn split_words(text: &str) -> Vec<Vec<u16>> {
     let mut spaced = String::with_capacity(text.len() + 8);
     let mut previous: Option<char> = None;
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         let follows_lower =
             previous.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit());
         // The last capital of several begins a word if a small letter follows.
         let ends_capitals = previous.is_some_and(|before| before.is_ascii_uppercase())
-            && rest.peek().is_some_and(char::is_ascii_lowercase);
+            && chars.peek().is_some_and(char::is_ascii_lowercase);
         if c.is_ascii_uppercase() && (follows_lower || ends_capitals) {
             spaced.push(' ');
         }
@@ -71,21 +71,22 @@ struct WordIndex {
 }
 
 impl WordIndex {
+    /// Joins the words, with the offset of each in UTF-16 units.
     fn new(words: Vec<Vec<u16>>) -> Self {
-        let mut starts = Vec::with_capacity(words.len());
-        let mut start = 0;
+        let mut word_offsets = Vec::with_capacity(words.len());
+        let mut offset = 0;
         for word in &words {
-            starts.push(start);
-            start += word.len();
+            word_offsets.push(offset);
+            offset += word.len();
         }
         WordIndex {
-            word_offsets: starts,
+            word_offsets,
             joined_words: words.concat(),
             words,
         }
     }
 
-    /// Whether the word matches as typed, or with an adjacent letter and digit swapped.
+    /// Whether a word of the query matches as typed, or with an adjacent letter and digit swapped.
     fn matches_word(&self, word: &[u16]) -> bool {
         if self.matches_unswapped(word) {
             return true;
@@ -147,9 +148,9 @@ fn is_digit(unit: u16) -> bool {
     u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word of a text matches a word of the query.
+/// Whether a word of a text is similar to a word of the query: it contains the query, has its
+/// letters in order, or is the query without its last one or two letters.
 fn is_similar(query: &[u16], word: &[u16]) -> bool {
-    // The query, perhaps without its last one or two letters.
     if query.starts_with(word) && query.len() - word.len() <= 2 {
         return true;
     }
@@ -157,7 +158,8 @@ fn is_similar(query: &[u16], word: &[u16]) -> bool {
     contains_query || has_subsequence(query, word)
 }
 
-/// Whether the letters occur in the word in order, not too far apart.
+/// Whether the letters occur in the word in order, in a span of at most two more letters or 1.8
+/// times as many.
 fn has_subsequence(query: &[u16], word: &[u16]) -> bool {
     let max_span = (query.len() + 2).max((query.len() * 9).div_ceil(5));
     subsequence_span(query, word.iter().copied()).is_some_and(|span| span <= max_span)
@@ -167,15 +169,15 @@ fn has_subsequence(query: &[u16], word: &[u16]) -> bool {
 /// the number of letters from the first to the last, both included; `None` if one is missing.
 fn subsequence_span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
     let mut wanted = wanted.iter();
-    let mut next = wanted.next()?;
-    let mut first = None;
+    let mut next_wanted = wanted.next()?;
+    let mut first_index = None;
     for (index, letter) in letters.enumerate() {
-        if letter != *next {
+        if letter != *next_wanted {
             continue;
         }
-        let start = *first.get_or_insert(index);
+        let start = *first_index.get_or_insert(index);
         match wanted.next() {
-            Some(letter) => next = letter,
+            Some(letter) => next_wanted = letter,
             None => return Some(index - start + 1),
         }
     }
