@@ -82,8 +82,8 @@ impl Store {
     }
 }
 
-/// Returns the stores of both agents, pi's first. Without a home directory, only those set by
-/// variables.
+/// Locates the stores of both agents, pi's first. Without a home directory, only a store that a
+/// variable or a setting determines is found.
 pub fn locate_stores(store_env: StoreEnv, disk: &dyn Disk) -> Vec<Store> {
     let flat_root = store_env
         .non_empty_var("PI_CODING_AGENT_SESSION_DIR")
@@ -104,8 +104,10 @@ pub fn is_cwd(cwd: &str, here: BaseDirs) -> bool {
     !cwd.is_empty() && resolve_user_path(cwd, here) == normalize_path(here.cwd)
 }
 
-/// Returns pi's store. `flat_root` is the root that a variable sets; only without one are the
-/// settings read.
+/// Locates pi's store: flat if a variable or a setting names its root, else nested in the agent
+/// directory. `flat_root` is the root that the variable sets; only without one are settings read.
+///
+/// `None` if neither a root nor an agent directory is known.
 fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     let base_dirs = store_env.base_dirs;
     let agent_folder = match store_env.non_empty_var("PI_CODING_AGENT_DIR") {
@@ -130,7 +132,8 @@ fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) ->
     }
 }
 
-/// Returns `sessionDir` of pi's settings: of those of the project, else of the user's.
+/// Returns the directory that `sessionDir` in pi's settings names: in those of the project or, if
+/// they lack it, in the user's.
 fn pi_session_dir(
     store_env: StoreEnv,
     agent_folder: Option<&Path>,
@@ -164,7 +167,8 @@ fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
     Some(folder.to_string_lossy().into_owned())
 }
 
-/// Returns oh-my-pi's store. `flat_root` is the root that a variable sets.
+/// Locates oh-my-pi's store: flat if `flat_root`, which a variable sets, is given, else nested. The
+/// project's directory is searched under its current name and under those of older versions.
 fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     if let Some(root) = flat_root {
         return Some(Store::new_flat(Dialect::OhMyPi, root));
@@ -186,30 +190,33 @@ fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -
     })
 }
 
-/// Returns oh-my-pi's session directory.
+/// Returns oh-my-pi's directory of nested sessions: `sessions` in the agent directory. If the agent
+/// directory is the default one, a data directory (`$XDG_DATA_HOME`) that exists takes its place,
+/// except on Windows.
 fn omp_session_dir(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
     // `OMP_PROFILE` applies even if it is empty.
     let profile = (store_env.env)("OMP_PROFILE").or_else(|| (store_env.env)("PI_PROFILE"));
     let profile = parse_profile(profile);
 
+    // A profile overrides the configured directory.
     let configured_folder = match profile {
         Some(_) => None,
         None => omp_configured_agent_folder(store_env),
     };
-    let default = omp_default_agent_folder(store_env, profile.as_deref());
-    let agent_folder = configured_folder.or_else(|| default.clone())?;
+    let default_folder = omp_default_agent_folder(store_env, profile.as_deref());
+    let agent_folder = configured_folder.or_else(|| default_folder.clone())?;
 
-    let is_default = Some(&agent_folder) == default.as_ref();
+    let is_default = Some(&agent_folder) == default_folder.as_ref();
     if is_default
         && !cfg!(windows)
         && let Some(data_home) = store_env.non_empty_var("XDG_DATA_HOME")
     {
-        let mut data = resolve_user_path(&data_home, store_env.base_dirs).join("omp");
+        let mut data_folder = resolve_user_path(&data_home, store_env.base_dirs).join("omp");
         if let Some(profile) = &profile {
-            data = data.join("profiles").join(profile);
+            data_folder = data_folder.join("profiles").join(profile);
         }
-        if disk.exists(&data) {
-            return Some(data.join("sessions"));
+        if disk.exists(&data_folder) {
+            return Some(data_folder.join("sessions"));
         }
     }
     Some(agent_folder.join("sessions"))
@@ -243,12 +250,15 @@ fn omp_configured_agent_folder(store_env: StoreEnv) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Returns the trimmed name, if it can be that of a profile; `default` cannot.
+/// Returns the trimmed name, if oh-my-pi accepts it as that of a profile. `default` means no
+/// profile.
 fn parse_profile(name: Option<String>) -> Option<String> {
+    const MAX_PROFILE_LEN: usize = 64;
+
     let name = name?.trim().to_owned();
     let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_valid = name.starts_with(is_alphanumeric)
-        && name.len() <= 64
+        && name.len() <= MAX_PROFILE_LEN
         && !name.ends_with('.')
         && name
             .chars()
@@ -267,8 +277,9 @@ struct OmpProjectName {
     name: String,
 }
 
-/// Returns the name that oh-my-pi gives to the directory of the project in `real`, the current
-/// directory without symbolic links.
+/// Returns the name that oh-my-pi gives to the directory of the current project, for which it
+/// resolves symbolic links. The name is relative to the home directory or to the directory of
+/// temporary files, if the project is below one of them.
 fn omp_project_name(store_env: StoreEnv, real_cwd: &Path, disk: &dyn Disk) -> OmpProjectName {
     if let Some(home) = store_env.base_dirs.home
         && let Some(name) = relative_project_name(real_cwd, &disk.real(home), "-")
@@ -297,27 +308,30 @@ fn temporary_folder(store_env: StoreEnv) -> PathBuf {
     } else {
         &["TMPDIR", "TMP", "TEMP"]
     };
-    let set = variables
+    let configured = variables
         .iter()
         .find_map(|name| store_env.non_empty_var(name));
-    PathBuf::from(set.unwrap_or_else(|| "/tmp".to_owned()))
+    PathBuf::from(configured.unwrap_or_else(|| "/tmp".to_owned()))
 }
 
-/// Returns the name of a project's directory if the project is below `folder`, for which `prefix`
-/// stands.
+/// Returns the name of a project's directory if the project is below `folder`: `prefix`, which
+/// represents the folder, and the path below it.
 fn relative_project_name(project: &Path, folder: &Path, prefix: &str) -> Option<String> {
-    let rest = project.strip_prefix(folder).ok()?.to_string_lossy();
-    if rest.starts_with("..") {
+    let below = project.strip_prefix(folder).ok()?.to_string_lossy();
+    if below.starts_with("..") {
         // oh-my-pi mistakes such a name for a path outside the directory.
         return None;
     }
-    let needs_separator = !rest.is_empty() && !prefix.ends_with('-');
+    let needs_separator = !below.is_empty() && !prefix.ends_with('-');
     let separator = if needs_separator { "-" } else { "" };
-    Some(format!("{prefix}{separator}{}", replace_separators(&rest)))
+    Some(format!("{prefix}{separator}{}", replace_separators(&below)))
 }
 
-/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory.
+/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory: the scope, the
+/// end of the directory's name in plain characters, and a hash of the path.
 fn hashed_project_name(scope: &str, real_cwd: &Path) -> String {
+    const MAX_READABLE_LEN: usize = 80;
+
     let name = real_cwd.file_name().unwrap_or_default().to_string_lossy();
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let parts: Vec<_> = name
@@ -325,9 +339,10 @@ fn hashed_project_name(scope: &str, real_cwd: &Path) -> String {
         .filter(|part| !part.is_empty())
         .collect();
     let joined = parts.join("-");
-    let whole = joined.trim_matches('-');
-    // The last 80 characters: all are ASCII.
-    let suffix = &whole[whole.len().saturating_sub(80)..];
+    let plain_name = joined.trim_matches('-');
+    // All characters are ASCII, so a byte offset is one of characters.
+    let suffix_start = plain_name.len().saturating_sub(MAX_READABLE_LEN);
+    let suffix = &plain_name[suffix_start..];
     let readable = if suffix.is_empty() { "project" } else { suffix };
 
     let path = real_cwd.to_string_lossy().replace('\\', "/");
@@ -370,8 +385,11 @@ pub struct ProjectName<'n> {
     pub path: &'n str,
 }
 
-/// Splits the name that a store has for a project's directory. `None` if it is not such a name, or
-/// that of a directory on Windows.
+/// Splits the name that a store has for a project's directory: `--PATH--` from the root, `-tmp-PATH`
+/// from `/tmp`, or `-PATH` from the home directory.
+///
+/// `None` if the name has another form, encodes a path on Windows, or needs a home directory that is
+/// not known.
 pub fn parse_project_name<'n>(name: &'n str, home: Option<&Path>) -> Option<ProjectName<'n>> {
     if let Some(rest) = name.strip_prefix("--") {
         let path = rest.strip_suffix("--")?;
@@ -401,12 +419,13 @@ pub fn parse_project_name<'n>(name: &'n str, home: Option<&Path>) -> Option<Proj
     })
 }
 
-/// Returns the directory that a name in a store stands for if each `-` of the name was a separator.
+/// Returns the directory of a project from its name in a store, as if each `-` of the name had been
+/// a separator: a `-` of the path is the same in a name.
 pub fn decode_project_name(name: &str, home: Option<&Path>) -> Option<String> {
-    let whole = name
+    let absolute_path = name
         .strip_prefix("--")
         .and_then(|rest| rest.strip_suffix("--"));
-    if let Some(path) = whole.and_then(decode_windows_path) {
+    if let Some(path) = absolute_path.and_then(decode_windows_path) {
         return Some(path);
     }
     let project = parse_project_name(name, home)?;
@@ -430,14 +449,15 @@ const FILE_URL_PREFIX: &str = if cfg!(windows) { "file:///" } else { "file://" }
 const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
 
 /// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is
-/// removed, relative paths start from the current directory.
+/// removed, relative paths start from the current directory. On Windows, a path as a Unix-like shell
+/// writes it is converted first.
 pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
-    let from_shell = if cfg!(windows) {
+    let windows_path = if cfg!(windows) {
         from_windows_shell(path)
     } else {
         None
     };
-    let path = match &from_shell {
+    let path = match &windows_path {
         Some(windows_path) => windows_path,
         None => path.strip_prefix(FILE_URL_PREFIX).unwrap_or(path),
     };
@@ -455,7 +475,8 @@ pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
     normalize_path(&base_dirs.cwd.join(path))
 }
 
-/// Returns the path without `.`, `..` and trailing separators, links not resolved.
+/// Removes `.`, `..` and trailing separators from a path. Links are not resolved, so `..` removes
+/// the component before it.
 pub fn normalize_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
