@@ -115,7 +115,7 @@ impl Agent for OhMyPi {
         is_worst_case: bool,
     ) -> (Severity, &'static str) {
         match defects::assess_defect(kind, is_worst_case) {
-            Some(weight) => weight,
+            Some(assessment) => assessment,
             None => pi::defects::assess_defect(kind, Format::V3, is_worst_case),
         }
     }
@@ -139,7 +139,7 @@ impl Agent for OhMyPi {
     fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>> {
         let title = encode_to_vec(name);
         let user_source = encode_to_vec(&Text::from(USER_SOURCE));
-        // Without a source, the agent may give the session a name again.
+        // An empty name clears the title. Without a source, the agent may name the session again.
         let source = if name.is_empty() {
             None
         } else {

@@ -279,6 +279,7 @@ fn find_split_turn_start(candidates: &[Candidate], cut: usize, session: &Session
     candidates[..cut].iter().rposition(starts)
 }
 
+/// Whether an entry begins a turn: whatever the user or an extension caused, and branch summaries.
 fn starts_turn(entry: &Entry) -> bool {
     matches!(
         (entry.kind, entry.role),
@@ -287,6 +288,8 @@ fn starts_turn(entry: &Entry) -> bool {
     )
 }
 
+/// Whether a cut is possible before an entry: at the start of a turn, or inside it before anything
+/// but a result, which must follow its call.
 fn can_cut_before(entry: &Entry) -> bool {
     let is_inside_turn = matches!(
         entry.role,

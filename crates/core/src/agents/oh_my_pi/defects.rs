@@ -4,8 +4,9 @@
 use crate::session::defect::FindingKind as K;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect and its consequence; `None` if they are as in pi.
-/// `is_worst_case`: whether the defect has the form or position that does most harm.
+/// Returns the severity of a defect in oh-my-pi and its consequence for the user; `None` if both are
+/// as in pi. Some kinds have a form or position that does more harm; `is_worst_case` selects its
+/// consequence.
 pub fn assess_defect(kind: K, is_worst_case: bool) -> Option<(Severity, &'static str)> {
     Some(match kind {
         K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),

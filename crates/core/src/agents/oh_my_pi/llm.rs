@@ -155,6 +155,8 @@ fn with_attribution(message: Raw, default: &str) -> Vec<u8> {
     }
 }
 
+/// Converts a tool result: adds the attribution, and shortens the content of a result that the agent
+/// has pruned.
 fn convert_tool_result(message: Raw) -> Vec<u8> {
     let [pruned_at, content] = content::find_members(message, ["prunedAt", "content"]);
     if let Some(content) = content

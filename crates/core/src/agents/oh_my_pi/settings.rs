@@ -142,16 +142,12 @@ impl ModelAssignments {
                     models.assignments.push((role, model));
                 }
             } else if !is_default_chosen && session.is_message(ix, Role::Assistant) {
-                match &mut default_turns {
-                    Some(turns) => turns.last = ix,
-                    None => {
-                        default_turns = Some(DefaultTurns {
-                            first: ix,
-                            last: ix,
-                            position: models.assignments.len(),
-                        });
-                    }
-                }
+                let turns = default_turns.get_or_insert(DefaultTurns {
+                    first: ix,
+                    last: ix,
+                    position: models.assignments.len(),
+                });
+                turns.last = ix;
             }
         }
 

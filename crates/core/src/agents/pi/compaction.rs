@@ -260,6 +260,8 @@ fn can_cut_before(role: Role) -> bool {
     role == Role::Assistant || starts_turn(role)
 }
 
+/// Whether a message of this role begins a turn: whatever the user or an extension caused, and
+/// summaries.
 fn starts_turn(role: Role) -> bool {
     matches!(
         role,

@@ -100,13 +100,8 @@ pub fn replace_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> 
         Role::User | Role::Custom => Some(set_content(message, content)),
         Role::Assistant | Role::ToolResult => {
             let text = content.and_then(|content| Raw::from_checked(content).text());
-            match text {
-                Some(text) => {
-                    let blocks = content::text_content(&text);
-                    Some(set_content(message, Some(&blocks)))
-                }
-                None => Some(set_content(message, content)),
-            }
+            let blocks = text.map(|text| content::text_content(&text));
+            Some(set_content(message, blocks.as_deref().or(content)))
         }
         _ => None,
     }

@@ -344,8 +344,9 @@ impl CountWalk<'_> {
         }
     }
 
+    /// Measures a message, and remembers the size of a stored one. A built message may differ
+    /// between paths.
     fn measure_message(&mut self, message: &ContextMessage) -> io::Result<MessageSize> {
-        // Only a stored message is the same on all paths, and is remembered.
         if matches!(message.body, Body::Built(_)) {
             return message.with_json(self.reader, MessageSize::from_message);
         }

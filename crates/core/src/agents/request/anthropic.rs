@@ -41,6 +41,7 @@ const DROP_BOUND_THINKING: &[u8] = br#"{"type":"adaptive","display":"summarized"
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> AnthropicWriter<'a> {
+    /// Begins the body with the model and the list of messages.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         AnthropicWriter {
@@ -206,6 +207,8 @@ impl BodyWriter for AnthropicWriter<'_> {
         Ok(())
     }
 
+    /// Writes what is held back, then the limit of the answer, the system text, the tools and how
+    /// to handle signed thinking.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_answer(true)?;
         self.flush_results()?;

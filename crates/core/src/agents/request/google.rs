@@ -157,6 +157,8 @@ impl BodyWriter for GoogleWriter<'_> {
         self.write_user_parts(&parts)
     }
 
+    /// Writes the results that are held back, then the system text, the tools, the strict mode of
+    /// their schemas and the limit of the answer.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_results()?;
 

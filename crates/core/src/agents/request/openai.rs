@@ -39,6 +39,7 @@ const MAX_TOKENS_PROVIDERS: [&str; 9] = [
 ];
 
 impl<'a> OpenAiWriter<'a> {
+    /// Begins the body with the model and the list of messages, which starts with the system text.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         let is_openai = target.model.provider == "openai";
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
@@ -194,6 +195,8 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&message.finish())
     }
 
+    /// Writes the images that are held back, then the limit of the answer, whose key depends on the
+    /// provider, and the tools.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_images()?;
 
@@ -320,6 +323,7 @@ fn encrypted_detail(signature: &Text) -> Option<Vec<u8>> {
     Some(js::stringify(detail).into_bytes())
 }
 
+/// Whether a value is a reasoning detail of a known type, with the member that the type requires.
 fn is_reasoning_detail(detail: Raw) -> bool {
     let kind = detail.get_text("type").unwrap_or_default();
     let key = match kind.as_bytes() {

@@ -34,6 +34,7 @@ pub struct ResponsesWriter<'a> {
 const MIN_TOKENS: u64 = 16;
 
 impl<'a> ResponsesWriter<'a> {
+    /// Begins the body with the model and the list of items, which starts with the system text.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "input");
         if !target.system.is_empty() {
@@ -224,6 +225,8 @@ impl BodyWriter for ResponsesWriter<'_> {
         self.sink.write_item(&build_message("user", &array(items)))
     }
 
+    /// Writes an assistant message as several items, unless none remains. The calls of the turn
+    /// before can have no more results.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.custom_calls.clear();
         let items = self.render_items(&blocks);
@@ -237,6 +240,7 @@ impl BodyWriter for ResponsesWriter<'_> {
         Ok(())
     }
 
+    /// Writes a result, whose type is that of its call.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let is_custom = self.custom_calls.contains(result.id);
         let kind = if is_custom {
@@ -250,6 +254,8 @@ impl BodyWriter for ResponsesWriter<'_> {
         self.sink.write_item(&item.finish())
     }
 
+    /// Writes the members after the list: the response is not stored; the limit of the answer, at
+    /// least [`MIN_TOKENS`]; and the tools.
     fn finish(self: Box<Self>) -> io::Result<Option<LastMessage>> {
         let mut trailing_members = Object::new().bool("store", false);
         if let Some(max_tokens) = self.target.max_tokens {
