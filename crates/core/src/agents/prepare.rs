@@ -135,8 +135,8 @@ pub struct FileOps {
 }
 
 impl FileOps {
-    /// Adds the files named by a message's tool calls (`extractFileOpsFromMessage`): the calls of an
-    /// assistant message and, in pi, the nested calls that a tool result records.
+    /// Adds the files named by a message's tool calls (`extractFileOpsFromMessage`): the calls of
+    /// an assistant message and, in pi, the nested calls that a tool result records.
     ///
     /// The line of the message is read only if its calls were not collected when the session was
     /// loaded.

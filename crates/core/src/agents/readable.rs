@@ -174,8 +174,8 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
     }
 }
 
-/// Describes a search by its pattern, with slashes around a regular expression, and the path that is
-/// searched, unless it is the session's directory.
+/// Describes a search by its pattern, with slashes around a regular expression, and the path that
+/// is searched, unless it is the session's directory.
 fn describe_search(tool: &Text, pattern: Text, path: Option<Text<'static>>) -> CallDescription {
     let is_regex = *tool == "grep" || *tool == "Grep";
     let slash = if is_regex { "/" } else { "" };
@@ -275,7 +275,8 @@ impl CallDescription {
         Self::with_path(text, &Text::default(), "")
     }
 
-    /// Describes a call by a path with a text before and after it, truncated to the length of a row.
+    /// Describes a call by a path with a text before and after it, truncated to the length of a
+    /// row.
     fn with_path(before: Text<'static>, path: &Text, after: &str) -> Self {
         let mut text = before;
         let path_start = text.as_bytes().len();
@@ -377,8 +378,8 @@ fn relative_path<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> 
 }
 
 /// Formats the lines that are read from a file as `:from` or `:from-to`; empty if neither number is
-/// given. `offset` is the first line, 1 by default; `limit` counts lines. A number below 1 counts as
-/// missing.
+/// given. `offset` is the first line, 1 by default; `limit` counts lines. A number below 1 counts
+/// as missing.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     match (positive_number(offset), positive_number(limit)) {
         (None, None) => String::new(),

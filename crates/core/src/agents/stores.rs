@@ -160,8 +160,10 @@ fn pi_session_dir(
 
 /// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
 fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
+    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
     let bytes = disk.text(file)?;
-    let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let json = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
     let settings = Raw::parse(json).ok()?;
     let folder = settings.get_text("sessionDir")?;
     Some(folder.to_string_lossy().into_owned())
@@ -385,11 +387,11 @@ pub struct ProjectName<'n> {
     pub path: &'n str,
 }
 
-/// Splits the name that a store has for a project's directory: `--PATH--` from the root, `-tmp-PATH`
-/// from `/tmp`, or `-PATH` from the home directory.
+/// Splits the name that a store has for a project's directory: `--PATH--` from the root,
+/// `-tmp-PATH` from `/tmp`, or `-PATH` from the home directory.
 ///
-/// `None` if the name has another form, encodes a path on Windows, or needs a home directory that is
-/// not known.
+/// `None` if the name has another form, encodes a path on Windows, or needs a home directory that
+/// is not known.
 pub fn parse_project_name<'n>(name: &'n str, home: Option<&Path>) -> Option<ProjectName<'n>> {
     if let Some(rest) = name.strip_prefix("--") {
         let path = rest.strip_suffix("--")?;
@@ -449,8 +451,8 @@ const FILE_URL_PREFIX: &str = if cfg!(windows) { "file:///" } else { "file://" }
 const SEPARATORS: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
 
 /// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is
-/// removed, relative paths start from the current directory. On Windows, a path as a Unix-like shell
-/// writes it is converted first.
+/// removed, relative paths start from the current directory. On Windows, a path as a Unix-like
+/// shell writes it is converted first.
 pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
     let windows_path = if cfg!(windows) {
         from_windows_shell(path)

@@ -11,8 +11,8 @@ use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
 use std::borrow::Cow;
 
-/// Converts a message. oh-my-pi has no edits, so the edit of the message is applied to it; a message
-/// that an edit omits is kept as a custom entry.
+/// Converts a message. oh-my-pi has no edits, so the edit of the message is applied to it; a
+/// message that an edit omits is kept as a custom entry.
 pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
@@ -88,6 +88,8 @@ pub(super) fn convert_custom_message(entry: Raw, edit: Option<&LoadedEdit>) -> O
     }
 }
 
+/// Converts a change of the model to one of the default model, written as `provider/model`. `None`
+/// if it lacks either.
 pub(super) fn convert_model_change(entry: Raw) -> Option<Vec<u8>> {
     let provider = entry.get_text("provider")?;
     let model = entry.get_text("modelId")?;
@@ -98,6 +100,8 @@ pub(super) fn convert_model_change(entry: Raw) -> Option<Vec<u8>> {
     Some(line.finish())
 }
 
+/// Converts the name of a session to a title that the user gave; an entry without a name clears the
+/// title.
 pub(super) fn convert_session_info(entry: Raw) -> Vec<u8> {
     let name = entry
         .get_text("name")
@@ -109,6 +113,7 @@ pub(super) fn convert_session_info(entry: Raw) -> Vec<u8> {
         .finish()
 }
 
+/// Converts the usage of a request outside of the conversation. oh-my-pi calls the kind a purpose.
 pub(super) fn convert_usage(entry: Raw) -> Vec<u8> {
     let kind = entry
         .get_text("kind")

@@ -67,8 +67,8 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
 
 /// Converts a block of content; `None` if pi has no such block.
 ///
-/// pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it. Redacted
-/// thinking is a kind of thinking in pi.
+/// pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it.
+/// Redacted thinking is a kind of thinking in pi.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
@@ -142,6 +142,7 @@ pub(super) fn convert_title_change(entry: Raw) -> Vec<u8> {
         .finish()
 }
 
+/// Converts the usage of a request outside of the conversation. pi calls the purpose a kind.
 pub(super) fn convert_model_usage(entry: Raw) -> Vec<u8> {
     let purpose = entry
         .get_text("purpose")

@@ -115,8 +115,8 @@ impl<'a> SnapcompactArchive<'a> {
     /// archive are omitted.
     ///
     /// An archive is old if a picture has neither a font nor a variant. It is too large if it has
-    /// [`RISKY_FRAMES`], or if its pictures reach the limit of a request and its text, or the part
-    /// of it that was truncated, is long.
+    /// [`RISKY_FRAMES`] pictures. It is also too large if its pictures reach the limit of a request
+    /// and its text is long, or much of its text was truncated.
     fn is_risky(&self) -> bool {
         let is_old = self
             .frames

@@ -19,12 +19,12 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares a compaction at the end of `path`; `from` decides what it keeps. If the provider counted
-/// more tokens than the estimate, [`FirstKept::RecentTokens`] keeps correspondingly fewer estimated
-/// tokens.
+/// Prepares a compaction at the end of `path`; `from` decides what it keeps. If the provider
+/// counted more tokens than the estimate, [`FirstKept::RecentTokens`] keeps correspondingly fewer
+/// estimated tokens.
 ///
-/// Returns `None` if there is nothing to compact: the path ends in a compaction, it has no message
-/// to keep or lacks the entry to keep, nothing precedes the cut, or the entry at the cut has no id.
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, no cut is
+/// possible, nothing precedes the cut, or the entry at the cut has no id.
 pub fn prepare_compaction(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -189,8 +189,8 @@ fn find_kept_start(
     }
 }
 
-/// Whether a compaction, given its `preserveData`, carries its history as OpenAI returned it. OpenAI
-/// names the provider beside the history, or adds a compaction item.
+/// Whether a compaction, given its `preserveData`, carries its history as OpenAI returned it.
+/// OpenAI names the provider beside the history, or adds a compaction item.
 fn has_provider_history(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else {
         return false;

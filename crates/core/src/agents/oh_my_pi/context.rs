@@ -40,8 +40,9 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
 /// Lists the ancestors of a compaction (the last entry of `path`) that the contexts of its
 /// descendants and the next compaction use.
 ///
-/// These are the entries that it keeps or a provider replays, the settings, the turn with the last
-/// count of a provider, and the request that a rollover repeats.
+/// These are the entries that it keeps or a provider replays, and those that determine the
+/// settings. The turn with the last count of a provider is used, too, and so is the last request,
+/// which a rollover repeats.
 pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else {
         return Ok(Vec::new());
@@ -181,8 +182,8 @@ impl ContextBuilder<'_> {
     }
 
     /// Returns the time one millisecond before the first entry that a compaction retains or, if it
-    /// retains none, before the entry after the compaction. `None` if there is no such entry, or its
-    /// time is not valid.
+    /// retains none, before the entry after the compaction. `None` if there is no such entry, or
+    /// its time is not valid.
     fn ms_before_retained(&self, retained: Option<usize>, compaction_index: usize) -> Option<f64> {
         let index = match retained {
             Some(retained) if retained < compaction_index => retained,
@@ -268,8 +269,8 @@ impl ContextBuilder<'_> {
         Ok(())
     }
 
-    /// Adds the message of a `custom_message` entry, unless it cannot be sent or was for one request
-    /// only.
+    /// Adds the message of a `custom_message` entry, unless it cannot be sent or was for one
+    /// request only.
     fn append_custom(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
         let json = self.reader.with_entry(ix, |line| {

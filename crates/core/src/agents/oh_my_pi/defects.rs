@@ -4,9 +4,9 @@
 use crate::session::defect::FindingKind as K;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect in oh-my-pi and its consequence for the user; `None` if both are
-/// as in pi. Some kinds have a form or position that does more harm; `is_worst_case` selects its
-/// consequence.
+/// Returns the severity of a defect in oh-my-pi and its consequence for the user; `None` if both
+/// are as in pi. Some kinds have a form or position that does more harm; `is_worst_case` selects
+/// its consequence.
 pub fn assess_defect(kind: K, is_worst_case: bool) -> Option<(Severity, &'static str)> {
     Some(match kind {
         K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),

@@ -155,8 +155,8 @@ fn with_attribution(message: Raw, default: &str) -> Vec<u8> {
     }
 }
 
-/// Converts a tool result: adds the attribution, and shortens the content of a result that the agent
-/// has pruned.
+/// Converts a tool result: adds the attribution, and shortens the content of a result that the
+/// agent has pruned.
 fn convert_tool_result(message: Raw) -> Vec<u8> {
     let [pruned_at, content] = content::find_members(message, ["prunedAt", "content"]);
     if let Some(content) = content
@@ -336,8 +336,8 @@ fn convert_branch_summary(message: Raw) -> Vec<u8> {
     build_summary_message(message, &content, message.get("timestamp"), None)
 }
 
-/// Converts the summary of a compaction. It is wrapped as the summary or the handoff that its method
-/// made, unless it has blocks: the archived history follows the bare summary then.
+/// Converts the summary of a compaction. It is wrapped as the summary or the handoff that its
+/// method made, unless it has blocks: the archived history follows the bare summary then.
 fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     let names = [
         "method",

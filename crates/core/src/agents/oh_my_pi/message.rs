@@ -133,8 +133,8 @@ pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
 /// Returns a `compaction` entry as a message.
 ///
 /// `provider_payload` is the history that a provider replays. `blocks` are those of the archive,
-/// oldest first. `rewrite_ms` is when the history before the summary was rewritten, in milliseconds,
-/// if not at the time of the entry.
+/// oldest first. `rewrite_ms` is when the history before the summary was rewritten, in
+/// milliseconds, if not at the time of the entry.
 pub fn build_compaction_message(
     line: Raw,
     entry: &Entry,

@@ -334,8 +334,8 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
     ]))
 }
 
-/// Returns the lines of an outline of files, in which each file is a heading, too, with its messages
-/// below it. A blank line precedes each directory and each file at the top level.
+/// Returns the lines of an outline of files, in which each file is a heading, too, with its
+/// messages below it. A blank line precedes each directory and each file at the top level.
 fn outline_diagnostics(by_file: &OrderedMap<Text, Vec<Text>>) -> Vec<Text<'static>> {
     let mut lines = Vec::new();
     outline_paths(by_file.keys(), |OutlineLine { depth, name, file }| {

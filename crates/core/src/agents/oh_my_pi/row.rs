@@ -350,8 +350,8 @@ pub(super) fn display_value(value: Option<Raw>) -> Text<'static> {
     given.unwrap_or_else(|| js::interpolate(value).head(ROW_UNITS + 1).into_owned())
 }
 
-/// Returns a row `[role: text]`. A text that is longer than a row is truncated, with [`CUT_MARK`] in
-/// place of the bracket.
+/// Returns a row `[role: text]`. A text that is longer than a row is truncated, with [`CUT_MARK`]
+/// in place of the bracket.
 pub(super) fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let is_cut = text.utf16_len() > ROW_UNITS;
     RowText::bracketed(

@@ -36,8 +36,8 @@ fn is_dots_only(text: &Text) -> bool {
         .all(|c| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d))
 }
 
-/// Puts the note on a retried turn on one line; an empty note becomes "retried". A note of more than
-/// `columns` terminal columns is truncated, with an ellipsis in the last column.
+/// Puts the note on a retried turn on one line; an empty note becomes "retried". A note of more
+/// than `columns` terminal columns is truncated, with an ellipsis in the last column.
 pub fn format_retry_note(note: &Text, columns: usize) -> Text<'static> {
     let stored = note.to_string_lossy();
     let words: Vec<_> = stored

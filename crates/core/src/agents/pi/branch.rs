@@ -40,13 +40,12 @@ fn branch_message(
 
     let body = match entry.kind {
         Kind::Message if entry.role == Role::ToolResult => None,
-        Kind::Message if edit.is_some() || entry.role == Role::Missing => {
-            context::message_body(ix, reader)?
-        }
-        Kind::Message => Some(Body::Stored),
+        // Without an edit, a missing content stays missing, and the line need not be read.
+        Kind::Message if edit.is_none() && entry.role != Role::Missing => Some(Body::Stored),
+        Kind::Message => context::message_body(ix, reader)?,
         Kind::CustomMessage => {
-            // Without an edit, a missing content stays missing.
-            let default_content = edit.map(|_| &b"[]"[..]);
+            // Without an edit, a missing content stays missing here, too.
+            let default_content: Option<&[u8]> = if edit.is_some() { Some(b"[]") } else { None };
             let build = |line: Raw| context::build_custom_message(line, default_content);
             Some(Body::from_json(reader.with_entry(ix, build)?))
         }

@@ -184,6 +184,7 @@ impl Projection<'_> {
         if overflow.is_some() && self.is_failed_attempt(cut + 1)? {
             cut += 1;
         }
+        // Entries without messages, such as a change of the model, are kept with what follows.
         while cut > start
             && self.kind_at(cut - 1) != Kind::Compaction
             && self.has_no_message(cut - 1)
@@ -203,6 +204,7 @@ impl Projection<'_> {
                 tokens += message.with_json(self.reader, tokens::estimate_message)?;
             }
             total += tokens;
+            // An entry without messages is no overflow, even if `keep` is 0.
             if tokens > 0 && total >= keep {
                 return Ok(Some(index));
             }

@@ -57,9 +57,10 @@ pub fn estimate_message(message: Raw) -> u64 {
 /// Returns the tokens of a context (pi's `estimateProjectedContextTokens`).
 ///
 /// If a provider has counted since the last edit or compaction on the path, the result is its last
-/// count, which may be any JavaScript number, plus the estimate of the messages after it.
-/// Otherwise, the result is the estimate of all messages, in which the system messages count as the
-/// one system prompt that they result in.
+/// count plus the estimate of the messages after it. A count may be any JavaScript number.
+///
+/// Otherwise, the result is the estimate of all messages. The system messages count as the one
+/// system prompt that they are combined into.
 pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
     context_tokens_with(projection, |message| {
         message.with_json(projection.reader, MessageSize::from_message)
@@ -178,8 +179,8 @@ fn content_units(content: Option<Raw>) -> u64 {
     units
 }
 
-/// Returns the size of the blocks of an assistant message, in UTF-16 units. A call counts its tool's
-/// name and its arguments as JSON.
+/// Returns the size of the blocks of an assistant message, in UTF-16 units. A call counts its
+/// tool's name and its arguments as JSON.
 fn turn_units(content: Raw) -> u64 {
     let names = ["type", "text", "thinking", "name", "arguments"];
     let mut units = 0;

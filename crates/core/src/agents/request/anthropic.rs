@@ -321,8 +321,8 @@ fn replace_images<'a>(parts: &[ContentPart<'a>]) -> Vec<ContentPart<'a>> {
     out
 }
 
-/// Returns the content of a result: a string or, if there are images, blocks. A note precedes images
-/// without text.
+/// Returns the content of a result: a string or, if there are images, blocks. A note precedes
+/// images without text.
 fn result_content(parts: &[ContentPart]) -> Vec<u8> {
     let image_count = images_in(parts).count();
     if image_count == 0 {

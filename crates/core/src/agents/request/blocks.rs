@@ -116,8 +116,8 @@ pub fn join_texts(parts: &[ContentPart]) -> Text<'static> {
     text::join_with(texts, "\n")
 }
 
-/// Returns the text of a result: if it is blank, which most APIs refuse, a note that there are
-/// images, or else `if_empty`.
+/// Returns the text of a result. Most APIs refuse a blank one, so a note that there are images
+/// replaces it or, without images, `if_empty`.
 pub fn result_text(parts: &[ContentPart], if_empty: &'static str) -> Text<'static> {
     let text = join_texts(parts);
     if !text.is_blank() {

@@ -25,8 +25,8 @@ pub struct WireId {
 
 /// Assigns an id in the body to a call with the id `own_id` in the session.
 ///
-/// No id is assigned twice: `_2`, `_3`, … is appended to an id that is taken. `used_ids` are the ids
-/// assigned so far, to which this one is added. Each has the number to try next if it is wanted
+/// No id is assigned twice: `_2`, `_3`, … is appended to an id that is taken. `used_ids` are the
+/// ids assigned so far, to which this one is added. Each has the number to try next if it is wanted
 /// again.
 pub fn assign_id(
     used_ids: &mut HashMap<Text<'static>, usize>,
@@ -125,8 +125,8 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
 
 /// Returns an id for the Responses API, which has one for the call and one for the item.
 ///
-/// From the same model, both are kept, each if the API accepts it. From another model, OpenAI gets a
-/// new id for the item (see [`foreign_item_id`]); any other provider gets one id, from the whole.
+/// From the same model, both are kept, each if the API accepts it. From another model, OpenAI gets
+/// a new id for the item (see [`foreign_item_id`]); any other provider gets one id, from the whole.
 fn responses_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let halves = split_responses_id(own_id);
     if authorship.is_same_model() {

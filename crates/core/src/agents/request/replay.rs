@@ -135,8 +135,8 @@ impl<'t> Replay<'t> {
         self.writer.write_user(role, content)
     }
 
-    /// Writes an assistant message, unless the agent leaves it out. Its calls are pending from then
-    /// on.
+    /// Writes an assistant message, unless the agent leaves it out: a turn that failed, or one that
+    /// was cut short and contains only thinking. Its calls are pending from then on.
     fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let constants = self.target.constants();
@@ -239,8 +239,9 @@ impl<'t> Replay<'t> {
 
         let id = id.map(Text::into_owned);
         if self.target.constants().moves_late_results {
+            // A user message must not separate pending calls from their results, and a result that
+            // has a call was moved to it.
             let has_pending_calls = self.calls.iter().any(|call| !call.is_answered);
-            // A result that has a call was moved to it.
             if !has_pending_calls && !self.late_results.has_call(&id) {
                 return self.quote_result(message);
             }

@@ -125,8 +125,8 @@ impl<'a> ResponsesWriter<'a> {
         item.finish()
     }
 
-    /// Claims the id with which a text was received, or its hash if the API would refuse the length;
-    /// a new id if it is empty or was used before.
+    /// Claims the id with which a text was received, or its hash if the API would refuse the
+    /// length; a new id if it is empty or was used before.
     fn claim_text_id(&mut self, stored_id: &Text, number: usize) -> String {
         let id = if stored_id.utf16_len() > MAX_ID_UNITS {
             format!("msg_{}", short_hash(stored_id))
@@ -214,6 +214,7 @@ fn render_tool(tool: &Tool) -> Vec<u8> {
 }
 
 impl BodyWriter for ResponsesWriter<'_> {
+    /// Writes a message of the user or of oh-my-pi, unless it has no parts.
     fn write_user(&mut self, _: Role, content: UserContent) -> io::Result<()> {
         let parts = content.into_parts();
         if parts.is_empty() {

@@ -69,9 +69,9 @@ fn is_gpt_5_or_later(id: &Text) -> bool {
 }
 
 impl Tool {
-    /// Reads a definition; `None` if it has no name. It has a strict schema or a grammar only if the
-    /// definition requests that and the model accepts it. Parameters that are not an object allow
-    /// any.
+    /// Reads a definition; `None` if it has no name. It has a strict schema or a grammar only if
+    /// the definition requests that and the model accepts it. A missing schema allows any
+    /// parameters.
     pub fn read(definition: Raw, support: ToolSupport) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
         let [name, description, parameters, sampling] = content::find_members(definition, names);

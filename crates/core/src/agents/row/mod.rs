@@ -177,8 +177,8 @@ fn is_draft_head(entry: Raw) -> bool {
     content::member_is(entry, "type", "head")
 }
 
-/// Normalizes the text of a row as the agents do: newlines and tabs become spaces, and both ends are
-/// trimmed.
+/// Normalizes the text of a row as the agents do: newlines and tabs become spaces, and both ends
+/// are trimmed.
 pub fn normalize_spaces(text: Text) -> Text<'static> {
     let mut bytes = text.into_bytes();
     normalize_spaces_from(&mut bytes, 0);
@@ -220,8 +220,8 @@ pub fn push_text_or(
     RowShape::new(RowShape::Prefixed, role.len())
 }
 
-/// Whether an assistant message has no text that `is_visible` accepts, and ended neither in an error
-/// nor early. `is_visible` gets a text as stored between its quotes.
+/// Whether an assistant message has no text that `is_visible` accepts, and ended neither in an
+/// error nor early. `is_visible` gets a text as stored between its quotes.
 pub fn is_silent(
     message: &MessageFacts,
     blocks: &[Block],
