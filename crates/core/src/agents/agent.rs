@@ -28,7 +28,8 @@ pub trait Agent: Debug + Sync {
     /// What is fixed for this agent.
     fn constants(&self) -> &'static AgentConstants;
 
-    /// Appends the row of an entry in the tree; for a tool result, without its call.
+    /// Appends the row of an entry in the agent's tree to `row`. The row of a tool result does not
+    /// show its call: see [`Agent::call_row`].
     fn push_row(&self, typed: &TypedRecord, row: &mut Vec<u8>) -> RowShape {
         match (typed.kind, &typed.record.message) {
             (Kind::Message, Some(message)) => {

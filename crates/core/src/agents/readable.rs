@@ -204,7 +204,7 @@ struct KnownArguments<'a> {
 }
 
 impl<'a> KnownArguments<'a> {
-    /// Finds all of them in a single walk, because arguments may contain a whole file.
+    /// Reads the known arguments in a single walk, because arguments may contain a whole file.
     fn read(arguments: Raw<'a>) -> Self {
         let [
             command,

@@ -125,7 +125,7 @@ pub(super) fn convert_usage(entry: Raw) -> Vec<u8> {
 }
 
 /// Converts a branch summary. In oh-my-pi, `fromId` is where the branch begins: the parent of the
-/// summary, or `root`.
+/// summary, or `root`. `None` if it is that already.
 pub(super) fn convert_branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let start = match entry.get("parentId") {
         Some(parent) if parent.is_string() => parent.bytes(),

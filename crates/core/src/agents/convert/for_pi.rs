@@ -107,8 +107,8 @@ pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     Some(Entry(with_member(entry, "content", &content)))
 }
 
-/// Converts a change of the default model. oh-my-pi also has models for other roles; a change of
-/// those is kept as a custom entry.
+/// Converts a change of the default model, which oh-my-pi writes as `provider/model`. oh-my-pi also
+/// has models for other roles; a change of those is kept as a custom entry.
 pub(super) fn convert_model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));

@@ -95,8 +95,9 @@ impl<'a> SnapcompactArchive<'a> {
         Some(archive)
     }
 
-    /// Replaces pictures truncated while saving by the whole text, if it was kept
-    /// (`repairTruncatedSnapcompactFrames`).
+    /// If a picture was truncated while saving, replaces all pictures by the whole text
+    /// (`repairTruncatedSnapcompactFrames`). If the text was not kept, only removes those that were
+    /// truncated.
     fn replace_cut_frames(&mut self) {
         if !self.frames.iter().any(|frame| frame.is_cut) {
             return;
@@ -195,12 +196,12 @@ impl<'a> SnapcompactArchive<'a> {
     /// Decides which pictures are shown: from the newest on, each that still fits into the budget
     /// in bytes. Those in the blob store are not shown.
     fn select_frames(&self, budget: usize) -> Vec<SelectedFrame<'a>> {
-        let mut used = 0;
+        let mut used_bytes = 0;
         let mut selected = Vec::with_capacity(self.frames.len());
         for &frame in self.frames.iter().rev() {
-            let is_shown = !frame.is_blob && used + frame.bytes <= budget;
+            let is_shown = !frame.is_blob && used_bytes + frame.bytes <= budget;
             if is_shown {
-                used += frame.bytes;
+                used_bytes += frame.bytes;
             }
             selected.push(SelectedFrame { frame, is_shown });
         }

@@ -84,7 +84,8 @@ struct ContextBuilder<'a> {
 }
 
 impl ContextBuilder<'_> {
-    /// Adds the messages of the path, from its last reset or compaction on.
+    /// Adds the messages of the path that are in effect: those after the last reset or, if a
+    /// compaction follows it, those of that compaction and after it.
     fn append_context(&mut self) -> io::Result<()> {
         let session = self.reader.session();
         let reset = session.last_index_of_kind(self.path, Kind::ResetBoundary);

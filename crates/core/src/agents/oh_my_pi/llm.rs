@@ -83,10 +83,8 @@ fn emit_turn(
     }
 }
 
-/// The blocks before the unsigned thinking in which a turn ends, or no blocks if it has no content;
-/// `None` for any other turn.
-///
-/// Blank text after the thinking does not count.
+/// If a turn ends in unsigned thinking, perhaps followed by blank text, returns the blocks before
+/// the thinking. `None` for any other turn, except that one without content has no blocks.
 fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     if blocks.is_empty() {

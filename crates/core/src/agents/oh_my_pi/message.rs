@@ -223,7 +223,8 @@ pub fn is_empty_turn(content: Raw) -> bool {
     !content.items().any(is_output)
 }
 
-/// Whether a block of a turn has output. A block of any other type has.
+/// Whether a block of a turn has output: it has text or encrypted data, or is of another type, such
+/// as a call.
 fn is_output(block: Raw) -> bool {
     let kind = block.get_text("type").unwrap_or_default();
     match kind.as_bytes() {

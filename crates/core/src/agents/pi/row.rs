@@ -295,11 +295,9 @@ pub fn shorten_home<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else {
         return path;
     };
-    let home = home
-        .as_bytes()
-        .strip_suffix(b"/")
-        .unwrap_or(home.as_bytes());
-    match path.as_bytes().strip_prefix(home) {
+    let home = home.as_bytes();
+    let bare_home = home.strip_suffix(b"/").unwrap_or(home);
+    match path.as_bytes().strip_prefix(bare_home) {
         Some(b"" | b"/") => Text::from("~"),
         // A path that continues with another byte is a sibling such as `/home/user2`.
         Some(below) if below.starts_with(b"/") => {

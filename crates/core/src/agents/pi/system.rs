@@ -54,8 +54,8 @@ pub struct SystemPrompt {
 }
 
 impl SystemPrompt {
-    /// Returns it as a message, with this JSON as its `timestamp`. Empty sections and tools are
-    /// omitted.
+    /// Returns the prompt as one system message, with this JSON as its `timestamp`. Sections and
+    /// tools are omitted if there are none.
     pub fn to_message(&self, timestamp: &[u8]) -> Vec<u8> {
         let mut message = write::Object::new()
             .str("role", "system")

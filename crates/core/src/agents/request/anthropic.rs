@@ -56,7 +56,8 @@ impl<'a> AnthropicWriter<'a> {
     }
 
     /// Writes the answer that is held, if there is one. If it is the last message, the API refuses
-    /// white space at its end.
+    /// white space at its end. If it is the first, a request is written before it, since the API
+    /// refuses a body that begins with an answer.
     fn flush_answer(&mut self, is_last_message: bool) -> io::Result<()> {
         let mut blocks = take(&mut self.answer);
         if blocks.is_empty() {
@@ -260,7 +261,8 @@ fn has_bound_blocks(id: &Text) -> bool {
     numbers >= first_with_bound_blocks
 }
 
-/// Returns thinking, as text if it has no signature; `None` if it has no text either.
+/// Returns thinking as a block. Thinking without a signature becomes text; `None` if it has no text
+/// either. The data of redacted thinking is its signature.
 fn thinking_block(text: &Text, signature: Option<Text>, is_redacted: bool) -> Option<Vec<u8>> {
     let Some(signature) = signature.filter(|signature| !signature.is_blank()) else {
         return text_block(text);
@@ -310,9 +312,9 @@ fn replace_images<'a>(parts: &[ContentPart<'a>]) -> Vec<ContentPart<'a>> {
         match part {
             ContentPart::Text(_) => out.push(part.clone()),
             ContentPart::Image(_) => {
-                let is_replaced =
+                let continues_run =
                     matches!(out.last(), Some(ContentPart::Text(text)) if *text == IMAGE_FOLLOWS);
-                if !is_replaced {
+                if !continues_run {
                     out.push(ContentPart::Text(Text::from(IMAGE_FOLLOWS)));
                 }
             }

@@ -262,7 +262,7 @@ pub fn short_hash(text: &Text) -> String {
         high = (high ^ unit).wrapping_mul(1_597_334_677);
     }
     low = mix_bits(low, high);
-    // The second number is mixed with the first one as it is now.
+    // The second number is mixed with the first one after that was mixed.
     high = mix_bits(high, low);
     to_base36(high) + &to_base36(low)
 }

@@ -225,16 +225,16 @@ pub fn anthropic_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let node = Raw::from_checked(schema);
     let properties = node.get_some("properties").map_or(&b"{}"[..], Raw::bytes);
     let required = node.get_some("required").map_or(&b"[]"[..], Raw::bytes);
-    let kind = br#""object""#;
+    let object_type = br#""object""#;
 
     if is_strict && let Ok(mut edit) = Edit::new(schema) {
-        edit.set("type", kind);
+        edit.set("type", object_type);
         edit.set("properties", properties);
         edit.set("required", required);
         return edit.finish();
     }
     Object::new()
-        .json("type", kind)
+        .json("type", object_type)
         .json("properties", properties)
         .json("required", required)
         .copy_members(node, &["additionalProperties", "$defs", "definitions"])

@@ -162,7 +162,8 @@ impl Grammar {
     }
 }
 
-/// Returns the name of the only required property, if that property is a string.
+/// Returns the name of the only required property of an object, if that property is a string;
+/// `None` for any other schema.
 fn only_string_parameter(parameters: Raw) -> Option<Text<'static>> {
     let [kind, required, properties] =
         content::find_members(parameters, ["type", "required", "properties"]);

@@ -114,9 +114,12 @@ impl WordIndex {
     }
 
     /// Whether a word of the text starts with `word`, which may continue into the next words. If
-    /// `word` is short, only its first occurrence counts.
+    /// `word` is short, only its first occurrence counts, as in the agent.
     fn has_word_prefix(&self, word: &[u16]) -> bool {
-        let counts_first_only = word.len() < 3;
+        /// The minimum number of UTF-16 units of a word of which all occurrences count.
+        const MIN_LONG_UNITS: usize = 3;
+
+        let counts_first_only = word.len() < MIN_LONG_UNITS;
         for (offset, window) in self.joined_words.windows(word.len()).enumerate() {
             if window != word {
                 continue;
