@@ -320,10 +320,10 @@ pub fn collect_branch_input(
     message_of: impl Fn(EntryIx) -> io::Result<Option<ContextMessage>>,
 ) -> io::Result<(Vec<ContextMessage>, FileOps)> {
     let session = reader.session();
-    let mut ops = FileOps::default();
+    let mut file_ops = FileOps::default();
     for &ix in branch {
         if session.entry(ix).kind == Kind::BranchSummary {
-            reader.with_entry(ix, |line| ops.add_summary_details(line, session))?;
+            reader.with_entry(ix, |line| file_ops.add_summary_details(line, session))?;
         }
     }
 
@@ -342,7 +342,7 @@ pub fn collect_branch_input(
         };
 
         // The files of the first message that does not fit are listed, too.
-        ops.add_message(&message, reader)?;
+        file_ops.add_message(&message, reader)?;
         let tokens = message.with_json(reader, estimate)?;
         let fits = total_tokens + tokens <= max_tokens;
         let is_summary = matches!(
@@ -360,7 +360,7 @@ pub fn collect_branch_input(
         }
     }
     messages.reverse();
-    Ok((messages, ops))
+    Ok((messages, file_ops))
 }
 
 #[cfg(test)]

@@ -100,8 +100,8 @@ pub fn locate_blob_store(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf
 
 /// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute,
 /// without resolving links.
-pub fn is_cwd(cwd: &str, here: BaseDirs) -> bool {
-    !cwd.is_empty() && resolve_user_path(cwd, here) == normalize_path(here.cwd)
+pub fn is_cwd(cwd: &str, base_dirs: BaseDirs) -> bool {
+    !cwd.is_empty() && resolve_user_path(cwd, base_dirs) == normalize_path(base_dirs.cwd)
 }
 
 /// Locates pi's store: flat if a variable or a setting names its root, else nested in the agent

@@ -101,8 +101,9 @@ impl ContextBuilder<'_> {
         }
     }
 
-    /// Adds the summary of a compaction, the last request if it is a rollover, the entries it kept,
-    /// and those that follow it. `reset` is the index of the last reset, which precedes it.
+    /// Adds the messages of a compaction and after it: its summary, the last request if it is a
+    /// rollover, the entries that it keeps, and those that follow it. `reset` is the index of the
+    /// last reset, which precedes the compaction.
     fn append_compacted(
         &mut self,
         compaction_index: usize,

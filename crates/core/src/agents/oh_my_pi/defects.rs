@@ -1,49 +1,51 @@
 //! The consequences of a file's defects in oh-my-pi, where they differ from those in pi. They were
 //! observed in the running agent; see `docs/format.md`.
 
-use crate::session::defect::FindingKind as K;
+use crate::session::defect::FindingKind;
 use crate::session::defect::Severity::{self, Error, Note, Warning};
 
 /// Returns the severity of a defect in oh-my-pi and its consequence for the user; `None` if both
 /// are as in pi. Some kinds have a form or position that does more harm; `is_worst_case` selects
 /// its consequence.
-pub fn assess_defect(kind: K, is_worst_case: bool) -> Option<(Severity, &'static str)> {
+pub fn assess_defect(kind: FindingKind, is_worst_case: bool) -> Option<(Severity, &'static str)> {
     Some(match kind {
-        K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),
-        K::OldVersion => (Note, "oh-my-pi rewrites the whole file at the first change"),
-        K::SecondHeader if is_worst_case => (
+        FindingKind::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),
+        FindingKind::OldVersion => (Note, "oh-my-pi rewrites the whole file at the first change"),
+        FindingKind::SecondHeader if is_worst_case => (
             Error,
             "oh-my-pi treats it as the leaf and opens the session empty",
         ),
-        K::SecondHeader => (Warning, "oh-my-pi treats it as an entry"),
-        K::MalformedLine | K::NulBytes | K::TornTail => (
+        FindingKind::SecondHeader => (Warning, "oh-my-pi treats it as an entry"),
+        FindingKind::MalformedLine | FindingKind::NulBytes | FindingKind::TornTail => (
             Error,
             "its content is lost: oh-my-pi deletes the line at its next write",
         ),
-        K::FusedLine => (
+        FindingKind::FusedLine => (
             Error,
             "oh-my-pi reads the first value and deletes the rest at its next write",
         ),
-        K::NoFinalNewline => (
+        FindingKind::NoFinalNewline => (
             Error,
             "oh-my-pi appends the next entry to this line and loses it",
         ),
-        K::NullLine => (Error, "oh-my-pi does not open the session"),
-        K::InvalidUtf8 => (
+        FindingKind::NullLine => (Error, "oh-my-pi does not open the session"),
+        FindingKind::InvalidUtf8 => (
             Error,
             "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only",
         ),
-        K::SelfParent if is_worst_case => (Error, "the tree selector of oh-my-pi hangs"),
-        K::ParentCycle if is_worst_case => (
+        FindingKind::SelfParent if is_worst_case => (Error, "the tree selector of oh-my-pi hangs"),
+        FindingKind::ParentCycle if is_worst_case => (
             Error,
             "oh-my-pi stops where the cycle closes; earlier entries are not seen",
         ),
-        K::NoContent if is_worst_case => (
+        FindingKind::NoContent if is_worst_case => (
             Error,
             "oh-my-pi opens the session and fails when it builds the context",
         ),
-        K::NoContent => (Warning, "oh-my-pi sends it without content"),
-        K::MessageBeforeResult => (Note, "oh-my-pi sends the result before it; pi does not"),
+        FindingKind::NoContent => (Warning, "oh-my-pi sends it without content"),
+        FindingKind::MessageBeforeResult => {
+            (Note, "oh-my-pi sends the result before it; pi does not")
+        }
         _ => return None,
     })
 }

@@ -89,15 +89,6 @@ impl<'a> AnthropicWriter<'a> {
         self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
-    fn render_call(call: &TurnCall) -> Vec<u8> {
-        Object::new()
-            .str("type", "tool_use")
-            .text("id", &call.id)
-            .text("name", &call.name)
-            .json("input", &call.input_json())
-            .finish()
-    }
-
     /// Returns the definitions of the tools. The API refuses calls if no tool is defined, so in
     /// that case the tools that were called are defined.
     fn tool_definitions(&self) -> Vec<Vec<u8>> {
@@ -157,7 +148,7 @@ impl BodyWriter for AnthropicWriter<'_> {
                     is_redacted,
                 } => answer.extend(thinking_block(&text, signature, is_redacted)),
                 TurnBlock::Call(call) => {
-                    answer.push(Self::render_call(&call));
+                    answer.push(call_block(&call));
                     self.called_tools.push(call.name);
                 }
             }
@@ -291,6 +282,15 @@ fn text_block(text: &Text) -> Option<Vec<u8>> {
         return None;
     }
     Some(content::text_block(text))
+}
+
+fn call_block(call: &TurnCall) -> Vec<u8> {
+    Object::new()
+        .str("type", "tool_use")
+        .text("id", &call.id)
+        .text("name", &call.name)
+        .json("input", &call.input_json())
+        .finish()
 }
 
 fn image_block(image: &ImageData) -> Vec<u8> {

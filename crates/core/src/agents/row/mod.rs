@@ -32,18 +32,18 @@ pub struct RowOptions {
     pub readable: bool,
 }
 
-/// A row as an agent draws it, and its parts.
+/// A row as an agent draws it, and the shape that says where its role ends.
 #[derive(Debug, Default)]
 pub struct RowText<'a> {
     pub(crate) text: Text<'a>,
-    parts: RowShape,
+    shape: RowShape,
 }
 
 impl<'a> RowText<'a> {
     /// Returns a row that consists of its role.
     pub(crate) fn from_role(role: Text<'a>) -> Self {
         RowText {
-            parts: RowShape::new(RowShape::Prefixed, role.as_bytes().len()),
+            shape: RowShape::new(RowShape::Prefixed, role.as_bytes().len()),
             text: role,
         }
     }
@@ -51,7 +51,7 @@ impl<'a> RowText<'a> {
     /// Appends the row to others.
     pub fn append_to(&self, rows: &mut Vec<u8>) -> RowShape {
         rows.extend_from_slice(self.text.as_bytes());
-        self.parts
+        self.shape
     }
 }
 
@@ -60,7 +60,7 @@ impl RowText<'static> {
     pub(crate) fn with_role(role: &str, body: &Text) -> Self {
         RowText {
             text: with_prefix(&[role, ": "], body),
-            parts: RowShape::new(RowShape::Prefixed, role.len()),
+            shape: RowShape::new(RowShape::Prefixed, role.len()),
         }
     }
 
@@ -68,7 +68,7 @@ impl RowText<'static> {
     pub(crate) fn with_bracketed_role(role: &str, body: &Text) -> Self {
         RowText {
             text: with_prefix(&["[", role, "]: "], body),
-            parts: RowShape::new(RowShape::Bracketed, 1 + role.len()),
+            shape: RowShape::new(RowShape::Bracketed, 1 + role.len()),
         }
     }
 
@@ -83,13 +83,13 @@ impl RowText<'static> {
         let mut row = with_prefix(prefix, text);
         row.push_str(end);
         let row_len = row.as_bytes().len();
-        let parts = match (has_role, is_closed) {
+        let shape = match (has_role, is_closed) {
             (true, true) => RowShape::new(RowShape::Enclosed, 1 + role.len()),
             (true, false) => RowShape::new(RowShape::Truncated, 1 + role.len()),
             (false, true) => RowShape::new(RowShape::Bracketed, row_len - 1),
             (false, false) => RowShape::new(RowShape::Truncated, row_len),
         };
-        RowText { text: row, parts }
+        RowText { text: row, shape }
     }
 
     /// Appends a body to `[role]`, unless the role was truncated.
