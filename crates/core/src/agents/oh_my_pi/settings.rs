@@ -126,7 +126,8 @@ struct ModelAssignments {
 }
 
 impl ModelAssignments {
-    /// Reads the `model_change` entries of the path, and at most one assistant message.
+    /// Collects the assignments on the path. This reads the lines of the `model_change` entries and
+    /// of at most one assistant message.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let mut models = ModelAssignments::default();

@@ -53,7 +53,8 @@ impl<'a> GoogleWriter<'a> {
         self.sink.write_item(&build_content(&results, "user"))
     }
 
-    /// Returns a block of an answer as a part; `None` if it has neither text nor a signature.
+    /// Returns a block of an answer as a part, with its signature if Google accepts it. `None` if
+    /// the block has neither text nor such a signature.
     fn answer_part(&self, block: &TurnBlock, authorship: Authorship) -> Option<Vec<u8>> {
         match block {
             TurnBlock::Text { text, signature } => {

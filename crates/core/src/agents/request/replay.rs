@@ -503,8 +503,9 @@ struct LateResult {
 }
 
 impl LateResults {
-    /// Reads the next message of the context, whose number is `message_number`: remembers the calls
-    /// of a turn, and a result that comes too late. A result that answers an open call does not.
+    /// Reads the next message of the context, whose number is `message_number`, and collects the
+    /// calls of a turn and late results. A result is late unless it answers a call of the last turn
+    /// and only other results are between them.
     pub fn read_message(&mut self, message_number: usize, message: Raw) {
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
@@ -525,6 +526,7 @@ impl LateResults {
                     }),
                 }
             }
+            // Any other message separates the calls from their results.
             _ => self.open_call_ids.clear(),
         }
     }

@@ -159,6 +159,7 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
         }),
         _ => {
             let schema = kind.schema();
+            // `None` if the agent does not write this type.
             schema.fields.for_agent(agent)?;
             let (name, key) = schema.named?;
             Some(NamedValue::new(name, entry.get(key)))
