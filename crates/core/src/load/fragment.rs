@@ -326,7 +326,8 @@ impl Fragment {
             }
 
             drop_cut_half(row);
-            // A unit takes at least one byte, so a shorter row has the whole message.
+            // A unit takes at least one byte, so a shorter row was not cut. If white space at the
+            // start of the message was trimmed, it may have been; such a cut is not marked.
             let may_be_cut = shows_message && row.len() - start >= ROW_UNITS;
             if may_be_cut
                 && let Some(message) = &typed.record.message
@@ -471,8 +472,7 @@ impl Fragment {
 
     /// Stores labels, the leaf record, and unknown names.
     ///
-    /// A name of the session is stored, too. Few entries have any of these, so all are stored
-    /// whatever the options are.
+    /// A name of the session is stored, too. All of these are stored whatever the options are.
     fn keep_side_tables(&mut self, entry: EntryIx, typed: &TypedRecord, timestamp: &Text) {
         let record = typed.record;
         let member_text = |member: Member| record.get(member).and_then(Raw::text);

@@ -229,8 +229,8 @@ fn link_in_file_order(session: &mut Session) {
     }
 }
 
-/// Links entries to the parents with these ids. All other entries follow the entry before them, and
-/// were linked when their lines were read.
+/// Links entries to the parents with these ids. All other entries are roots, or follow the entry
+/// before them: they were linked when their lines were read, or their fragments joined.
 ///
 /// An entry whose parent is missing becomes a root. That is a problem, and its `parentId` is stored
 /// as dangling.

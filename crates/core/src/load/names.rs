@@ -185,8 +185,8 @@ fn filter_sessions(
 /// 3. as an id or a name, among the sessions of the project;
 /// 4. as an id or a name, among all sessions.
 ///
-/// The first two lists open only files whose names may contain the id. For the others, up to
-/// `workers` threads read the files.
+/// For the first two lists, files whose names contain another id are not opened. For the others, up
+/// to `workers` threads read all files.
 pub fn find_session(
     name: &str,
     stores: &[Store],

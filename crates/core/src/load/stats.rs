@@ -10,8 +10,8 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 
 impl Fragment {
-    /// Stores what statistics need of an entry: its model, its tool and its tool calls. Of an entry
-    /// without any of these, nothing is stored.
+    /// Stores what statistics need of an entry: its model, its tool and its tool calls. Of a custom
+    /// message, only the fact that the user wrote it is stored; of other entries, nothing.
     ///
     /// Paths in calls are relative to `cwd`. The paths of files that are only read are stored only
     /// if `with_read_paths` is set.
