@@ -25,7 +25,7 @@ pub fn count_utf16(text: &str) -> usize {
 
 /// Shortens a text to at most `max` UTF-16 units, with an ellipsis at the cut.
 ///
-/// The cut is between words, if at least half of the text that fits is kept, and never inside a
+/// The cut is between words, if more than half of the room is then used, and never inside a
 /// grapheme. Inline code at the cut is often what matters. So it is kept whole if the result is
 /// less than a third longer than `max`; otherwise it is closed with a backtick.
 pub fn clip(text: &str, max: usize) -> String {

@@ -61,7 +61,7 @@ impl PieceTable {
     }
 
     /// Adds these bytes of an origin. If they follow the last part in the same origin, that part
-    /// grows, so that many small additions need no more memory than one.
+    /// grows, so that many small additions are one part.
     pub fn push_span(&mut self, origin: Origin, span: Span) {
         if span.len == 0 {
             return;

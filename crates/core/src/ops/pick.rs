@@ -31,8 +31,8 @@ use std::io;
 /// and the results of chosen calls. Labels are left out: the user can label the copies.
 ///
 /// # Errors
-/// If a chosen entry cannot be copied: a leaf record, a label whose entry is not picked, or a
-/// result without its call. If a line cannot be read.
+/// If a chosen entry cannot be copied: a leaf record, a label whose entry is not picked, a result
+/// without its call, or one of several results of a call. If a line cannot be read.
 pub fn complete_selection(
     reader: &EntryReader,
     chosen: &[EntryIx],

@@ -343,8 +343,8 @@ fn relink_line<'l>(
     Ok(Cow::Owned(edit.finish()))
 }
 
-/// The length in bytes up to which the gap between two migrated lines is read together with them.
-/// The gap is usually a newline, which the reader of entries has in its buffer already.
+/// A gap between two migrated lines that is shorter, in bytes, is read by the reader of entries. It
+/// is usually a newline, which that reader has in its buffer already.
 const SHORT_GAP_LEN: u64 = 64;
 
 /// Copies all bytes from an offset after the header on, with each line that migration changes

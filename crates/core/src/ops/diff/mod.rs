@@ -214,7 +214,8 @@ fn entry_digests(side: &ComparedPath) -> io::Result<Vec<ContentDigest>> {
 ///
 /// - Members are sorted by name, and values formatted as JavaScript does: an agent that rewrites a
 ///   file may change both.
-/// - Ids and links to other entries are ignored, because forks change them.
+/// - The id, and the links `parentId`, `fromId` and `firstKeptEntryId` are ignored: a copy may have
+///   others.
 /// - The times of labels are ignored, because oh-my-pi's forks set labels again.
 fn digest_entry(entry: Raw, kind: Kind) -> ContentDigest {
     let mut members: BTreeMap<Vec<u8>, Raw> = BTreeMap::new();
