@@ -109,8 +109,8 @@ struct EntryCopy {
     piece: NewSessionEntry,
 }
 
-/// Returns a new session of these copies, in which `leaf` is the leaf, or its nearest ancestor that
-/// is copied.
+/// Returns a new session of these copies, in which `leaf` is the leaf or, if it is left out, its
+/// nearest ancestor of a kind that is not.
 ///
 /// The last entry of a file is its leaf. So the labels in effect are written again below the leaf,
 /// as the last entries. Without labels, a mark ([`super::switch`]) is appended below the leaf if
@@ -123,13 +123,13 @@ fn finish_fork(
     id_source: &mut IdSource,
 ) -> NewSession {
     let timestamp = id_source.timestamp();
-    let copied_leaf = session
+    let new_leaf = session
         .ancestors(leaf)
         .find(|&ix| !is_left_out(session.entry(ix).kind));
-    let leaf_id = copied_leaf.map(|ix| session.id(ix));
+    let leaf_id = new_leaf.map(|ix| session.id(ix));
     let last_id = copies.last().map(|copy| session.id(copy.entry));
 
-    let mut chain = Chain::with_parent(session, copied_leaf, id_source);
+    let mut chain = Chain::with_parent(session, new_leaf, id_source);
     add_labels_of_copies(&mut chain, session, &copies);
     if chain.change.is_empty() && leaf_id != last_id {
         chain.add_entry(new_mark(last_id.as_ref(), leaf_id.as_ref(), &[]));
