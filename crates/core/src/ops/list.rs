@@ -279,8 +279,7 @@ impl ListedSession {
     }
 
     /// Returns the first question, if the title of the session is taken from it. That is not so if
-    /// the session has a name, or if its first question is a command: then the title is the name,
-    /// or a later message.
+    /// the session has a name, or if its first question is a command such as `/mode`.
     fn titling_question(&self) -> Option<&Question> {
         let Some(Opening::Words(title)) = &self.opening else {
             return None;

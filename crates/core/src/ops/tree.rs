@@ -344,7 +344,7 @@ impl<'a> TreeView<'a> {
 }
 
 /// Whether a filter shows an entry of a session whose leaf is `leaf`, by the rules of the session's
-/// agent. A reply without text is hidden, unless it is the leaf.
+/// agent. A reply without text is hidden by all filters but `All`, unless it is the leaf.
 pub fn filter_shows(
     session: &Session,
     labels: &Labels,

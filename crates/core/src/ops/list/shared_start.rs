@@ -174,7 +174,7 @@ fn split_words(text: &str) -> Vec<Word> {
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
 
 /// Returns a word with `0` in place of each run of letters, digits and hyphens that has a digit. So
-/// ids, numbers and times are all alike: `[cron:1f6a-09` has the shape `[cron:0`.
+/// ids, and numbers and times of one form, are alike: `[cron:1f6a-09` has the shape `[cron:0`.
 fn word_shape(word: &str) -> String {
     let is_run_char = |c: char| c.is_alphanumeric() || c == '-';
     let mut shape = String::new();

@@ -95,7 +95,7 @@ impl Totals {
     }
 
     /// Counts a tool call, as a read or a write if it names a file. Each file that is written or
-    /// edited counts once as changed.
+    /// edited counts once as changed, if the agents list it.
     fn count_call(&mut self, session: &Session, call: &CountedCall) {
         self.tool_calls += 1;
         let Some(file) = call.file else {
