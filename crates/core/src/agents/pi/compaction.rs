@@ -168,8 +168,8 @@ impl Projection<'_> {
     /// Chooses the cut as pi does: back from the end until `keep` tokens are reached, then forward
     /// to the next entry at which a cut is possible, and back over entries without messages.
     ///
-    /// `None` if no cut is possible. A failed attempt that was undone is not kept alone: if only it
-    /// follows the first kept entry, that entry is summarized, too.
+    /// `None` if no cut is possible. If the tokens are reached and only a failed attempt that was
+    /// undone follows the entry at the cut, that entry is summarized, too.
     fn choose_cut(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let end = self.entries.len();
         let is_possible_cut = |&index: &usize| self.has_message_in_role(index, can_cut_before);
@@ -194,8 +194,8 @@ impl Projection<'_> {
         Ok(Some(cut))
     }
 
-    /// Finds the last index from which the estimates to the end add up to at least `keep` tokens;
-    /// `None` if all entries from `start` on have fewer.
+    /// Finds the last index from which the estimates to the end add up to at least `keep` tokens,
+    /// at an entry that has any; `None` if all entries from `start` on have fewer.
     fn find_overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for index in (start..self.entries.len()).rev() {
@@ -204,7 +204,7 @@ impl Projection<'_> {
                 tokens += message.with_json(self.reader, tokens::estimate_message)?;
             }
             total += tokens;
-            // An entry without messages is no overflow, even if `keep` is 0.
+            // An entry without tokens is no overflow, even if `keep` is 0.
             if tokens > 0 && total >= keep {
                 return Ok(Some(index));
             }
@@ -213,8 +213,8 @@ impl Projection<'_> {
     }
 
     /// Whether the entries from `start` on are a failed attempt that was undone. Edits omit all
-    /// their messages, a response among them, and no edit there replaces the content of an entry
-    /// before `start`.
+    /// their messages, a response among them, and no edit there replaces the content of any other
+    /// entry.
     fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
         let session = self.reader.session();
         let attempt = start..self.entries.len();

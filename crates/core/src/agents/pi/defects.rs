@@ -118,8 +118,7 @@ fn assess_parent_defect(kind: FindingKind, is_worst_case: bool) -> (Severity, &'
     }
 }
 
-/// Returns the severity and the consequence of a defect of an entry's content. A kind without a
-/// consequence in pi has an empty one.
+/// Returns the severity and the consequence of a defect of an entry's content.
 fn assess_content_defect(kind: FindingKind, is_worst_case: bool) -> (Severity, &'static str) {
     match kind {
         FindingKind::UnknownType => (Note, "the agents keep it and show an empty row"),

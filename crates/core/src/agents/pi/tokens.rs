@@ -19,7 +19,7 @@ const IMAGE_UNITS: u64 = 4800;
 const UNITS_PER_TOKEN: u64 = 4;
 
 /// Estimates the tokens of a message as pi's `estimateTokens` does: the UTF-16 units of its texts
-/// and images, divided by [`UNITS_PER_TOKEN`] and rounded up.
+/// and images, divided by `UNITS_PER_TOKEN` and rounded up.
 ///
 /// Which members count depends on the role. A message in a role that pi does not know counts 0.
 pub fn estimate_message(message: Raw) -> u64 {
@@ -205,7 +205,7 @@ fn json_units(value: Raw) -> u64 {
 
 /// Returns the size of the context at each of `tips`, in tokens.
 ///
-/// A tip whose size is known from a [`CountWalk`] is cheap: the walk reads each entry at most once
+/// A tip whose size is known from a `CountWalk` is cheap: the walk reads each entry at most once
 /// for all tips. For any other tip, the context is built. The builds have a budget for the whole
 /// session; once it is used up, such tips are left out of the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
@@ -255,7 +255,7 @@ fn edited_ids(reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
 struct ContextCount {
     /// The nearest count of a provider, in tokens; 0 if there is none up to the root.
     usage: f64,
-    /// The estimate of the messages after that count, or after the root, in tokens.
+    /// The estimate of the messages after that count, or from the root on, in tokens.
     trailing: u64,
 }
 
