@@ -148,8 +148,8 @@ impl<'a> SnapcompactArchive<'a> {
     /// Returns the blocks for a model: the text before the pictures, the pictures that are shown,
     /// a note in place of each gap, and the text after the pictures.
     ///
-    /// The text after the pictures has a block of its own only if a picture precedes it. Otherwise
-    /// it is appended to the block of the note or of the text before the pictures.
+    /// The text after the pictures has a block of its own if a picture, or nothing, precedes it.
+    /// Otherwise it is appended to the block of the note or of the text before the pictures.
     fn render_blocks(&self) -> Vec<Vec<u8>> {
         let budget = if self.is_risky() { 0 } else { FRAME_BYTES };
         let frames = self.select_frames(budget);

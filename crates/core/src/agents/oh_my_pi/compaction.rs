@@ -134,7 +134,8 @@ fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candid
     }
 }
 
-/// Converts a number of tokens to keep into estimated tokens, at least 1.
+/// Converts a number of tokens to keep into estimated tokens. A ratio over 1 reduces it, to no less
+/// than 1.
 fn estimate_budget(keep: f64, token_ratio: f64) -> f64 {
     if token_ratio > 1.0 {
         (keep / token_ratio).floor().max(1.0)
@@ -279,7 +280,8 @@ fn find_split_turn_start(candidates: &[Candidate], cut: usize, session: &Session
     candidates[..cut].iter().rposition(starts)
 }
 
-/// Whether an entry begins a turn: whatever the user or an extension caused, and branch summaries.
+/// Whether an entry begins a turn: a message or a command of the user, a `custom_message`, or a
+/// branch summary.
 fn starts_turn(entry: &Entry) -> bool {
     matches!(
         (entry.kind, entry.role),
@@ -288,8 +290,8 @@ fn starts_turn(entry: &Entry) -> bool {
     )
 }
 
-/// Whether a cut is possible before an entry: at the start of a turn, or inside it before anything
-/// but a result, which must follow its call.
+/// Whether a cut is possible before an entry: at the start of a turn, or inside it before a message
+/// of the model or a hook, or a summary. A result must follow its call.
 fn can_cut_before(entry: &Entry) -> bool {
     let is_inside_turn = matches!(
         entry.role,

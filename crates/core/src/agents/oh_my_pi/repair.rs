@@ -20,7 +20,7 @@ pub struct ContextItem {
 /// What the repairs must know of a message.
 #[derive(Debug)]
 pub enum MessageKind {
-    /// A turn that was retried, or that failed before any output. It was never part of a context.
+    /// A turn that was retried, or that failed before any output. Contexts do not contain it.
     DiscardedTurn,
     Turn {
         /// The ids of its tool calls; `None` for one that is not a string.

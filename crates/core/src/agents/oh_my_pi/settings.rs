@@ -12,7 +12,7 @@ use std::io;
 /// `buildSessionContext`). Settings that JavaScript would omit are missing.
 ///
 /// The last entry of a type sets the thinking level, the mode and the service tier. The injected
-/// rules are those of all entries. [`ModelAssignments`] has the rule for the models.
+/// rules are those of all entries. `ModelAssignments` has the rule for the models.
 pub fn read_settings(
     path: &[EntryIx],
     reader: &EntryReader,
