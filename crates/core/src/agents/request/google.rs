@@ -129,8 +129,8 @@ impl BodyWriter for GoogleWriter<'_> {
         self.sink.write_answer(&build_content(&parts, "model"))
     }
 
-    /// Holds a result back until all results of the turn are there. Its images are in the result
-    /// or, for Gemini before 3, in a user content of their own.
+    /// Holds a result back, so that consecutive results are one content. Its images are in the
+    /// result or, for Gemini before 3, in a user content after the results held so far.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let images: Vec<_> = images_in(&result.parts).map(image_part).collect();
         let takes_images = self.gemini_major.is_none_or(|version| version >= 3);

@@ -93,8 +93,8 @@ fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
 /// Returns an id for Chat Completions.
 ///
 /// The two halves of another model's id from the Responses API are joined. If that is too long, the
-/// first half is truncated and a hash of the whole replaces the second. Any other id is only
-/// truncated.
+/// first half is truncated and a hash of the whole replaces the second. Any other id is truncated
+/// for OpenAI itself, and otherwise only loses lone surrogates.
 fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> Text<'static> {
     /// The number of characters of the hash.
     const HASH_UNITS: usize = 8;

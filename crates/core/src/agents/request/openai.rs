@@ -234,7 +234,8 @@ struct Reasoning<'a> {
 
 impl<'a> Reasoning<'a> {
     /// Reads a block of thinking. Its signature is a list of details, or the name of the member
-    /// that contained the thought; the first of each in a turn counts.
+    /// that contained the thought. The first list of a turn counts, and the name of its first
+    /// thought.
     fn read_thinking(&mut self, thought: Text<'a>, signature: Option<&Text>) {
         if self.details.is_none() {
             self.details = signature.and_then(reasoning_details);

@@ -319,8 +319,9 @@ fn is_text_or_call(block: Raw) -> bool {
     content::is_block(block, "text") || content::is_block(block, "toolCall")
 }
 
-/// Reads a block of an assistant message other than a call. `None` if it is left out: it is empty,
-/// another model's redacted thinking, or of an unknown type.
+/// Reads a block of an assistant message other than a call. `None` if it is left out: text that is
+/// no string, thinking that is not sent (see [`read_thinking`]), redacted thinking of another model
+/// or without data, or a block of an unknown type.
 fn read_block<'a>(
     block: Raw<'a>,
     authorship: Authorship,

@@ -41,8 +41,8 @@ pub struct ToolSupport {
 }
 
 impl ToolSupport {
-    /// Strict schemas: Anthropic's own models, OpenAI's API, and Gemini from 3. Grammars: OpenAI's
-    /// own models from GPT-5.
+    /// Strict schemas: Anthropic's and OpenAI's own models, the Responses API of any provider, and
+    /// Gemini from 3. Grammars: OpenAI's own models from GPT-5.
     pub fn for_model(model: &Model, api: Api) -> Self {
         let is_openai = model.provider == "openai";
         let takes_strict_schemas = match api {
