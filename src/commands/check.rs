@@ -98,20 +98,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         home: ui.home().map(PathBuf::from),
     };
     if args.repair {
-        return repair_sessions(
-            &args.sessions,
-            args.recursive,
-            args.backup.as_deref(),
-            &cwd,
-            &args.write,
-            ui,
-        );
+        return repair_sessions(args, &cwd, ui);
     }
     if args.write.output.is_some() {
         return Err(Failure::invalid("-o requires --repair")
             .with_hint("to save the findings, redirect standard output"));
     }
-    let mut report = CheckReport::new(&args.write, false, ui);
+    check_sessions(args, &cwd, ui)
+}
+
+/// Checks sessions on all processors, and prints the findings in the order of the sessions. A
+/// session that cannot be read is reported, and the others are checked. A sub-agent transcript is
+/// ignored, unless its own path was given.
+fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut report = CheckReport::new(&args.write, ui);
     let sessions = if args.all {
         &existing_store_roots(ui)
     } else {
@@ -123,6 +123,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for failure in &failures {
         report.report_failure(failure, ui);
     }
+
     // Standard input is opened here, because the other threads do not have it.
     let mut inputs_and_files = Vec::new();
     for file in files {
@@ -133,20 +134,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         };
         inputs_and_files.push((stdin_input, file));
     }
+
     let workers = ui.processor_count();
     let is_stdout = ui.stdout_predicate();
+    // If there are fewer files than processors, several processors check each file.
     let workers_per_file = workers / workers.min(inputs_and_files.len()).max(1);
-    let check_file = |(opened, file): (Option<_>, FoundFile)| {
-        let input = opened.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
+    let check_file = |(stdin_input, file): (Option<_>, FoundFile)| {
+        let input = stdin_input.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
         let check_result =
-            input.and_then(|input| Ok(check_input(&input, workers_per_file, &cwd)?.findings));
+            input.and_then(|input| Ok(check_input(&input, workers_per_file, cwd)?.findings));
         (file, check_result)
     };
     in_order(
         inputs_and_files,
         workers,
         check_file,
-        |(file, found)| match found {
+        |(file, check_result)| match check_result {
             Err(failure) if failure.is_transcript() && !file.named => Ok(()),
             Err(failure) => {
                 report.report_failure(&failure, ui);

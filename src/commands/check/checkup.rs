@@ -1,4 +1,4 @@
-//! What `check` prints, and its repair.
+//! Checks one session, for the report and for the repair.
 
 use super::cwd::CwdSources;
 use crate::cli::open::Input;
@@ -6,7 +6,8 @@ use crate::cli::output::Failure;
 use crate::load::LoadOptions;
 use crate::ops::check::{Checkup, SessionLocation, check_session};
 
-/// Checks a session with this number of threads. `cwd` is for one whose header is missing.
+/// Checks a session with `workers` threads. If its header is missing, the working directory for a
+/// new header is looked up in `cwd`.
 pub fn check_input<'i>(
     input: &'i Input,
     workers: usize,
@@ -17,11 +18,11 @@ pub fn check_input<'i>(
         ..LoadOptions::default()
     };
     let find_cwd = || cwd.find_cwd(input.file()?.path());
-    let place = SessionLocation {
+    let location = SessionLocation {
         name: session_name(input),
         find_cwd: Some(&find_cwd),
     };
-    check_session(input.source(), &options, &place)
+    check_session(input.source(), &options, &location)
         .map_err(|error| Failure::from_load_error(&input.name, error))
 }
 

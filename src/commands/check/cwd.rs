@@ -22,18 +22,23 @@ const MAX_SESSIONS: usize = 64;
 const MAX_FOLDERS: usize = 1000;
 
 impl CwdSources {
-    /// Returns the working directory of a session, and what it is taken from: the option, the other
-    /// sessions of its project, a directory that exists, or the name of the project's directory in
-    /// the store alone.
+    /// Returns the working directory of a session, and its source.
+    ///
+    /// The sources are tried in this order: `--cwd`; the other sessions in the session's folder;
+    /// the name of that folder. The name stands for one existing directory, or for several: then
+    /// the working directory is unknown. If none exists, the name is decoded, although a `-` in it
+    /// may be another character.
     pub fn find_cwd(&self, session: &Path) -> Option<FoundCwd> {
         if let Some(given) = &self.cwd_option {
             return Some(new_found_cwd(path_string(given), "--cwd"));
         }
+
         let folder = session.parent()?;
         let name = folder.file_name()?.to_str()?;
         if let Some(cwd) = self.cwd_of_other_sessions(folder, name) {
             return Some(new_found_cwd(cwd, "the other sessions of its folder"));
         }
+
         let existing_folders = find_existing_projects(name, self.home.as_deref());
         match &existing_folders[..] {
             [] => {
@@ -49,9 +54,9 @@ impl CwdSources {
         }
     }
 
-    /// Returns the working directory that the other sessions in a project's directory record.
-    /// `folder` is that directory, `name` its name. A directory that is not named so in a store
-    /// does not count. `None` if the sessions record several, or none.
+    /// Returns the working directory in the headers of the other sessions in a project's folder.
+    /// `name` is the folder's name. A working directory whose sessions a store keeps under another
+    /// name is ignored. `None` if several remain, or none. At most [`MAX_SESSIONS`] files are read.
     fn cwd_of_other_sessions(&self, folder: &Path, name: &str) -> Option<String> {
         let mut cwds = BTreeSet::new();
         for (path, _) in in_folder(folder).into_iter().take(MAX_SESSIONS) {
@@ -88,19 +93,21 @@ fn path_string(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Returns the existing directories that a project's directory may be named after: in its name,
-/// several characters are replaced by `-`, so that a `-` may separate directories or be part of
-/// one's name. Returns none if too many directories have to be listed ([`MAX_FOLDERS`]).
+/// Returns the existing directories whose path, encoded, is the name of a project's folder.
+///
+/// The encoding replaces several characters by `-`. So a `-` may separate two directories, or be a
+/// character of one name: both are tried. If more than [`MAX_FOLDERS`] directories have to be
+/// listed, the search is given up, and the result is empty.
 fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(project) = parse_project_name(name, home) else {
         return Vec::new();
     };
     let mut matching_folders = Vec::new();
-    // Directories, each with the part of the name that its descendants have to match.
+    // Directories, each with the part of the encoded path that its descendants have to match.
     let mut pending = vec![(project.root, project.path.to_owned())];
     let mut listed_count = 0;
-    while let Some((folder, name_rest)) = pending.pop() {
-        if name_rest.is_empty() {
+    while let Some((folder, encoded_rest)) = pending.pop() {
+        if encoded_rest.is_empty() {
             matching_folders.push(folder);
             continue;
         }
@@ -108,6 +115,7 @@ fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
         if listed_count > MAX_FOLDERS {
             return Vec::new();
         }
+
         // What cannot be read is no evidence of a project.
         let Ok(paths) = paths_in(&folder) else {
             continue;
@@ -116,16 +124,22 @@ fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
             let Some(file_name) = path.file_name().and_then(|file_name| file_name.to_str()) else {
                 continue;
             };
-            let encoded = file_name.replace([':', '\\'], "-");
-            let Some(rest_below) = name_rest.strip_prefix(&encoded) else {
-                continue;
-            };
-            if rest_below.is_empty() {
-                pending.push((path, String::new()));
-            } else if let Some(below) = rest_below.strip_prefix('-') {
-                pending.push((path, below.to_owned()));
+            if let Some(rest_below) = strip_folder_name(&encoded_rest, file_name) {
+                pending.push((path, rest_below.to_owned()));
             }
         }
     }
     matching_folders
+}
+
+/// Returns the rest of an encoded path after its first directory: empty if the path ends there.
+/// `None` if its first directory cannot be the one with this name.
+fn strip_folder_name<'p>(encoded_path: &'p str, file_name: &str) -> Option<&'p str> {
+    let encoded_name = file_name.replace([':', '\\'], "-");
+    let rest = encoded_path.strip_prefix(&encoded_name)?;
+    if rest.is_empty() {
+        return Some(rest);
+    }
+    // The separator of directories is encoded as `-`, too.
+    rest.strip_prefix('-')
 }

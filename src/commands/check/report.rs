@@ -32,10 +32,11 @@ pub struct CheckReport<'a> {
 }
 
 impl<'a> CheckReport<'a> {
-    pub fn new(write: &'a WriteArgs, repairs: bool, ui: &Ui) -> Self {
+    /// Returns the report of a check that repairs nothing.
+    pub fn new(write: &'a WriteArgs, ui: &Ui) -> Self {
         CheckReport {
             write,
-            applies_repairs: repairs,
+            applies_repairs: false,
             styles: ui.styles,
             counts_by_severity: [0; 3],
             repairable_count: 0,
@@ -46,7 +47,15 @@ impl<'a> CheckReport<'a> {
         }
     }
 
-    /// Reports why a session cannot be checked. The others are.
+    /// Returns the report of a repair, or with `-n` of what it would repair.
+    pub fn for_repair(write: &'a WriteArgs, ui: &Ui) -> Self {
+        CheckReport {
+            applies_repairs: true,
+            ..CheckReport::new(write, ui)
+        }
+    }
+
+    /// Reports why a session cannot be checked, and raises the exit code to that of the failure.
     pub fn report_failure(&mut self, failure: &Failure, ui: &mut Ui) {
         self.exit = self.exit.max(ui.report_failure(failure));
     }
@@ -64,9 +73,9 @@ impl<'a> CheckReport<'a> {
             self.repairable_paths.push(path.to_owned());
         }
         for finding in findings {
-            let is_resolved = self.count_finding(finding);
+            self.count_finding(finding);
             if self.write.change.json {
-                let is_repaired = is_resolved && !self.write.change.dry_run;
+                let is_repaired = self.is_resolved(finding) && !self.write.change.dry_run;
                 // Without --repair, there is no member `repaired`.
                 let repaired = self.applies_repairs.then_some(is_repaired);
                 ui.print_json(&finding_json(path, finding, repaired))?;
@@ -93,19 +102,25 @@ impl<'a> CheckReport<'a> {
         Ok(())
     }
 
-    /// Counts a finding; returns whether the repair resolves it. An unresolved warning or error
-    /// sets the exit code; a note does not.
-    pub fn count_finding(&mut self, finding: &Finding) -> bool {
-        if self.applies_repairs && finding.is_repairable() {
+    /// Whether the repair resolves a finding, or would with `-n`.
+    fn is_resolved(&self, finding: &Finding) -> bool {
+        self.applies_repairs && finding.is_repairable()
+    }
+
+    /// Counts a finding as repaired, or as left. A warning or an error that is left raises the exit
+    /// code to [`Exit::Found`]; a note does not.
+    pub fn count_finding(&mut self, finding: &Finding) {
+        if self.is_resolved(finding) {
             self.repaired_count += 1;
-            return true;
+            return;
         }
         self.counts_by_severity[finding.severity as usize] += 1;
-        self.repairable_count += usize::from(finding.is_repairable());
+        if finding.is_repairable() {
+            self.repairable_count += 1;
+        }
         if finding.severity > Severity::Note {
             self.exit = self.exit.max(Exit::Found);
         }
-        false
     }
 
     /// Prints the number of findings that a repair resolves, and of those that remain.
@@ -125,10 +140,10 @@ impl<'a> CheckReport<'a> {
     /// Returns a group of equal findings as one line: `line: severity: message (entry id) —
     /// consequence [repairable]`. The line and the message are those of the first finding. If the
     /// group has several lines, they are listed in place of the entry. If the repair resolves the
-    /// finding, the line says so, and ends in the fix.
+    /// finding, `repaired` replaces the severity, and the fix replaces the consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
         let finding = group[0];
-        let is_resolved = self.applies_repairs && finding.is_repairable();
+        let is_resolved = self.is_resolved(finding);
         let (label, style) = if is_resolved {
             let label = if self.write.change.dry_run {
                 "to repair"
@@ -163,25 +178,24 @@ impl<'a> CheckReport<'a> {
         )
     }
 
-    /// Returns the arguments for a repair: of a session that was named to another file, of those
-    /// that were found in place.
-    fn how_to_repair(&self, sessions: &[PathBuf]) -> String {
-        let sessions = if self.session_count == 1 {
-            sessions
+    /// Returns the arguments that a hint suggests for `pisess check --repair`. `given_sessions` are
+    /// the arguments of this command.
+    ///
+    /// The only session that was checked is repaired into another file. Among several, the only
+    /// one with repairable findings is repaired in place.
+    fn repair_arguments(&self, given_sessions: &[PathBuf]) -> String {
+        let is_only_session = self.session_count == 1;
+        let (option, sessions) = if is_only_session {
+            ("-o FILE", given_sessions)
         } else {
-            &self.repairable_paths
+            ("--backup", &self.repairable_paths[..])
         };
         let [path] = sessions else {
             return "--backup SESSION...".to_owned();
         };
 
-        let option = if self.session_count == 1 {
-            "-o FILE"
-        } else {
-            "--backup"
-        };
         let path = path.to_string_lossy();
-        // A path with other characters is replaced by a placeholder.
+        // A path that a shell might not take literally is replaced by a placeholder.
         let argument = if path.chars().all(is_plain_in_shell) {
             &*path
         } else {
@@ -209,7 +223,7 @@ impl<'a> CheckReport<'a> {
             0 => String::new(),
             count => format!(
                 "; {count} repairable (hint: pisess check --repair {})",
-                self.how_to_repair(sessions)
+                self.repair_arguments(sessions)
             ),
         };
         // The findings come first, also where both streams are one.
@@ -239,8 +253,8 @@ fn dash_before(consequence: &str) -> String {
 /// The maximum length of an id or message in a finding, in UTF-16 units.
 const MAX_UNITS: usize = 200;
 
-/// Returns the start of an id or message, and an ellipsis if that is not the whole. The whole may
-/// be as long as a line of a session.
+/// Truncates an id or a message to [`MAX_UNITS`], with an ellipsis: it may be as long as a line of
+/// a session.
 fn shorten(text: &Text) -> String {
     let head = text.head_whole(MAX_UNITS);
     let ellipsis = if head.utf16_len() < text.utf16_len() {
