@@ -168,8 +168,14 @@ pub enum SortKey {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
+    if !args.regexp.is_empty()
+        && let Some(path) = args.pattern.take()
+    {
+        // clap takes the first argument for the pattern. With -e it is a path.
+        args.sessions.paths.insert(0, path.into());
+    }
     let period = args.period.parse_period(ui)?;
-    let query = take_query(&mut args, period, ui)?;
+    let query = build_query(&args, period, ui)?;
     let mut sessions = args.sessions.find_sessions(period, ui)?;
     let default_order = if ui.stdout_is_terminal() {
         SortKey::Time
@@ -202,7 +208,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         },
     };
     let buffers = Pool::new(PageBuffer::default);
-    // With --follow, what is known of each session, to continue there.
+    // With --follow, where the search continues in each session.
     let mut states = HashMap::default();
     // The session whose rows were printed last.
     let mut last_printed = None;
@@ -221,7 +227,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow
         && let Some(scope) = scope
     {
-        // It ends only after as many matches as requested.
+        // This returns only with -m and one session: then matches were found.
         searcher.follow_sessions(&SessionStores::locate(ui), &scope, states, last_printed, ui)?;
         return Ok(exit);
     }
@@ -231,9 +237,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns the query of the options. The pattern and the roles are taken out of `args`; with -e,
-/// the first argument becomes a path.
-fn take_query(args: &mut Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
+/// Builds the query. If rows have a limited width, a snippet may fill that on either side of the
+/// match; otherwise, and in JSON, it has the default size. Without rows, no snippet is needed.
+fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
     let prints_rows = !args.count && !args.only.is_set();
     let snippet_size = match ui.row_width() {
         Some(width) if !args.json => SnippetSize {
@@ -248,9 +254,9 @@ fn take_query(args: &mut Args, period: Period, ui: &Ui) -> Result<Query, Failure
         FieldScope::Meaningful
     };
     Ok(Query {
-        pattern: take_pattern(args)?,
+        pattern: build_pattern(args)?,
         scope,
-        roles: std::mem::take(&mut args.role),
+        roles: args.role.clone(),
         period,
         inverted: args.invert_match,
         only_active: args.active,
@@ -258,28 +264,30 @@ fn take_query(args: &mut Args, period: Period, ui: &Ui) -> Result<Query, Failure
     })
 }
 
-/// Returns the pattern; with -e, the first argument is a path instead.
-fn take_pattern(args: &mut Args) -> Result<Pattern, Failure> {
-    let mut patterns = std::mem::take(&mut args.regexp);
-    if patterns.is_empty() {
-        patterns.extend(args.pattern.take());
-    } else if let Some(path) = args.pattern.take() {
-        args.sessions.paths.insert(0, path.into());
-    }
+/// Builds the pattern: from each `-e`, or without any from the first argument.
+fn build_pattern(args: &Args) -> Result<Pattern, Failure> {
+    let patterns = if args.regexp.is_empty() {
+        args.pattern.as_slice()
+    } else {
+        &args.regexp[..]
+    };
     let options = PatternOptions {
         fixed: args.fixed_strings,
         ignore_case: args.ignore_case,
         smart_case: args.smart_case,
         words: args.word_regexp,
     };
-    Pattern::new(&patterns, options).map_err(|error| {
+    Pattern::new(patterns, options).map_err(|error| {
         Failure::usage_error(format_args!("the pattern: {error}"))
             .with_hint("-F takes it as literal text")
     })
 }
 
+/// Returns the format of the output. The matches of several sessions are under headings on a
+/// terminal; elsewhere each row begins with the path of its session.
 fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
     let is_for_people = !args.count && !args.only.is_set() && !args.json && ui.stdout_is_terminal();
+    // -A and -B override -C.
     let default_context = args.around.unwrap_or(0);
     MatchPainter {
         prints_counts: args.count,

@@ -52,8 +52,11 @@ impl MatchPainter {
         self.max_above > 0 || self.max_below > 0
     }
 
-    /// Returns what precedes the rows of a session: its path or id, its start time and its
-    /// directory, after an empty line unless it is the first.
+    /// Returns the text that separates the rows of a session from those of the session before.
+    ///
+    /// With headings, this is the session's path or id, its start time and its working directory,
+    /// after an empty line unless the session is the first. Without headings, it is a row `--` if
+    /// entries around matches are printed, and otherwise nothing.
     pub fn session_heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.prints_headings {
             let needs_gap = !is_first && self.has_context() && self.has_rows() && !self.json;
@@ -63,6 +66,7 @@ impl MatchPainter {
                 String::new()
             };
         }
+
         let id = header.id.to_string_lossy();
         let home = ui.home();
         let name = if self.names_by_id {
@@ -95,24 +99,27 @@ impl MatchPainter {
         apply_style("--", self.styles.dim) + "\n"
     }
 
-    /// Appends the row of a match, or (`is_context`) of an entry near one: path, id, role and
-    /// snippet, between which there is a `:` for a match, a `-` otherwise. The snippet gets the
-    /// width that the others leave.
+    /// Appends the row of a match, or of an entry near a match: path, id, role and snippet. `:`
+    /// separates them in the row of a match, `-` in the row of an entry near it. The snippet gets
+    /// the width that the other columns leave. If the entry has no id, `:LINE` replaces it.
     pub fn push_row(
         &self,
         path: &Path,
         header: &Header,
         hit: &Match,
-        is_context: bool,
+        kind: RowKind,
         out: &mut Vec<u8>,
     ) {
         if self.json {
-            out.extend_from_slice(&match_json(path, header, hit, is_context));
+            out.extend_from_slice(&match_json(path, header, hit, kind));
             out.push(b'\n');
             return;
         }
 
-        let separator = if is_context { '-' } else { ':' };
+        let separator = match kind {
+            RowKind::Match => ':',
+            RowKind::Context => '-',
+        };
         let path = if self.prefixes_path {
             format!("{}{separator}", visible_path(path))
         } else {
@@ -133,7 +140,10 @@ impl MatchPainter {
         let snippet_width = self.width.saturating_sub(width_of_others);
 
         let styles = &self.styles;
-        let snippet_style = if is_context { styles.dim } else { Style::new() };
+        let snippet_style = match kind {
+            RowKind::Match => Style::new(),
+            RowKind::Context => styles.dim,
+        };
         let mut line = apply_style(&path, styles.summary);
         line += &apply_style(&id, styles.label);
         line += &apply_style(&role, styles.dim);
@@ -144,7 +154,8 @@ impl MatchPainter {
     }
 
     /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into
-    /// `width` columns; if space is scarce, a third of it is for the text before the match.
+    /// `width` columns. The text before the match may always take a third of what the match
+    /// leaves, and more if the text after the match is short.
     fn format_snippet(&self, hit: &Hit, width: usize, style: Style) -> String {
         let text = &hit.snippet;
         let mut before = to_visible(&text[..hit.snippet_range.start]);
@@ -166,7 +177,9 @@ impl MatchPainter {
             + &apply_style(&after, style)
     }
 
-    /// Appends the rows of matches and of the entries around them.
+    /// Appends the rows of matches and of the entries around them. In text, a row `--` precedes an
+    /// entry that does not continue the one in the row before. Matches that are no entries, as in
+    /// the title, come first.
     pub fn push_context_rows(
         &self,
         path: &Path,
@@ -175,10 +188,9 @@ impl MatchPainter {
         out: &mut Vec<u8>,
     ) {
         let header = &session.header;
-        // The title is not an entry.
         for hit in matches {
             if session.entry_on_line(hit.line).is_none() {
-                self.push_row(path, header, hit, false, out);
+                self.push_row(path, header, hit, RowKind::Match, out);
             }
         }
 
@@ -189,26 +201,32 @@ impl MatchPainter {
                 out.extend_from_slice(self.gap_row().as_bytes());
             }
             match nearby.match_index {
-                Some(index) => self.push_row(path, header, &matches[index], false, out),
+                Some(index) => self.push_row(path, header, &matches[index], RowKind::Match, out),
                 None => {
                     let context = self.context_match(&drawing, nearby.entry);
-                    self.push_row(path, header, &context, true, out);
+                    self.push_row(path, header, &context, RowKind::Context, out);
                 }
             }
         }
     }
 
-    /// Returns the row of an entry near a match, which has no match itself.
+    /// Returns an entry near a match as a match of nothing, so that [`Self::push_row`] can append
+    /// it. Its snippet is the text of the entry's row in the tree. JSON has the role that the file
+    /// has, text the role as the tree shows it.
     fn context_match(&self, drawing: &TreeView, ix: EntryIx) -> Match {
         let session = drawing.session;
         let row = drawing.row(ix);
-        let role = session
-            .role_name(ix)
-            .unwrap_or_else(|| session.kind_name(ix));
+        let role = if self.json {
+            session
+                .role_name(ix)
+                .unwrap_or_else(|| session.kind_name(ix))
+        } else {
+            row.role
+        };
         Match {
             line: session.entry(ix).line,
             id: session.id(ix).into_owned(),
-            role: if self.json { role } else { row.role }.into_owned(),
+            role: role.into_owned(),
             timestamp: session.timestamp(ix).map(Text::into_owned),
             hit: Hit {
                 snippet: row.body.to_string_lossy().into_owned(),
@@ -218,7 +236,9 @@ impl MatchPainter {
         }
     }
 
-    /// Appends the single row of a session, for -l and -c.
+    /// Appends the single row of a session, with `-l` its path, with `-c` its number of matches,
+    /// which follows the path if several sessions are searched. Appends nothing without these
+    /// options.
     pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.has_rows() {
             return;
@@ -230,18 +250,28 @@ impl MatchPainter {
             out.push(b'\n');
             return;
         }
-        // With -0, the path ends in a NUL byte in place of the colon.
-        if !self.prints_counts || self.prefixes_path && self.path_output.null {
+        if !self.prints_counts {
+            self.path_output.push_path(path, self.styles.summary, out);
+            return;
+        }
+
+        if self.prefixes_path && self.path_output.null {
+            // With -0, the path ends in a NUL byte in place of the colon.
             self.path_output.push_path(path, self.styles.summary, out);
         } else if self.prefixes_path {
-            out.extend_from_slice(
-                (apply_style(&visible_path(path), self.styles.summary) + ":").as_bytes(),
-            );
+            let path = apply_style(&visible_path(path), self.styles.summary);
+            out.extend_from_slice(format!("{path}:").as_bytes());
         }
-        if self.prints_counts {
-            out.extend_from_slice(format!("{count}\n").as_bytes());
-        }
+        out.extend_from_slice(format!("{count}\n").as_bytes());
     }
+}
+
+/// Why an entry has a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    Match,
+    /// The entry is near a match.
+    Context,
 }
 
 /// Returns the note on a match that is on another branch: the entry that it comes after. Empty for
@@ -264,19 +294,22 @@ fn path_json(path: &Path, header: &Header) -> Object {
         .text("sessionId", &header.id)
 }
 
-fn match_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<u8> {
-    let id = Some(&hit.id).filter(|id| !id.is_empty());
+/// Returns the JSON object of a row. `branched` and `after` are present only with `--follow`, for an
+/// entry that was written during the search.
+fn match_json(path: &Path, header: &Header, hit: &Match, kind: RowKind) -> Vec<u8> {
     let field = Text::from(&*hit.hit.field);
+    let non_empty_id = Some(&hit.id).filter(|id| !id.is_empty());
+    let non_empty_field = Some(&field).filter(|field| !field.is_empty());
     path_json(path, header)
-        .text_or_null("id", id)
+        .text_or_null("id", non_empty_id)
         .number("line", f64::from(hit.line.0))
         .text("role", &hit.role)
-        .text_or_null("field", Some(&field).filter(|field| !field.is_empty()))
+        .text_or_null("field", non_empty_field)
         .number("start", hit.hit.range.start as f64)
         .number("end", hit.hit.range.end as f64)
         .text("snippet", &Text::from(&*hit.hit.snippet))
         .text_or_null("timestamp", hit.timestamp.as_ref())
-        .bool("context", is_context)
+        .bool("context", kind == RowKind::Context)
         .with(hit.continuation.as_ref(), |row, turn| match turn {
             EntryContinuation::Continues => row.bool("branched", false),
             EntryContinuation::Branches { after } => row

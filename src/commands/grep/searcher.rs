@@ -1,6 +1,6 @@
 //! Searches sessions, and goes on with what is written to them later.
 
-use super::hits::MatchPainter;
+use super::hits::{MatchPainter, RowKind};
 use crate::cli::follow::{ChangedFiles, watch_files};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::Input;
@@ -49,7 +49,8 @@ pub struct SessionState {
     name: String,
     snapshot: Option<Snapshot>,
     resume: Option<ResumePoint>,
-    /// The entries that were printed, to know them again if the file is replaced.
+    /// The keys of the matches that were printed. If the file is replaced, it is searched from the
+    /// start, and these are not printed again.
     printed_keys: HashSet<Vec<u8>>,
     trail: Trail,
 }
@@ -65,7 +66,8 @@ impl SessionState {
 }
 
 impl Searcher {
-    /// Searches a session from the start.
+    /// Searches a session from the start: as it was before `prune` if that was requested, else as it
+    /// is. Also returns the state from which [`Self::follow_sessions`] continues.
     pub fn search_session(
         &self,
         path: &Path,
@@ -88,11 +90,15 @@ impl Searcher {
         } else {
             self.search_source(source, &mut state, buffer)?
         };
+        // Only now: in `search_source`, a snapshot means that the session was searched before.
         state.snapshot = input.file().map(|file| file.snapshot().clone());
         Ok((matches, state))
     }
 
     /// Searches a source from where the search ended before. If it fails, the state stays as it is.
+    ///
+    /// The text rows are part of the result. With entries around matches, the rows are formatted
+    /// after the search, because the whole session has to be loaded for them.
     fn search_source(
         &self,
         source: &dyn ReadAt,
@@ -100,8 +106,8 @@ impl Searcher {
         buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
         let name = &state.name;
-        let is_live = state.snapshot.is_some();
-        let trail = if is_live {
+        let was_searched_before = state.snapshot.is_some();
+        let trail = if was_searched_before {
             let appended_from = state.resume.map(|resume| resume.offset);
             let trail = state.trail.clone();
             trail.read_appended(source, appended_from, buffer)
@@ -114,7 +120,7 @@ impl Searcher {
             searcher: self,
             path: &state.path,
             printed_keys: &state.printed_keys,
-            reports_turns: is_live,
+            reports_continuations: was_searched_before,
             trail: trail.map_err(|error| Failure::from_read_error(name, error))?,
             max_matches: self
                 .max_matches
@@ -142,13 +148,13 @@ impl Searcher {
             keys,
             ..
         } = collector;
-        let lines = [
+        let singular_and_plural = [
             "line that may match is not JSON",
             "lines that may match are not JSON",
         ];
-        let note = searched
+        let warning = searched
             .unread
-            .map(|unread| skipped_lines_note(name, unread, lines));
+            .map(|unread| skipped_lines_note(name, unread, singular_and_plural));
         if !matches.is_empty() {
             let session = load(source, &self.painter.options)
                 .map_err(|error| Failure::from_load_error(name, error))?;
@@ -168,11 +174,12 @@ impl Searcher {
             header: searched.header,
             count,
             rows,
-            warning: note,
+            warning,
         })
     }
 
-    /// Prints the matches in a session. `last_printed` is the session whose rows were printed last.
+    /// Prints the matches in a session, after a heading if the rows before are of another session.
+    /// `last_printed` is the session whose rows were printed last, and becomes this one.
     pub fn print_matches(
         &self,
         matches: &Matches,
@@ -193,49 +200,52 @@ impl Searcher {
             *last_printed = Some(matches.path.clone());
             ui.print(&heading)?;
         }
-        let written = if self.painter.json {
+        let write_result = if self.painter.json {
             ui.verbatim_stdout().write_all(&matches.rows)
         } else {
             ui.stdout().write_all(&matches.rows)
         };
-        written.map_err(Failure::from_stdout_error)
+        write_result.map_err(Failure::from_stdout_error)
     }
 
-    /// Searches what is written to the sessions of a scope from now on, and new ones. `states` is
-    /// what is known of them, `last_printed` the session whose rows were printed last. Returns only
-    /// if a single session is searched and has as many matches as requested.
+    /// Searches what is written to the sessions of a scope from now on, and new sessions. `states`
+    /// says where to continue in each session that was searched. `last_printed` is the session
+    /// whose rows were printed last. Returns only if a single session is searched and has as many
+    /// matches as requested.
     ///
     /// # Errors
-    /// If standard output cannot be written; a session that cannot be read is waited for.
+    /// If standard output cannot be written. A session that cannot be read is searched when it can
+    /// be read again.
     pub fn follow_sessions(
         &mut self,
-        places: &SessionStores,
+        stores: &SessionStores,
         scope: &Scope,
         mut states: HashMap<PathBuf, SessionState>,
         mut last_printed: Option<PathBuf>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let mut watched_folders = places.search_folders(scope);
+        let mut watched_folders = stores.search_folders(scope);
         watched_folders.retain(|path| path.exists());
         let mut wait = watch_files(&watched_folders);
         let mut buffer = PageBuffer::default();
-        let mut paths: Vec<PathBuf> = Vec::new();
-        let mut names: HashSet<OsString> = HashSet::default();
+        let mut known_paths: Vec<PathBuf> = Vec::new();
+        let mut known_names: HashSet<OsString> = HashSet::default();
+        // At first, any file may have changed since it was searched.
         let mut changed = ChangedFiles::default();
         // Each entry is on the path to the leaf when it is written.
         self.query.only_active = false;
         loop {
             // A file that is not known may be a new session.
-            if changed.may_include_others(&names) {
-                paths.clear();
-                names.clear();
-                for file in places.find_sessions(scope).files {
-                    names.extend(file.path.file_name().map(OsString::from));
-                    paths.push(file.path);
+            if changed.may_include_others(&known_names) {
+                known_paths.clear();
+                known_names.clear();
+                for file in stores.find_sessions(scope).files {
+                    known_names.extend(file.path.file_name().map(OsString::from));
+                    known_paths.push(file.path);
                 }
             }
 
-            for path in &paths {
+            for path in &known_paths {
                 if !changed.may_include(path) {
                     continue;
                 }
@@ -258,8 +268,9 @@ impl Searcher {
         state.printed_keys.len() as u64 >= self.max_matches
     }
 
-    /// Searches what was written to a session since; all of it if the file was replaced. Returns
-    /// `None` if it has not changed, cannot be read, or has as many matches as requested.
+    /// Searches what was written to a session since the last search; all of it if the file was
+    /// replaced. Returns `None` if the file has not changed, cannot be read, is standard output, or
+    /// has as many matches as requested.
     fn search_appended(
         &self,
         state: &mut SessionState,
@@ -293,8 +304,9 @@ struct MatchCollector<'a> {
     path: &'a Path,
     /// The keys of the matches that were printed before.
     printed_keys: &'a HashSet<Vec<u8>>,
-    /// Whether the session was searched before, so that these matches are new.
-    reports_turns: bool,
+    /// Whether each match is given the entry that it continues. This is so only if the session was
+    /// searched before: then its entries are new.
+    reports_continuations: bool,
     /// The path that the new entries take through the tree.
     trail: Trail,
     /// The number of matches after which the search ends.
@@ -309,7 +321,11 @@ struct MatchCollector<'a> {
 }
 
 impl MatchCollector<'_> {
-    /// Adds a match, unless it was printed before. Breaks if no other match is needed.
+    /// Adds a match; breaks the search if no other is needed.
+    ///
+    /// With `--follow`, a match that was printed before is skipped. Its row is formatted now, or
+    /// later if the entries around it are printed, too. `-c` and `-l` only count: for `-l`, one
+    /// match suffices.
     fn add_match(&mut self, header: &Header, mut hit: Match) -> ControlFlow<()> {
         let painter = &self.searcher.painter;
         if self.searcher.follows {
@@ -318,20 +334,20 @@ impl MatchCollector<'_> {
                 return ControlFlow::Continue(());
             }
             self.keys.push(key);
-            if self.reports_turns {
+            if self.reports_continuations {
                 hit.continuation = Some(self.trail.advance_to(&hit.id));
             }
         }
+
         self.count += 1;
         if painter.has_rows() && painter.has_context() {
             self.matches.push(hit);
         } else if painter.has_rows() {
-            painter.push_row(self.path, header, &hit, false, &mut self.rows);
+            painter.push_row(self.path, header, &hit, RowKind::Match, &mut self.rows);
         }
 
-        // One match is enough for a path.
-        let needs_one = !painter.has_rows() && !painter.prints_counts;
-        if self.count >= self.max_matches || needs_one {
+        let prints_only_path = !painter.has_rows() && !painter.prints_counts;
+        if self.count >= self.max_matches || prints_only_path {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
