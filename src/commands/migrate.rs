@@ -126,7 +126,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     migrate_in_place(args, ui)
 }
 
-/// Migrates the files that are given, and those in the directories that are given.
+/// Migrates the files that are given, and those in the directories that are given. With `--check` or
+/// `-n`, only reports which need it: then subdirectories are searched even without `-r`.
 fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let reach = if args.writes_files() {
         reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
@@ -175,7 +176,8 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Migrates one session to standard output or to another file.
+/// Migrates one session to another file, or without `-o` to standard output. With `--check` or `-n`,
+/// only reports whether it needs that.
 fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if path.is_dir() {
         let name = to_visible(&path.to_string_lossy());
@@ -210,15 +212,15 @@ fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
-/// Migrates many files on all processors; returns the outcomes in the order of the files. Of a
-/// directory, files that are not sessions are left out.
+/// Migrates many files on all processors; returns the outcomes in the order of the files. A
+/// sub-agent transcript has no outcome, unless its own path was given.
 fn migrate_all(
     files: Vec<FoundFile>,
     args: &Args,
     batch: &Batch,
     ui: &mut Ui,
 ) -> Vec<MigrationOutcome> {
-    // The processors that remain if there are fewer files than processors read ranges of a file.
+    // If there are fewer files than processors, several processors read each file.
     let workers_per_file = ui.processor_count() / ui.processor_count().min(files.len()).max(1);
     let options = LoadOptions {
         workers: workers_per_file,
@@ -253,7 +255,8 @@ fn migrate_with_retries(
     }
 }
 
-/// Migrates one file; fails if it is changed or replaced in the meantime.
+/// Migrates one file; fails if it is changed or replaced in the meantime. A file of version 3 is not
+/// written, and with `--check` or `-n` none is.
 fn try_migrate(
     path: &Path,
     args: &Args,
@@ -330,17 +333,44 @@ impl MigrationOutcome {
         }
     }
 
+    /// Returns the exit code that follows from this outcome: that of its failure. With `--check`, a
+    /// file that needs to be migrated is a finding.
+    fn exit(&self, args: &Args) -> Exit {
+        match &self.old_file {
+            Err(failure) => failure.exit(),
+            Ok(_) if args.check && self.status == Status::Outdated => Exit::Found,
+            Ok(_) => Exit::Done,
+        }
+    }
+
+    /// Prints on standard error: the warnings of the commit, the path of a migrated session that was
+    /// given by its name, and the failure.
+    fn report_to_stderr(&self, args: &Args, ui: &mut Ui) {
+        if let Some(committed) = &self.committed {
+            ui.report_commit_warnings(committed);
+        }
+        if self.status == Status::Migrated && is_found_by_name(&args.sessions, &self.path) {
+            ui.print_status(&format!("changed {}", self.path.to_string_lossy()));
+        }
+        if let Err(failure) = &self.old_file {
+            ui.print_error(&failure.to_line());
+        }
+    }
+
+    /// Returns the outcome as JSON. A file that could not be read has no versions and no entries,
+    /// but an error.
     fn outcome_json(&self) -> Vec<u8> {
-        let found = self.old_file.as_ref().ok();
+        let (old_file, failure) = match &self.old_file {
+            Ok(old_file) => (Some(old_file), None),
+            Err(failure) => (None, Some(failure)),
+        };
         Object::new()
             .str("path", &self.path.to_string_lossy())
             .str_or_null("from", self.old_version())
-            .str_or_null("to", found.map(|_| "v3"))
-            .number_or_null("entries", found.map(|found| found.entries as f64))
+            .str_or_null("to", old_file.map(|_| "v3"))
+            .number_or_null("entries", old_file.map(|old_file| old_file.entries as f64))
             .json("status", &self.status.to_json())
-            .with(self.old_file.as_ref().err(), |row, failure| {
-                row.str("error", &failure.to_line())
-            })
+            .with(failure, |row, failure| row.str("error", &failure.to_line()))
             .finish()
     }
 }
@@ -353,40 +383,35 @@ fn report_outcomes(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
-    let mut migrated = Vec::new();
-    let mut failed = 0;
+    let mut migrated_paths = Vec::new();
+    let mut failed_count = 0;
     for outcome in outcomes {
-        if let Some(committed) = &outcome.committed {
-            ui.report_commit_warnings(committed);
-        }
+        outcome.report_to_stderr(args, ui);
+        exit = exit.max(outcome.exit(args));
         if outcome.status == Status::Migrated {
-            migrated.push(outcome.path.to_string_lossy());
-            if is_found_by_name(&args.sessions, &outcome.path) {
-                ui.print_status(&format!("changed {}", outcome.path.to_string_lossy()));
-            }
+            migrated_paths.push(outcome.path.to_string_lossy());
         }
-        if args.check && outcome.status == Status::Outdated {
-            exit = exit.max(Exit::Found);
-        }
-        if let Err(failure) = &outcome.old_file {
-            exit = exit.max(failure.exit());
-            failed += 1;
-            ui.print_error(&failure.to_line());
+        if outcome.old_file.is_err() {
+            failed_count += 1;
         }
     }
 
-    if outcomes.len() > 1 && failed > 0 && args.writes_files() {
-        ui.print_status(&format!("{} migrated, {failed} failed", migrated.len()));
+    if outcomes.len() > 1 && failed_count > 0 && args.writes_files() {
+        let migrated_count = migrated_paths.len();
+        ui.print_status(&format!("{migrated_count} migrated, {failed_count} failed"));
     }
-    if migrated.is_empty() {
+    if migrated_paths.is_empty() {
         print_outcomes(outcomes, args, ui)?
     } else {
-        ui.print_after_write(&migrated.join(" "), |ui| print_outcomes(outcomes, args, ui))?
+        ui.print_after_write(&migrated_paths.join(" "), |ui| {
+            print_outcomes(outcomes, args, ui)
+        })?
     }
     Ok(exit)
 }
 
-/// Prints one outcome on a line; of several, those that are or need to be migrated, and a table.
+/// Prints a single outcome on a line, unless it is a failure, which was reported. Of several
+/// outcomes, prints a line for each file that is or needs to be migrated, and then a table.
 fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.json {
         for outcome in outcomes {
@@ -395,12 +420,12 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
         return Ok(());
     }
     if let [outcome] = outcomes {
-        // A failure was reported already.
         if outcome.old_file.is_err() {
             return Ok(());
         }
         return ui.print(&outcome_line(outcome));
     }
+
     for outcome in outcomes {
         if matches!(outcome.status, Status::Migrated | Status::Outdated) {
             ui.print(&outcome_line(outcome))?;
