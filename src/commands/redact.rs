@@ -112,8 +112,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     write_copy(args, output, &Input::open(session, ui)?, ui)
 }
 
-/// Prints what is found: in one session, a row per secret; in several, a row per kind and name. A
-/// session that cannot be read does not stop the others.
+/// Searches sessions for secrets, and reports them without writing anything. The failure of a single
+/// session is returned. A failure among several is reported, and the others are searched. With
+/// `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n` it does not.
 fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sessions = if args.all {
         &existing_store_roots(ui)
@@ -136,9 +137,13 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     // The given values are read once, for the first session that can be opened.
     let mut values = None;
-    let mut searched = 0;
-    let mut secrets = 0;
-    let mut groups = SecretGroups::default();
+    let mut printer = SecretPrinter {
+        json: args.write.change.json,
+        is_one,
+        session_count: 0,
+        secret_count: 0,
+        groups: SecretGroups::default(),
+    };
     for file in files {
         let input = Input::open(&file.path, ui);
         if let Ok(input) = &input
@@ -146,53 +151,81 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         {
             values = Some(args.redaction.read_values(input, ui)?);
         }
-        let result = input.and_then(|input| {
+        let search_result = input.and_then(|input| {
             let values = values.clone().unwrap_or_default();
             let report = find_secrets(args, &input, values, ui)?;
-            Ok((report, input))
+            Ok((input, report))
         });
-        let (report, input) = match result {
-            Ok(report_and_input) => report_and_input,
-            Err(failure) if failure.is_transcript() && !file.named => continue,
+        match search_result {
+            Ok((input, report)) => printer.print_session(&file.path, &input, &report, ui)?,
+            Err(failure) if failure.is_transcript() && !file.named => {}
             Err(failure) if is_one => return Err(failure),
-            Err(failure) => {
-                exit = exit.max(ui.report_failure(&failure));
-                continue;
-            }
-        };
-
-        let found_secrets = report.group_by_secret();
-        for places in &found_secrets {
-            if args.write.change.json {
-                ui.print_json(&secret_json(&file.path, places))?
-            } else if is_one {
-                ui.print(&secret_line(&input, places))?
-            } else {
-                groups.add_secret(&input, places);
-            }
-        }
-        searched += 1;
-        secrets += found_secrets.len();
-        if is_one {
-            // The findings come first, also where both streams are one.
-            ui.flush()?;
-            report_redaction(&report, &input, false, ui);
-        } else {
-            groups.address_count += report.address_count;
-            groups.example_count += report.example_count;
+            Err(failure) => exit = exit.max(ui.report_failure(&failure)),
         }
     }
 
-    groups.print_groups(ui)?;
-    if searched > 1 {
-        let sessions = format_count(searched, "session", "sessions");
-        let secrets = format_count(secrets, "secret", "secrets");
-        ui.print_status(&format!("{sessions} searched: {secrets}"));
-    }
-    if secrets > 0 && !args.write.change.dry_run {
+    printer.print_summary(ui)?;
+    if printer.secret_count > 0 && !args.write.change.dry_run {
         exit = exit.max(Exit::Found);
     }
     Ok(exit)
+}
+
+/// Prints the secrets that are found: a row per secret in a single session, a row per kind and name
+/// of the secrets in several sessions. JSON has an object per secret in either case.
+struct SecretPrinter {
+    json: bool,
+    /// Whether there is a single session.
+    is_one: bool,
+    /// The number of sessions that were searched.
+    session_count: usize,
+    secret_count: usize,
+    groups: SecretGroups,
+}
+
+impl SecretPrinter {
+    /// Prints the secrets of a session, or adds them to the groups that are printed last.
+    fn print_session(
+        &mut self,
+        path: &Path,
+        input: &Input,
+        report: &RedactionReport,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let secrets = report.group_by_secret();
+        for places in &secrets {
+            if self.json {
+                ui.print_json(&secret_json(path, places))?
+            } else if self.is_one {
+                ui.print(&secret_line(input, places))?
+            } else {
+                self.groups.add_secret(input, places);
+            }
+        }
+        self.session_count += 1;
+        self.secret_count += secrets.len();
+
+        if self.is_one {
+            // The findings come first, also where both streams are one.
+            ui.flush()?;
+            report_redaction(report, input, false, ui);
+        } else {
+            self.groups.address_count += report.address_count;
+            self.groups.example_count += report.example_count;
+        }
+        Ok(())
+    }
+
+    /// Prints the groups, and the number of secrets if several sessions were searched.
+    fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
+        self.groups.print_groups(ui)?;
+        if self.session_count > 1 {
+            let sessions = format_count(self.session_count, "session", "sessions");
+            let secrets = format_count(self.secret_count, "secret", "secrets");
+            ui.print_status(&format!("{sessions} searched: {secrets}"));
+        }
+        Ok(())
+    }
 }
 
 /// Searches a session for secrets, and for the given values.
@@ -232,17 +265,18 @@ struct SecretGroup {
 }
 
 impl SecretGroups {
-    /// Adds a secret of a session.
+    /// Adds a secret to its group. `places` are all places of the secret in one session. All secrets
+    /// of a session are added before those of another, so that each session is counted once.
     fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
-        let found = places[0];
-        let key = (found.secret.kind, found.secret.name.clone());
+        let first_place = places[0];
+        let key = (first_place.secret.kind, first_place.secret.name.clone());
         let group = self.groups.entry(key).or_default();
         if group.secret_count == 0 {
             group.first_place = format!(
                 "{}:{} ({})",
                 input.name,
-                found.line.0,
-                describe_place(found)
+                first_place.line.0,
+                describe_place(first_place)
             );
         }
         group.secret_count += 1;
@@ -252,7 +286,8 @@ impl SecretGroups {
         }
     }
 
-    /// Prints a row for each group, and what is kept.
+    /// Prints a row for each group, and on standard error the numbers of e-mail addresses and of
+    /// example keys that a copy would keep.
     fn print_groups(&self, ui: &mut Ui) -> Result<(), Failure> {
         for ((kind, name), group) in &self.groups {
             let name = if name.is_empty() {
@@ -284,7 +319,8 @@ impl SecretGroups {
     }
 }
 
-/// Writes the copy to a new file, which appears only if no secret that was found is left in it.
+/// Writes the redacted copy to a new file. The copy is searched again before the file appears at its
+/// path: if a secret that was found is left in the copy, the command fails, and there is no file.
 fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, Failure> {
     let values = args.redaction.read_values(input, ui)?;
     let mut redactor = args.redaction.new_redactor(input, values, ui)?;
@@ -292,7 +328,7 @@ fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Ex
         return print_copy(args, input, &mut redactor, ui);
     }
 
-    // Both the function that writes the copy and the one that checks it use these two.
+    // `write` and `check` both use the redactor and the report, so these are borrowed at run time.
     let redactor = RefCell::new(redactor);
     let report = RefCell::new(RedactionReport::default());
     let workers = ui.processor_count();
@@ -314,10 +350,10 @@ fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Ex
         refuse_leftovers(!left_secrets.is_empty())
     };
     let force = args.write.change.force;
-    let committed = store::create_checked(path, input.file(), force, &mut write, &mut check);
-    // A secret that is left is the reason for the refusal to commit.
+    let commit_result = store::create_checked(path, input.file(), force, &mut write, &mut check);
+    // If a secret is left, `commit_result` is an error, too, but without the place of the secret.
     refuse_left_over(&left_secrets, input)?;
-    let committed = committed?;
+    let committed = commit_result?;
     let report = report.into_inner();
 
     ui.report_commit_warnings(&committed);
@@ -350,11 +386,12 @@ fn print_copy(
     Ok(Exit::Done)
 }
 
-/// Returns a secret as text: its first place, and the lines of the others.
+/// Returns a secret as text: its first place, and if it has several, the lines of all. An entry
+/// without an id has `-` in place of it.
 fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
-    let found = places[0];
-    let secret = &found.secret;
-    let id = match &found.id {
+    let first_place = places[0];
+    let secret = &first_place.secret;
+    let id = match &first_place.id {
         Some(id) => to_visible(&id.to_string_lossy()),
         None => "-".to_owned(),
     };
@@ -363,37 +400,37 @@ fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
     } else {
         format!(" of {}", to_visible(&secret.name))
     };
-    let mut others = String::new();
+    let mut all_places = String::new();
     if places.len() > 1 {
         let mut lines: Vec<_> = places
             .iter()
             .map(|place| place.line.0.to_string())
             .collect();
         lines.dedup();
-        others = format!(
+        all_places = format!(
             " ({} places, lines {})",
             places.len(),
             join_first_few(lines)
         );
     }
     format!(
-        "{}:{}: {id} {}{name} in {}, {} bytes{others}\n",
+        "{}:{}: {id} {}{name} in {}, {} bytes{all_places}\n",
         input.name,
-        found.line.0,
+        first_place.line.0,
         secret.placeholder,
-        describe_place(found),
+        describe_place(first_place),
         secret.length
     )
 }
 
 /// Returns a secret as JSON: its first place, and all places.
 fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
-    let found = places[0];
-    let secret = &found.secret;
+    let first_place = places[0];
+    let secret = &first_place.secret;
     Object::new()
         .str("path", &path.to_string_lossy())
-        .text_or_null("id", found.id.as_ref())
-        .number("line", f64::from(found.line.0))
+        .text_or_null("id", first_place.id.as_ref())
+        .number("line", f64::from(first_place.line.0))
         .str("field", &secret.field)
         .str("kind", secret.kind)
         .str("name", &secret.name)
@@ -401,16 +438,16 @@ fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
         .number("length", secret.length as f64)
         .json(
             "places",
-            &array(places.iter().map(|found| place_json(found))),
+            &array(places.iter().map(|place| place_json(place))),
         )
         .finish()
 }
 
-fn place_json(found: &FoundSecret) -> Vec<u8> {
+fn place_json(place: &FoundSecret) -> Vec<u8> {
     Object::new()
-        .text_or_null("id", found.id.as_ref())
-        .number("line", f64::from(found.line.0))
-        .str("field", &found.secret.field)
+        .text_or_null("id", place.id.as_ref())
+        .number("line", f64::from(place.line.0))
+        .str("field", &place.secret.field)
         .finish()
 }
 
