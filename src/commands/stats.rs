@@ -6,12 +6,15 @@ mod table;
 
 use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
+use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
-use crate::cli::sessions::{SessionsArgs, skipped_lines_note};
+use crate::cli::sessions::{SessionsArgs, SessionsToRead, skipped_lines_note};
 use crate::load::LoadOptions;
-use crate::ops::stats::{CountedEntry, PriceTable, collect_stats, find_copies_and_add_keys};
+use crate::ops::stats::{PriceTable, SessionStats, collect_stats, find_copies_and_add_keys};
+use crate::session::period::Period;
+use crate::session::usage::SubAgents;
 use foldhash::HashSet;
 use groups::{GroupKey, StatsGroups};
 use std::path::{Path, PathBuf};
@@ -95,117 +98,169 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     require_valid_keys(&args.by)?;
-    let lists_entries = args.by == [GroupKey::Entry];
     let period = args.period.parse_period(ui)?;
-    let prices = args
-        .prices
-        .as_deref()
-        .map(|path| read_prices(path, ui))
-        .transpose()?;
-    let mut sessions = args.sessions.find_sessions(period, ui)?;
-    let found_none = sessions.found_none;
-    let mut seen = HashSet::default();
-    let mut groups = StatsGroups::new(args.by.clone(), ui);
-    let mut table = entries::new_table();
-    if !lists_entries {
-        sessions.sort_agents_first();
-    }
-    let is_one = sessions.is_single;
-    let options = LoadOptions {
-        read_paths: args.by.contains(&GroupKey::File),
-        ..load_options(lists_entries, is_one, ui)
+    let prices = match &args.prices {
+        Some(path) => Some(read_prices(path, ui)?),
+        None => None,
     };
-    // In the table of entries, nothing is taken out.
-    let agents = if lists_entries {
-        None
+    let sessions = args.sessions.find_sessions(period, ui)?;
+    if args.lists_entries() {
+        print_entries(args, sessions, prices.as_ref(), period, ui)
     } else {
-        Some(std::mem::take(&mut sessions.sub_agents))
-    };
-    let is_in_period = |entry: &CountedEntry| period.contains(entry.time_ms);
+        print_sums(args, sessions, prices.as_ref(), period, ui)
+    }
+}
+
+/// Prints each billed entry of the period, for `--by entry`. Every copy of an entry is printed, and
+/// also the usage of sub-agents that a tool result records, even if their sessions are read, too.
+fn print_entries(
+    args: &Args,
+    sessions: SessionsToRead,
+    prices: Option<&PriceTable>,
+    period: Period,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let is_single = sessions.is_single;
+    let options = load_options(args, is_single, ui);
+    let mut table = entries::new_table();
     let exit = sessions.read_all(
         ui,
-        |path, input| {
-            let path_and_agents = agents.as_ref().map(|agents| (path, agents));
-            let (pruned, damaged) = split_result(load_pruned(input));
-            let mut stats =
-                collect_stats(input.source(), &options, path_and_agents, pruned.as_ref())
-                    .map_err(|error| Failure::from_load_error(&input.name, error))?;
-            if let Some(prices) = &prices {
-                stats.estimate_costs(prices);
-            }
-            Ok((stats, input.name.clone(), damaged))
-        },
-        |ui, path, (stats, name, damaged)| {
-            if let Some(damaged) = damaged {
-                warn_uncounted(&damaged, ui);
-            }
-            if let Some(damaged) = stats.malformed {
-                ui.warn(&skipped_lines_note(
-                    &name,
-                    damaged,
-                    ["line is not JSON", "lines are not JSON"],
-                ));
-            }
-            if lists_entries {
-                let mut billed = stats
-                    .entries
-                    .iter()
-                    .filter(|entry| entry.is_billed && is_in_period(entry));
-                if args.json {
-                    return billed.try_for_each(|entry| {
-                        ui.print_json(&entries::entry_json(path, &stats, entry))
-                    });
-                }
-                return entries::add_rows(
-                    &mut table,
-                    (!is_one).then_some(path),
-                    &stats,
-                    billed,
-                    ui,
-                );
-            }
-            let own_entries = stats
+        |path, input| StatsOfFile::read(path, input, &options, None, prices),
+        |ui, path, read| {
+            read.warn_of_damage(ui);
+            let stats = &read.stats;
+            let mut billed = stats
                 .entries
                 .iter()
-                .zip(find_copies_and_add_keys(&mut seen, &stats))
-                .filter(|(_, copied)| !copied);
-            groups.add_session(
-                path,
-                &stats,
-                own_entries
-                    .map(|(entry, _)| entry)
-                    .filter(|entry| is_in_period(entry)),
-            );
-            Ok(())
+                .filter(|entry| entry.is_billed && period.contains(entry.time_ms));
+            if args.json {
+                return billed
+                    .try_for_each(|entry| ui.print_json(&entries::entry_json(path, stats, entry)));
+            }
+            let shown_path = if is_single { None } else { Some(path) };
+            entries::add_rows(&mut table, shown_path, stats, billed, ui)
         },
     )?;
     table.print(ui)?;
+    Ok(exit)
+}
+
+/// Prints the sums of all entries in the period, or of each group of them. A copy of an entry of an
+/// earlier session is not counted. The usage of sub-agents that a tool result records is not
+/// counted if their sessions are read.
+fn print_sums(
+    args: &Args,
+    mut sessions: SessionsToRead,
+    prices: Option<&PriceTable>,
+    period: Period,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let found_none = sessions.found_none;
+    sessions.sort_agents_first();
+    let options = load_options(args, sessions.is_single, ui);
+    let agents = std::mem::take(&mut sessions.sub_agents);
+    let mut counted_keys = HashSet::default();
+    let mut groups = StatsGroups::new(args.by.clone(), ui);
+    let exit = sessions.read_all(
+        ui,
+        |path, input| StatsOfFile::read(path, input, &options, Some(&agents), prices),
+        |ui, path, read| {
+            read.warn_of_damage(ui);
+            let stats = &read.stats;
+            let is_copy = find_copies_and_add_keys(&mut counted_keys, stats);
+            let counted_entries = stats
+                .entries
+                .iter()
+                .zip(is_copy)
+                .filter(|(entry, is_copy)| !is_copy && period.contains(entry.time_ms))
+                .map(|(entry, _)| entry);
+            groups.add_session(path, stats, counted_entries);
+            Ok(())
+        },
+    )?;
+
     // Zeros could be mistaken for a result.
     let is_answer = groups.total.sessions > 0 || args.json && exit == Exit::Done;
-    if !lists_entries && is_answer {
+    if is_answer {
         groups.print(args.json, ui)?;
-    } else if !lists_entries && !args.json && !found_none && exit == Exit::Done {
+    } else if !args.json && !found_none && exit == Exit::Done {
         warn_of_nothing(args, ui);
     }
     Ok(exit)
 }
 
-/// Returns what to collect from each session. A single one cannot have copies of entries of
-/// another.
-fn load_options(lists_entries: bool, is_one: bool, ui: &Ui) -> LoadOptions {
+/// What was collected from a session.
+struct StatsOfFile {
+    stats: SessionStats,
+    /// The session's name in messages.
+    name: String,
+    /// Why what was pruned from the session could not be read.
+    pruned_failure: Option<Failure>,
+}
+
+impl StatsOfFile {
+    /// Collects the entries of a session, with what was pruned from it. `agents` are the sub-agents
+    /// whose usage is not counted in this session, because their own sessions are read.
+    fn read(
+        path: &Path,
+        input: &Input,
+        options: &LoadOptions,
+        agents: Option<&SubAgents>,
+        prices: Option<&PriceTable>,
+    ) -> Result<StatsOfFile, Failure> {
+        let path_and_agents = agents.map(|agents| (path, agents));
+        let (pruned, pruned_failure) = split_result(load_pruned(input));
+        let mut stats = collect_stats(input.source(), options, path_and_agents, pruned.as_ref())
+            .map_err(|error| Failure::from_load_error(&input.name, error))?;
+        if let Some(prices) = prices {
+            stats.estimate_costs(prices);
+        }
+        Ok(StatsOfFile {
+            stats,
+            name: input.name.clone(),
+            pruned_failure,
+        })
+    }
+
+    /// Reports what could not be counted: what was pruned, and lines that are not JSON.
+    fn warn_of_damage(&self, ui: &mut Ui) {
+        if let Some(failure) = &self.pruned_failure {
+            warn_uncounted(failure, ui);
+        }
+        if let Some(malformed) = self.stats.malformed {
+            let singular_and_plural = ["line is not JSON", "lines are not JSON"];
+            ui.warn(&skipped_lines_note(
+                &self.name,
+                malformed,
+                singular_and_plural,
+            ));
+        }
+    }
+}
+
+impl Args {
+    /// Whether each billed entry is printed, in place of sums.
+    fn lists_entries(&self) -> bool {
+        self.by == [GroupKey::Entry]
+    }
+}
+
+/// Returns what to collect from each session. The keys of entries, by which copies in other sessions
+/// are recognized, are needed only for the sums of several sessions.
+fn load_options(args: &Args, is_single: bool, ui: &Ui) -> LoadOptions {
     LoadOptions {
-        workers: if is_one { ui.processor_count() } else { 1 },
-        timestamps: lists_entries,
-        entry_keys: !lists_entries && !is_one,
+        workers: if is_single { ui.processor_count() } else { 1 },
+        timestamps: args.lists_entries(),
+        entry_keys: !args.lists_entries() && !is_single,
         usage: true,
         stats: true,
+        read_paths: args.by.contains(&GroupKey::File),
         skip_links: true,
         ..LoadOptions::default()
     }
 }
 
-/// # Errors
-/// If there are more than two keys, two equal ones, or two of which one is `entry`.
+/// Refuses more than two keys of `--by`, two equal keys, and `entry` together with another key.
 fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     let is_valid = match by {
         [] | [_] => true,
@@ -221,6 +276,7 @@ fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     )
 }
 
+/// Reports that none of the sessions has anything to count.
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
     let what = if args.by.contains(&GroupKey::File) {
         "tool calls that name a file"
@@ -237,6 +293,7 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
     ui.warn(&format!("no {what} in these sessions{period}"));
 }
 
+/// Reads the file of `--prices`.
 fn read_prices(path: &Path, ui: &mut Ui) -> Result<PriceTable, Failure> {
     let (name, bytes) = read_argument(path, "a file of prices", MOST_TEXT_BYTES, None, ui)?;
     PriceTable::parse(&bytes).ok_or_else(|| {

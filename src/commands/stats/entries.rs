@@ -28,8 +28,8 @@ pub fn new_table() -> Table {
     ])
 }
 
-/// Adds a row for each entry, which begins with the path of its session if that is given. Those
-/// that are enough are printed.
+/// Adds a row for each entry, which begins with the path of its session if that is given. Whenever
+/// the table has enough rows to fix its widths, they are printed.
 pub fn add_rows<'h>(
     table: &mut Table,
     path: Option<&Path>,
@@ -45,6 +45,8 @@ pub fn add_rows<'h>(
     Ok(())
 }
 
+/// Returns the cells of a row, in the order of [`new_table`]. An entry without an id has its line in
+/// place of it. A cost that is estimated from the prices of `--prices` is marked with `~`.
 fn entry_cells(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry) -> [String; 9] {
     let session = &stats.session;
     let usage = entry.usage.unwrap_or_default();
@@ -79,7 +81,8 @@ fn entry_cells(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry) ->
     ]
 }
 
-/// Returns an entry as JSON.
+/// Returns an entry as JSON. `agentSessions` has the ends of the paths that the sessions of its
+/// sub-agents may have; `subAgents` says whether the usage is that of sub-agents.
 pub fn entry_json(path: &Path, stats: &SessionStats, entry: &CountedEntry) -> Vec<u8> {
     let session = &stats.session;
     let ix = entry.attribution.entry;

@@ -38,6 +38,7 @@ pub enum GroupKey {
     Entry,
 }
 
+/// The entries with the same keys, and their sums.
 pub(super) struct StatsGroup {
     /// The keys, in the order of `--by`; `None` for one that is missing, as for a summary without a
     /// model.
@@ -45,17 +46,42 @@ pub(super) struct StatsGroup {
     /// The path of the session, if it is a key, and its name for people.
     pub path: Option<String>,
     pub name: Option<String>,
-    /// The paths of the sessions and the ends of their ids, if groups are files.
-    pub sessions: Vec<(String, String)>,
+    /// With `--by file`, the sessions that read or wrote the file.
+    pub sessions: Vec<GroupSession>,
     pub totals: Totals,
 }
 
-/// The figures by which the groups with the same key are sorted: their sums, the largest first.
+/// A session of a group.
+pub(super) struct GroupSession {
+    pub path: String,
+    /// The end of the session's id.
+    pub id_suffix: String,
+}
+
+impl StatsGroup {
+    /// Adds a session, unless it was the last that was added: the entries of a session follow each
+    /// other.
+    fn add_session(&mut self, path: &Path, header: &Header) {
+        let path = path.to_string_lossy();
+        if self.sessions.last().is_some_and(|last| last.path == path) {
+            return;
+        }
+        let id = header.id.to_string_lossy();
+        self.sessions.push(GroupSession {
+            path: path.into_owned(),
+            id_suffix: id_suffix(&id, ID_SUFFIX_LEN).to_owned(),
+        });
+    }
+}
+
+/// The sums of all groups that have the same value of a key. Groups are sorted by these, the largest
+/// first.
 struct GroupSum {
+    /// Calls, or dollars.
     primary: f64,
-    /// Decides between equal ones.
+    /// Tokens, which decide between equal sums of dollars.
     secondary: f64,
-    /// The position of the first of these groups before sorting.
+    /// The position of the first of these groups before sorting, which decides if all is equal.
     first_position: usize,
 }
 
@@ -65,8 +91,8 @@ pub struct StatsGroups {
     pub(super) home: Option<String>,
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) groups: Vec<StatsGroup>,
-    /// Their positions, by their keys and, as two files may contain the same session, the number of
-    /// its file.
+    /// The position of each group, by its keys. If sessions are a key, the number of the file is
+    /// added, because two files may contain the same session.
     positions: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
     /// The sum of all groups.
     pub total: Totals,
@@ -86,7 +112,10 @@ impl StatsGroups {
         }
     }
 
-    /// Adds entries of one session.
+    /// Adds entries of one session to their groups.
+    ///
+    /// If tools or files are a key, the calls of an entry are counted in place of the entry: by file
+    /// only calls that name one, by tool also the results, which belong to the same tool.
     pub fn add_session<'e>(
         &mut self,
         path: &Path,
@@ -94,35 +123,34 @@ impl StatsGroups {
         entries: impl Iterator<Item = &'e CountedEntry>,
     ) {
         self.session_count += 1;
-        let session = self.session_count;
-        let has_files = self.by.contains(&GroupKey::File);
-        let is_of_calls = has_files || self.by.contains(&GroupKey::Tool);
+        let session_number = self.session_count;
+        let groups_files = self.by.contains(&GroupKey::File);
+        let counts_calls = groups_files || self.by.contains(&GroupKey::Tool);
         for entry in entries {
-            if !is_of_calls {
+            if !counts_calls {
                 self.add_to_group(path, stats, entry, None, |totals| {
-                    totals.add_with_calls(stats, entry, session)
+                    totals.add_with_calls(stats, entry, session_number)
                 });
                 continue;
             }
-            for call in stats
-                .calls(entry)
-                .iter()
-                .filter(|call| !has_files || call.file.is_some())
-            {
+            for call in stats.calls(entry) {
+                if groups_files && call.file.is_none() {
+                    continue;
+                }
                 self.add_to_group(path, stats, entry, Some(call), |totals| {
-                    totals.add_call(stats, call, session)
+                    totals.add_call(stats, call, session_number)
                 });
             }
-            // Results count for their tool.
-            if !has_files && entry.role == Some(Role::ToolResult) {
+            if !groups_files && entry.role == Some(Role::ToolResult) {
                 self.add_to_group(path, stats, entry, None, |totals| {
-                    totals.add_entry(entry, session)
+                    totals.add_entry(entry, session_number)
                 });
             }
         }
     }
 
-    /// Adds an entry, or one of its calls, to the sums of its group and to those of all.
+    /// Adds an entry, or one of its calls, to the sums of its group and to those of all groups:
+    /// `add` is called with each of the two.
     fn add_to_group(
         &mut self,
         path: &Path,
@@ -135,44 +163,46 @@ impl StatsGroups {
         if self.by.is_empty() {
             return;
         }
+
+        let header = &stats.session.header;
+        let lists_sessions = self.by == [GroupKey::File];
         let keys = self
             .by
             .iter()
             .map(|&by| self.key_of_entry(by, stats, entry, call))
             .collect();
-        let by_session = self.by.contains(&GroupKey::Session);
-        let group_key = (keys, by_session.then_some(self.session_count));
-        let group_index = match self.positions.get(&group_key) {
-            Some(&at) => at,
-            None => {
-                let keys = group_key.0.clone();
-                let path = by_session.then(|| path.to_string_lossy().into_owned());
-                let name = by_session.then(|| self.session_title(&stats.session.header));
-                self.groups.push(StatsGroup {
-                    keys,
-                    path,
-                    name,
-                    sessions: Vec::new(),
-                    totals: Totals::default(),
-                });
-                self.positions.insert(group_key, self.groups.len() - 1);
-                self.groups.len() - 1
-            }
-        };
-        let StatsGroup {
-            sessions, totals, ..
-        } = &mut self.groups[group_index];
-        add(totals);
-        let is_new = || {
-            sessions
-                .last()
-                .is_none_or(|(last, _)| *last != path.to_string_lossy())
-        };
-        if self.by == [GroupKey::File] && is_new() {
-            let id =
-                id_suffix(&stats.session.header.id.to_string_lossy(), ID_SUFFIX_LEN).to_owned();
-            sessions.push((path.to_string_lossy().into_owned(), id));
+        let group = self.find_or_add_group(keys, path, header);
+        add(&mut group.totals);
+        if lists_sessions {
+            group.add_session(path, header);
         }
+    }
+
+    /// Returns the group with these keys, which is added if there is none. `path` and `header` are
+    /// those of the session that is being counted: if sessions are a key, they name the group.
+    fn find_or_add_group(
+        &mut self,
+        keys: Vec<Option<String>>,
+        path: &Path,
+        header: &Header,
+    ) -> &mut StatsGroup {
+        let groups_sessions = self.by.contains(&GroupKey::Session);
+        let session_number = groups_sessions.then_some(self.session_count);
+        let group_key = (keys, session_number);
+        if let Some(&position) = self.positions.get(&group_key) {
+            return &mut self.groups[position];
+        }
+
+        let position = self.groups.len();
+        self.groups.push(StatsGroup {
+            keys: group_key.0.clone(),
+            path: groups_sessions.then(|| path.to_string_lossy().into_owned()),
+            name: groups_sessions.then(|| self.session_title(header)),
+            sessions: Vec::new(),
+            totals: Totals::default(),
+        });
+        self.positions.insert(group_key, position);
+        &mut self.groups[position]
     }
 
     /// Returns the name of a session: the end of its id, its date and the name of its directory.
@@ -196,7 +226,8 @@ impl StatsGroups {
             .join("  ")
     }
 
-    /// Returns a key of an entry, or of one of its calls, if it has one.
+    /// Returns the value of a key for an entry, or for one of its calls. `None` if it has none, or if
+    /// the value is empty.
     fn key_of_entry(
         &self,
         by: GroupKey,
@@ -221,33 +252,35 @@ impl StatsGroups {
         key.filter(|key| !key.is_empty())
     }
 
+    /// Returns the local day of a time as `YYYY-MM-DD`, or the Monday of its week; for months,
+    /// `YYYY-MM`. Days are counted from 1970-01-01.
     fn date_key(&self, by: GroupKey, time_ms: i64) -> Option<String> {
-        let day = self.clock.local_day(time_ms)?;
-        // 1970 began on a Thursday.
-        let day = if by == GroupKey::Week {
-            day - (day + 3).rem_euclid(7)
-        } else {
-            day
-        };
+        let mut day = self.clock.local_day(time_ms)?;
+        if by == GroupKey::Week {
+            // Day 0 was a Thursday, three days after a Monday.
+            let days_since_monday = (day + 3).rem_euclid(7);
+            day -= days_since_monday;
+        }
         let (year, month, date) = civil_from_days(day);
-        let date = if by == GroupKey::Month {
-            String::new()
+        if by == GroupKey::Month {
+            Some(format!("{year:04}-{month:02}"))
         } else {
-            format!("-{date:02}")
-        };
-        Some(format!("{year:04}-{month:02}{date}"))
-    }
-
-    /// Sorts the groups: dates in order, tools and files by number of calls, others by cost; pairs
-    /// by their first key, then by the second.
-    pub(super) fn sort(&mut self) {
-        for at in (0..self.by.len()).rev() {
-            self.sort_by_key_at(at);
+            Some(format!("{year:04}-{month:02}-{date:02}"))
         }
     }
 
-    /// Sorts by one of the keys; equal ones stay in their order.
-    fn sort_by_key_at(&mut self, key_index: usize) {
+    /// Sorts the groups: by the first key of `--by`, then by the second. Dates ascend; tools and
+    /// files are sorted by their calls, all other keys by their cost, the largest first.
+    pub(super) fn sort(&mut self) {
+        // The first key is sorted by last: each sort keeps the order of groups that it finds equal.
+        for key_index in (0..self.by.len()).rev() {
+            self.sort_by_key(key_index);
+        }
+    }
+
+    /// Sorts by one of the keys: dates in their order, other keys by the sums of all groups that
+    /// have the same value of the key, so that these stay together.
+    fn sort_by_key(&mut self, key_index: usize) {
         let by = self.by[key_index];
         if matches!(by, GroupKey::Day | GroupKey::Week | GroupKey::Month) {
             self.groups
@@ -255,17 +288,17 @@ impl StatsGroups {
             return;
         }
 
-        // Groups with the same key stay together.
+        // Sessions with the same id in two files are two values.
         let identity = |group: &StatsGroup| {
             let path = (by == GroupKey::Session).then(|| group.path.clone());
             (group.keys[key_index].clone(), path.flatten())
         };
         let mut sums: HashMap<_, GroupSum> = HashMap::default();
-        for (rank, group) in self.groups.iter().enumerate() {
+        for (position, group) in self.groups.iter().enumerate() {
             let sum = sums.entry(identity(group)).or_insert(GroupSum {
                 primary: 0.0,
                 secondary: 0.0,
-                first_position: rank,
+                first_position: position,
             });
             match by {
                 GroupKey::Tool | GroupKey::File => sum.primary += group.totals.tool_calls as f64,
@@ -285,6 +318,9 @@ impl StatsGroups {
     }
 }
 
+/// Returns a group as JSON: its keys, the path of its session if sessions are a key, and its sums. By
+/// file, there are also the numbers of reads and writes; if files are the only key, the paths of
+/// their sessions.
 pub(super) fn group_json(by: &[GroupKey], group: &StatsGroup) -> Vec<u8> {
     let mut object = Object::new();
     for (&by, key) in by.iter().zip(&group.keys) {
@@ -293,7 +329,7 @@ pub(super) fn group_json(by: &[GroupKey], group: &StatsGroup) -> Vec<u8> {
     let paths: Vec<_> = group
         .sessions
         .iter()
-        .map(|(path, _)| Text::from(path.as_str()))
+        .map(|session| Text::from(session.path.as_str()))
         .collect();
     object = object
         .with(group.path.as_deref(), |object, path| {
@@ -314,7 +350,8 @@ pub(super) fn group_json(by: &[GroupKey], group: &StatsGroup) -> Vec<u8> {
     totals_json(object, &group.totals)
 }
 
-/// Returns sums as JSON, after the keys of their group.
+/// Adds sums to the JSON object of a group, and finishes it. `estimated` is present only if a part
+/// of the cost is estimated.
 pub(super) fn totals_json(object: Object, totals: &Totals) -> Vec<u8> {
     object
         .number("sessions", totals.sessions as f64)
@@ -338,7 +375,15 @@ pub(super) fn totals_json(object: Object, totals: &Totals) -> Vec<u8> {
 
 /// Returns the name of a key, for JSON and for the column title.
 pub(super) fn key_name(by: GroupKey) -> &'static str {
-    [
-        "session", "model", "day", "week", "month", "project", "tool", "file", "entry",
-    ][by as usize]
+    match by {
+        GroupKey::Session => "session",
+        GroupKey::Model => "model",
+        GroupKey::Day => "day",
+        GroupKey::Week => "week",
+        GroupKey::Month => "month",
+        GroupKey::Project => "project",
+        GroupKey::Tool => "tool",
+        GroupKey::File => "file",
+        GroupKey::Entry => "entry",
+    }
 }

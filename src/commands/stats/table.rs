@@ -2,7 +2,8 @@
 
 use super::groups::{GroupKey, StatsGroup, StatsGroups, group_json, key_name, totals_json};
 use crate::cli::output::{
-    Cell, Column, Failure, Table, Ui, display_width, plain_cell, to_visible, truncate_path,
+    COLUMN_GAP, Cell, Column, Failure, Table, Ui, display_width, plain_cell, to_visible,
+    truncate_path,
 };
 use crate::format::{format_dollars, format_tokens, group_digits, price_decimals};
 use crate::ops::stats::Totals;
@@ -21,26 +22,32 @@ const MAX_MAIN_EXPENDABILITY: u8 = 2;
 /// The width of the columns beside a file, with the end of one id.
 const WIDTH_BESIDE_FILE: usize = 35;
 
+/// Prints the sums of all entries, one on each line, as pi's `/session` does. The number of sessions
+/// is left out if there is one.
 fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
     let mut row = |name: &str, text: String| table.add_text_row([name.to_owned(), text]);
     if totals.sessions != 1 {
         row("sessions", group_digits(totals.sessions as f64));
     }
-    let counts = [
-        totals.messages,
-        totals.user_messages,
-        totals.assistant_messages,
-        totals.tool_results,
-    ];
-    let [all, users, models, results] = counts.map(|count| group_digits(count as f64));
     row(
         "messages",
-        format!("{all} ({users} user, {models} assistant, {results} tool results)"),
+        format!(
+            "{} ({} user, {} assistant, {} tool results)",
+            group_digits(totals.messages as f64),
+            group_digits(totals.user_messages as f64),
+            group_digits(totals.assistant_messages as f64),
+            group_digits(totals.tool_results as f64)
+        ),
     );
-    let [calls, failed] =
-        [totals.tool_calls, totals.tool_failures].map(|count| group_digits(count as f64));
-    row("tools", format!("{calls} calls, {failed} failed"));
+    row(
+        "tools",
+        format!(
+            "{} calls, {} failed",
+            group_digits(totals.tool_calls as f64),
+            group_digits(totals.tool_failures as f64)
+        ),
+    );
     for (name, tokens) in [
         ("input", totals.usage.input),
         ("output", totals.usage.output),
@@ -80,14 +87,29 @@ fn cost_notes(totals: &Totals) -> String {
     notes
 }
 
+/// A column of the table with a figure of each group.
 #[derive(Clone, Copy)]
 struct FigureColumn {
+    kind: FigureKind,
     title: &'static str,
-    /// Its title if numbers are short.
+    /// The title in a table whose tokens are shortened.
     short_title: &'static str,
     format_cell: fn(&Totals, &TableLayout) -> String,
     /// The higher, the earlier the figure is removed if space is scarce.
     expendability: u8,
+}
+
+/// What a figure counts. This decides for which keys it is shown.
+#[derive(Clone, Copy)]
+enum FigureKind {
+    Sessions,
+    Messages,
+    /// Reads and writes of a file.
+    FileAccess,
+    /// Calls of tools, and what they took and changed.
+    Work,
+    /// Tokens and cost of requests.
+    Usage,
 }
 
 struct TableLayout {
@@ -97,7 +119,7 @@ struct TableLayout {
     decimal_places: usize,
     /// Whether tokens are shortened, as in `12.3k`, to save space.
     shortens_tokens: bool,
-    /// Whether no key is shortened that would have space on a wide terminal.
+    /// Whether each key has the width that it would have on a wide terminal.
     shows_whole_keys: bool,
 }
 
@@ -112,63 +134,83 @@ impl TableLayout {
 }
 
 const fn new_figure(
-    [name, short]: [&'static str; 2],
-    expendable: u8,
-    cell: fn(&Totals, &TableLayout) -> String,
+    kind: FigureKind,
+    [title, short_title]: [&'static str; 2],
+    expendability: u8,
+    format_cell: fn(&Totals, &TableLayout) -> String,
 ) -> FigureColumn {
     FigureColumn {
-        title: name,
-        short_title: short,
-        format_cell: cell,
-        expendability: expendable,
+        kind,
+        title,
+        short_title,
+        format_cell,
+        expendability,
     }
 }
 
+/// All figures, from left to right.
 const FIGURES: [FigureColumn; 14] = [
-    new_figure(["sessions", "sess"], 7, |totals, _| {
-        group_digits(totals.sessions as f64)
-    }),
-    new_figure(["messages", "msgs"], 4, |totals, _| {
-        group_digits(totals.messages as f64)
-    }),
-    new_figure(["reads"; 2], 1, |totals, _| {
+    new_figure(
+        FigureKind::Sessions,
+        ["sessions", "sess"],
+        7,
+        |totals, _| group_digits(totals.sessions as f64),
+    ),
+    new_figure(
+        FigureKind::Messages,
+        ["messages", "msgs"],
+        4,
+        |totals, _| group_digits(totals.messages as f64),
+    ),
+    new_figure(FigureKind::FileAccess, ["reads"; 2], 1, |totals, _| {
         group_digits(totals.reads as f64)
     }),
-    new_figure(["writes"; 2], 1, |totals, _| {
+    new_figure(FigureKind::FileAccess, ["writes"; 2], 1, |totals, _| {
         group_digits(totals.writes as f64)
     }),
-    new_figure(["calls"; 2], 5, |totals, _| {
+    new_figure(FigureKind::Work, ["calls"; 2], 5, |totals, _| {
         group_digits(totals.tool_calls as f64)
     }),
-    new_figure(["failed"; 2], 6, |totals, _| {
+    new_figure(FigureKind::Work, ["failed"; 2], 6, |totals, _| {
         group_digits(totals.tool_failures as f64)
     }),
-    new_figure(["input"; 2], 2, |totals, layout| {
+    new_figure(FigureKind::Usage, ["input"; 2], 2, |totals, layout| {
         layout.format_tokens(totals.usage.input)
     }),
-    new_figure(["output"; 2], 2, |totals, layout| {
+    new_figure(FigureKind::Usage, ["output"; 2], 2, |totals, layout| {
         layout.format_tokens(totals.usage.output)
     }),
-    new_figure(["cache write", "cache w"], 3, |totals, layout| {
-        layout.format_tokens(totals.usage.cache_write)
-    }),
-    new_figure(["cache read", "cache r"], 3, |totals, layout| {
-        layout.format_tokens(totals.usage.cache_read)
-    }),
-    new_figure(["total tokens", "total"], 1, |totals, layout| {
-        layout.format_tokens(totals.usage.total_tokens())
-    }),
-    new_figure(["cost"; 2], 0, |totals, layout| {
+    new_figure(
+        FigureKind::Usage,
+        ["cache write", "cache w"],
+        3,
+        |totals, layout| layout.format_tokens(totals.usage.cache_write),
+    ),
+    new_figure(
+        FigureKind::Usage,
+        ["cache read", "cache r"],
+        3,
+        |totals, layout| layout.format_tokens(totals.usage.cache_read),
+    ),
+    new_figure(
+        FigureKind::Usage,
+        ["total tokens", "total"],
+        1,
+        |totals, layout| layout.format_tokens(totals.usage.total_tokens()),
+    ),
+    new_figure(FigureKind::Usage, ["cost"; 2], 0, |totals, layout| {
         format_cost(totals, layout.decimal_places)
     }),
-    new_figure(["time"; 2], 8, |totals, _| format_duration(totals.took_ms)),
-    new_figure(["files"; 2], 9, |totals, _| {
+    new_figure(FigureKind::Work, ["time"; 2], 8, |totals, _| {
+        format_duration(totals.took_ms)
+    }),
+    new_figure(FigureKind::Work, ["files"; 2], 9, |totals, _| {
         group_digits(totals.changed_file_count() as f64)
     }),
 ];
 
 impl StatsGroups {
-    /// Prints the sums, or those of each group.
+    /// Prints the sums of each group, or without `--by` of all entries.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         self.sort();
         let is_grouped = !self.by.is_empty();
@@ -188,7 +230,8 @@ impl StatsGroups {
         Ok(())
     }
 
-    /// Prints the table, without figures for which there is no space.
+    /// Prints the table, without figures for which there is no space. On a terminal, bars compare
+    /// several groups, if the keys need not be shortened for them.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.by == [GroupKey::File] {
             return self.build_file_table(ui.row_width()).print(ui);
@@ -198,8 +241,8 @@ impl StatsGroups {
         let may_have_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
         let mut layout_beside_bars = None;
         if may_have_bars {
-            let layout = self.choose_layout(room.saturating_sub(MIN_BAR_WIDTH + 2), true);
-            // The bars give way to keys.
+            let room_beside_bars = room.saturating_sub(MIN_BAR_WIDTH + COLUMN_GAP);
+            let layout = self.choose_layout(room_beside_bars, true);
             if layout.shows_whole_keys {
                 layout_beside_bars = Some(layout);
             }
@@ -207,10 +250,15 @@ impl StatsGroups {
         let has_bars = layout_beside_bars.is_some();
         let layout = layout_beside_bars.unwrap_or_else(|| self.choose_layout(room, false));
 
-        let spare_width = room.saturating_sub(self.build_table(&layout, None).natural_width() + 2);
-        let bar_width = spare_width.min(MAX_BAR_WIDTH);
+        let table_width = self.build_table(&layout, None).natural_width();
+        let bar_width = room
+            .saturating_sub(table_width + COLUMN_GAP)
+            .min(MAX_BAR_WIDTH);
         let bar = if has_bars && bar_width >= MIN_BAR_WIDTH {
-            Some((bar_width, ui.styles.active))
+            Some(Bar {
+                width: bar_width,
+                style: ui.styles.active,
+            })
         } else {
             None
         };
@@ -218,13 +266,18 @@ impl StatsGroups {
         ui.print(&cost_notes(&self.total))
     }
 
-    /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer
-    /// figures. Keys take two fifths, and more if the figures leave it: all of them, or without
-    /// bars the main ones.
+    /// Returns the layout for a table of at most `room` columns: all figures with whole numbers if
+    /// they fit, else with short numbers, else fewer figures.
+    ///
+    /// Keys get at least two fifths of the room. They get more if figures with short numbers leave
+    /// it: all figures, or in a table without bars only the main ones.
     fn choose_layout(&self, room: usize, has_bars: bool) -> TableLayout {
-        let widths: Vec<_> = (0..self.by.len()).map(|at| self.widest_key(at)).collect();
+        let mut wanted_widths = Vec::new();
+        for key_index in 0..self.by.len() {
+            wanted_widths.push(self.widest_key(key_index));
+        }
         let mut layout = TableLayout {
-            key_widths: vec![0; widths.len()],
+            key_widths: vec![0; wanted_widths.len()],
             figures: self.relevant_figures(),
             decimal_places: price_decimals(self.total.usage.cost),
             shortens_tokens: true,
@@ -232,12 +285,12 @@ impl StatsGroups {
         };
         if room == usize::MAX {
             // In a pipe, no key is cut.
-            layout.key_widths = vec![room; widths.len()];
+            layout.key_widths = vec![room; wanted_widths.len()];
             layout.shortens_tokens = false;
             return layout;
         }
 
-        // The keys take what short numbers leave.
+        // The keys take what figures with short numbers leave.
         if !has_bars {
             layout
                 .figures
@@ -245,14 +298,15 @@ impl StatsGroups {
         }
         let spare_width = room.saturating_sub(self.build_table(&layout, None).natural_width());
         let two_fifths = room / 5 * 2;
-        layout.key_widths = share_width(&widths, spare_width.max(two_fifths.max(MIN_KEY_WIDTH)));
+        let width_for_keys = spare_width.max(two_fifths).max(MIN_KEY_WIDTH);
+        layout.key_widths = share_width(&wanted_widths, width_for_keys);
         layout.shows_whole_keys = layout
             .key_widths
             .iter()
-            .zip(&widths)
-            .all(|(key, width)| key >= width);
+            .zip(&wanted_widths)
+            .all(|(width, wanted)| width >= wanted);
 
-        // The figures take the rest.
+        // The figures take the rest. `layout` is measured with whole numbers first.
         layout.figures = self.relevant_figures();
         layout.shortens_tokens = false;
         layout.shortens_tokens = self.build_table(&layout, None).natural_width() > room;
@@ -262,14 +316,16 @@ impl StatsGroups {
                 .iter()
                 .enumerate()
                 .max_by_key(|(_, figure)| figure.expendability);
-            let Some((at, _)) = most_expendable else {
+            let Some((figure_index, _)) = most_expendable else {
                 break;
             };
-            layout.figures.remove(at);
+            layout.figures.remove(figure_index);
         }
         layout
     }
 
+    /// Returns the width of the widest value of a key, and of the title of the last row, in columns;
+    /// at most [`MAX_KEY_WIDTH`].
     fn widest_key(&self, key_index: usize) -> usize {
         let keys = self
             .groups
@@ -281,21 +337,22 @@ impl StatsGroups {
             .min(MAX_KEY_WIDTH)
     }
 
-    /// Returns the table, with bars of this width and style.
-    fn build_table(&self, layout: &TableLayout, bar_size: Option<(usize, Style)>) -> Table {
+    /// Returns the table: a row for each group, and below several groups one for their total. If
+    /// `bar` is given, each group has a bar; the longest is that of the group with the most.
+    fn build_table(&self, layout: &TableLayout, bar: Option<Bar>) -> Table {
         let mut columns = Vec::new();
-        for (&by, &most) in self.by.iter().zip(&layout.key_widths) {
-            columns.push(Column::text(key_name(by)).with_max_width(most));
+        for (&by, &max_width) in self.by.iter().zip(&layout.key_widths) {
+            columns.push(Column::text(key_name(by)).with_max_width(max_width));
         }
         for figure in &layout.figures {
-            let name = if layout.shortens_tokens {
+            let title = if layout.shortens_tokens {
                 figure.short_title
             } else {
                 figure.title
             };
-            columns.push(Column::number(name));
+            columns.push(Column::number(title));
         }
-        if bar_size.is_some() {
+        if bar.is_some() {
             columns.push(Column::text(""));
         }
         let mut table = Table::new(columns);
@@ -306,13 +363,13 @@ impl StatsGroups {
         }
         for group in &self.groups {
             let mut row = Vec::new();
-            for (at, &most) in layout.key_widths.iter().enumerate() {
-                row.push(plain_cell(self.fit_key(group, at, most)));
+            for (key_index, &max_width) in layout.key_widths.iter().enumerate() {
+                row.push(plain_cell(self.fit_key(group, key_index, max_width)));
             }
             push_figures(&mut row, layout, &group.totals);
-            if let Some((bar, style)) = bar_size {
+            if let Some(bar) = bar {
                 let fraction = self.bar_value(&group.totals) / highest;
-                row.push(vec![(draw_bar(fraction, bar), style)]);
+                row.push(vec![(draw_bar(fraction, bar.width), bar.style)]);
             }
             table.add_row(row);
         }
@@ -325,9 +382,10 @@ impl StatsGroups {
         table
     }
 
-    /// Returns the table of files, with the ends of the ids of their sessions.
+    /// Returns the table for `--by file`: each file with the ends of the ids of its sessions. In a
+    /// table of `width` columns, paths leave space for the other columns; without a width, no path
+    /// is cut.
     fn build_file_table(&self, width: Option<usize>) -> Table {
-        // In a pipe, no path is cut.
         let longest_path = match width {
             Some(width) => width
                 .saturating_sub(WIDTH_BESIDE_FILE)
@@ -345,7 +403,7 @@ impl StatsGroups {
             let ids: Vec<_> = group
                 .sessions
                 .iter()
-                .map(|(_, id)| to_visible(id))
+                .map(|session| to_visible(&session.id_suffix))
                 .collect();
             table.add_text_row([
                 self.fit_key(group, 0, longest_path),
@@ -358,8 +416,9 @@ impl StatsGroups {
         table
     }
 
-    /// Returns a key in at most this width if its end can be kept: without the provider of a model,
-    /// or without directories of a path.
+    /// Returns a key, shortened if it is wider than `max_width` columns: a model without its provider,
+    /// a path without some of its directories. A model may still be too wide; other keys are not
+    /// shortened here. The table truncates these at their end.
     fn fit_key(&self, group: &StatsGroup, key_index: usize, max_width: usize) -> String {
         let key = self.key_text(group, key_index);
         if display_width(&key) <= max_width {
@@ -368,47 +427,53 @@ impl StatsGroups {
         match self.by[key_index] {
             GroupKey::Model => match key.split_once('/') {
                 Some((_provider, model)) => model.to_owned(),
-                None => key.clone(),
+                None => key,
             },
             GroupKey::Project | GroupKey::File => truncate_path(&key, 0..key.len(), max_width, "…"),
             _ => key,
         }
     }
 
-    /// Returns a key as the table shows it; a note in parentheses if the group does not have it.
+    /// Returns a key as the table shows it: a session by its name, a path with `~` for the home
+    /// directory. A key that the group lacks is a note in parentheses.
     fn key_text(&self, group: &StatsGroup, key_index: usize) -> String {
-        let missing = match self.by[key_index] {
-            GroupKey::Model => "(no model)",
-            GroupKey::Tool => "(no name)",
-            GroupKey::Project => "(no project)",
-            _ => "(no time)",
-        };
-        let key = match (self.by[key_index], &group.keys[key_index]) {
+        let by = self.by[key_index];
+        let key = match (by, &group.keys[key_index]) {
             (GroupKey::Session, _) => group.name.clone(),
             (GroupKey::Project | GroupKey::File, Some(path)) => {
                 Some(abbreviate_home(path, self.home.as_deref()))
             }
             (_, key) => key.clone(),
         };
-        match key {
-            Some(key) => to_visible(&key),
-            None => missing.to_owned(),
+        if let Some(key) = key {
+            return to_visible(&key);
         }
+
+        let note = match by {
+            GroupKey::Model => "(no model)",
+            GroupKey::Tool => "(no name)",
+            GroupKey::Project => "(no project)",
+            _ => "(no time)",
+        };
+        note.to_owned()
     }
 
-    /// Returns the figures that are not empty for these groups.
+    /// Returns the figures that these groups have, from left to right.
     fn relevant_figures(&self) -> Vec<FigureColumn> {
-        let is_by = |by| self.by.contains(&by);
+        let by_session = self.by.contains(&GroupKey::Session);
+        let by_tool = self.by.contains(&GroupKey::Tool);
+        let by_file = self.by.contains(&GroupKey::File);
+        // Tools have usage only if they made requests of their own; files have none.
+        let has_usage = !by_file && (!by_tool || self.total.usage.request_count > 0);
+
         let mut figures = Vec::new();
         for figure in FIGURES {
-            let is_shown = match figure.title {
-                "sessions" => !is_by(GroupKey::Session),
-                "messages" => !is_by(GroupKey::Tool) && !is_by(GroupKey::File),
-                "reads" | "writes" => is_by(GroupKey::File),
-                "calls" | "failed" | "time" | "files" => !is_by(GroupKey::File),
-                // Tools have usage only if they made requests of their own.
-                _ if is_by(GroupKey::File) => false,
-                _ => !is_by(GroupKey::Tool) || self.total.usage.request_count > 0,
+            let is_shown = match figure.kind {
+                FigureKind::Sessions => !by_session,
+                FigureKind::Messages => !by_tool && !by_file,
+                FigureKind::FileAccess => by_file,
+                FigureKind::Work => !by_file,
+                FigureKind::Usage => has_usage,
             };
             if is_shown {
                 figures.push(figure);
@@ -417,7 +482,8 @@ impl StatsGroups {
         figures
     }
 
-    /// Returns the amount that the bar of a group shows.
+    /// Returns the amount that the bar of a group shows: its calls for tools and files, else its
+    /// cost, or its tokens if no group has a cost.
     fn bar_value(&self, totals: &Totals) -> f64 {
         let counts_calls = self.by.contains(&GroupKey::Tool) || self.by.contains(&GroupKey::File);
         if counts_calls {
@@ -437,21 +503,30 @@ fn push_figures(row: &mut Vec<Cell>, layout: &TableLayout, totals: &Totals) {
     }
 }
 
-/// Returns the widths of columns that need `widths` and have `room` together: those that need less
-/// than their share leave the rest to the others.
-fn share_width(widths: &[usize], room: usize) -> Vec<usize> {
-    let all: usize = widths.iter().sum();
-    let equal_share = room / widths.len().max(1);
+/// Returns the widths that columns get if they want `wanted_widths` and have `room` together. Each
+/// gets at most what it wants, and at least an equal share of the room: more if the others, with all
+/// that they want, leave more.
+fn share_width(wanted_widths: &[usize], room: usize) -> Vec<usize> {
+    let wanted_sum: usize = wanted_widths.iter().sum();
+    let equal_share = room / wanted_widths.len().max(1);
     let mut shares = Vec::new();
-    for &width in widths {
-        let left_by_others = room.saturating_sub(all - width);
-        shares.push(width.min(equal_share.max(left_by_others)));
+    for &wanted in wanted_widths {
+        let left_by_others = room.saturating_sub(wanted_sum - wanted);
+        shares.push(wanted.min(equal_share.max(left_by_others)));
     }
     shares
 }
 
-/// Returns a bar for a part (1 is the whole) of this many columns, in eighths of a column. Empty if
-/// the part is not a positive number.
+/// The size and colour of bars.
+#[derive(Clone, Copy)]
+struct Bar {
+    /// The width of the longest bar, in columns.
+    width: usize,
+    style: Style,
+}
+
+/// Returns a bar whose length is this fraction of `columns`, in eighths of a column. Empty if the
+/// fraction is not a positive number, as 0/0.
 fn draw_bar(fraction: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if !fraction.is_finite() || fraction <= 0.0 {
@@ -467,12 +542,12 @@ fn format_cost(totals: &Totals, places: usize) -> String {
     if totals.usage.request_count > 0 && totals.usage.request_count == totals.usage.unpriced_count {
         "unpriced".to_owned()
     } else {
-        let estimated = if totals.usage.estimated_cost > 0.0 {
+        let estimate_mark = if totals.usage.estimated_cost > 0.0 {
             "~"
         } else {
             ""
         };
-        format!("{estimated}${:.places$}", totals.usage.cost)
+        format!("{estimate_mark}${:.places$}", totals.usage.cost)
     }
 }
 
