@@ -124,12 +124,16 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
-    let places = SessionStores::locate(ui);
+    let stores = SessionStores::locate(ui);
     let mut repositories = HashMap::default();
+
     let mut list = Vec::from_iter(read_stdin_session(args, period, ui)?);
-    let (mut files, mut failed) = args.find_files(period, &places, ui)?;
+    let FilesToRead {
+        mut files,
+        mut has_failures,
+    } = args.find_files(period, &stores, ui)?;
     if args.repo && args.lists_cwd() {
-        retain_same_repository(&mut files, &mut repositories, &places, ui)?;
+        retain_same_repository(&mut files, &mut repositories, &stores, ui)?;
     }
     let has_files = !files.is_empty();
     if !has_files && args.lists_cwd() {
@@ -139,54 +143,80 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             NO_SESSIONS_HERE
         });
     }
-    failed |= read_sessions(&mut list, files, args, period, ui);
+
+    has_failures |= read_sessions(&mut list, files, args, period, ui);
     if args.source.is_some() && args.lists_cwd() {
-        list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), places.here()));
+        list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), stores.here()));
     }
-    if list.is_empty() && has_files && !args.lists_cwd() && !failed && !args.period.is_given() {
+    if list.is_empty() && has_files && !args.lists_cwd() && !has_failures && !args.period.is_given()
+    {
         ui.warn(NO_SESSIONS);
     }
     let has_sessions = !list.is_empty();
     list.retain(|session| session.is_in_period);
-    if list.is_empty() && has_sessions && !failed {
+    if list.is_empty() && has_sessions && !has_failures {
         ui.warn("nothing was written in this period to any of these sessions");
     }
-    let torn: Vec<PathBuf> = list
+    let torn_paths: Vec<PathBuf> = list
         .iter()
         .filter(|session| session.is_torn)
         .map(|session| session.path.clone())
         .collect();
-    warn_torn(&torn, ui);
+    warn_torn(&torn_paths, ui);
 
     sort_sessions(&mut list, args.sort);
     let mut rows = limit_rows(build_rows(&list, args.forks), args.limit);
     if args.repo {
         group_by_repository(&mut list, &mut rows, |session| {
-            repository_of(&places.resolve_folder(&session.cwd), &mut repositories)
+            repository_of(&stores.resolve_folder(&session.cwd), &mut repositories)
         });
     }
-    let last = places.newest_sessions().next();
+    let last = stores.newest_sessions().next();
+    print_rows(&list, &rows, last.as_deref(), args, ui)?;
+    Ok(if has_failures {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
+}
+
+/// Prints the rows as paths, as JSON or as a table. `last` is the session that `last` refers to.
+fn print_rows(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    last: Option<&Path>,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     if args.only.is_set() {
         let mut paths = Vec::new();
-        for row in &rows {
+        for row in rows {
             let path = &list[row.index].path;
             args.only.push_path(path, Style::new(), &mut paths);
         }
-        ui.stdout()
+        return ui
+            .stdout()
             .write_all(&paths)
-            .map_err(Failure::from_stdout_error)?;
-    } else if args.json {
-        for row in &rows {
+            .map_err(Failure::from_stdout_error);
+    }
+    if args.json {
+        for row in rows {
             let session = &list[row.index];
-            let is_last = last.as_ref() == Some(&session.path);
+            let is_last = last == Some(session.path.as_path());
             ui.print_json(&session_json(session, row, is_last, args))?;
         }
-    } else {
-        warn_of_last(&list, &rows, last.as_deref(), args, ui);
-        let distinct = distinct_titles(&list, &rows, read_first_message);
-        rows::print(&list, &rows, &distinct, last.as_deref(), args.sort, ui)?;
+        return Ok(());
     }
-    Ok(if failed { Exit::Failed } else { Exit::Done })
+    warn_of_unlisted_last(list, rows, last, args, ui);
+    let distinct = distinct_titles(list, rows, read_first_message);
+    rows::print(list, rows, &distinct, last, args.sort, ui)
+}
+
+/// The files of the sessions to list.
+struct FilesToRead {
+    files: Vec<FoundFile>,
+    /// Whether a path was reported because nothing can be read there.
+    has_failures: bool,
 }
 
 impl Args {
@@ -195,17 +225,19 @@ impl Args {
         self.sessions.paths.is_empty() && !self.sessions.all
     }
 
-    /// Returns the files to read, and whether a path was reported because nothing can be read
-    /// there.
+    /// Finds the files to read: of the agents, or with `--source` of another agent. Reports paths
+    /// where nothing can be read. Archives are added with `--archived`. If they are not, and a period
+    /// is given, there is a note on those that may have sessions of it.
     fn find_files(
         &self,
         period: Period,
-        places: &SessionStores,
+        stores: &SessionStores,
         ui: &mut Ui,
-    ) -> Result<(Vec<FoundFile>, bool), Failure> {
+    ) -> Result<FilesToRead, Failure> {
         let SessionsArgs {
             paths, archived, ..
         } = &self.sessions;
+        // The sessions of a repository may be in the folders of any projects.
         let all = self.sessions.all || self.repo && self.lists_cwd();
         let (mut files, failures) = match self.source {
             Some(source) if paths.is_empty() => (find_foreign_sessions(source, ui), Vec::new()),
@@ -215,7 +247,8 @@ impl Args {
                     mut files,
                     failures,
                     ..
-                } = find_sessions(places, paths, all, ui);
+                } = find_sessions(stores, paths, all, ui);
+                // Standard input was read before.
                 files.retain(|file| file.path != Path::new("-"));
                 (files, failures)
             }
@@ -223,18 +256,23 @@ impl Args {
         for failure in &failures {
             ui.report_failure(failure);
         }
+
         if *archived {
-            files.extend(places.find_archive_files(all)?);
+            files.extend(stores.find_archive_files(all)?);
         } else if self.period.is_given() && paths.is_empty() && self.source.is_none() && !self.repo
         {
-            places.warn_archives_skipped(all, period, ui);
+            stores.warn_archives_skipped(all, period, ui);
         }
-        Ok((files, !failures.is_empty()))
+        Ok(FilesToRead {
+            files,
+            has_failures: !failures.is_empty(),
+        })
     }
 }
 
-/// Reads the files on all processors, and adds their sessions to the list. Returns whether one that
-/// was named cannot be listed.
+/// Reads the files on all processors, and adds their sessions to the list. Reports those that cannot
+/// be read: as errors if they were named on the command line, else as warnings. Returns whether
+/// there was an error.
 fn read_sessions(
     list: &mut Vec<ListedSession>,
     files: Vec<FoundFile>,
@@ -243,7 +281,7 @@ fn read_sessions(
     ui: &mut Ui,
 ) -> bool {
     let agents = SubAgents::from_files(&files);
-    // A shared entry belongs to the session that was started first.
+    // An entry that forks share is counted for the session that was started first.
     let files = if args.forks {
         sort_by_start(files)
     } else {
@@ -253,51 +291,54 @@ fn read_sessions(
         };
         files.into_iter().map(unrelated).collect()
     };
+    // If there are fewer files than processors, several processors read each file.
     let workers_per_file = ui.processor_count() / ui.processor_count().min(files.len()).max(1);
     let is_stdout = ui.stdout_predicate();
     let origin = args.source;
-    let read = |FamilyFile { file, is_related }: FamilyFile| {
+    let read_file = |FamilyFile { file, is_related }: FamilyFile| {
         let options = load_options(workers_per_file, is_related, period);
-        let reading = match origin {
-            Some(origin) => {
-                read_foreign_file(&file, origin, &options).map(|reading| Some((reading?, None)))
-            }
+        let read_result = match origin {
+            Some(origin) => read_foreign_file(&file, origin, &options),
             None => read_session_file(&file, &options, &agents, is_stdout),
         };
-        (file, reading)
+        (file, read_result)
     };
 
-    let mut seen = HashSet::default();
-    let mut damages = Vec::new();
+    // The reports wait until all files are read: a line on standard error ends the progress bar.
+    let mut counted_keys = HashSet::default();
+    let mut pruned_failures = Vec::new();
     let mut failures = Vec::new();
-    ui.map_in_parallel(files, read, |_, (file, reading)| match reading {
-        Ok(None) => {}
-        Ok(Some((reading, damage))) => {
-            list.push(count_new_entries(&mut seen, reading));
-            damages.extend(damage);
-        }
-        Err(failure) => failures.push((file.named, failure)),
-    });
+    ui.map_in_parallel(
+        files,
+        read_file,
+        |_, (file, read_result)| match read_result {
+            Ok(None) => {}
+            Ok(Some(read)) => {
+                list.push(count_new_entries(&mut counted_keys, read.session));
+                pruned_failures.extend(read.pruned_failure);
+            }
+            Err(failure) => failures.push((file.named, failure)),
+        },
+    );
 
-    // A line on standard error ends the progress bar.
-    for damage in &damages {
-        warn_uncounted(damage, ui);
+    for failure in &pruned_failures {
+        warn_uncounted(failure, ui);
     }
-    let mut is_named_unread = false;
+    let mut has_errors = false;
     for (is_named, failure) in &failures {
         if *is_named {
             ui.report_failure(failure);
-            is_named_unread = true;
+            has_errors = true;
         } else {
             ui.warn(&failure.to_line());
         }
     }
-    is_named_unread
+    has_errors
 }
 
 /// Reports that --limit leaves out the session that `last` refers to: its file changed last, but
 /// its last message is older than those listed.
-fn warn_of_last(
+fn warn_of_unlisted_last(
     list: &[ListedSession],
     rows: &[ListRow],
     last: Option<&Path>,
@@ -307,15 +348,17 @@ fn warn_of_last(
     if args.limit.is_none() || args.sort != Order::Modified {
         return;
     }
-    let Some(session) = list
+    let last_session = list
         .iter()
-        .find(|session| last == Some(session.path.as_path()))
-    else {
+        .find(|session| last == Some(session.path.as_path()));
+    let Some(last_session) = last_session else {
         return;
     };
-    let is_listed = rows.iter().any(|row| list[row.index].path == session.path);
+    let is_listed = rows
+        .iter()
+        .any(|row| list[row.index].path == last_session.path);
     if !is_listed {
-        let id = session.id.to_string_lossy();
+        let id = last_session.id.to_string_lossy();
         ui.warn(&format!(
             "`last` is {}, which --limit leaves out: its file changed last",
             id_suffix(&id, ID_SUFFIX_LEN)
@@ -323,21 +366,25 @@ fn warn_of_last(
     }
 }
 
+/// Keeps the files of sessions whose working directory is in the same git repository as the current
+/// directory. A sub-agent is kept with the session that started it. `repositories` has the
+/// directories that were looked up.
 fn retain_same_repository(
     files: &mut Vec<FoundFile>,
     repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
-    places: &SessionStores,
+    stores: &SessionStores,
     ui: &Ui,
 ) -> Result<(), Failure> {
     let own_repository = repository_of(ui.current_folder(), repositories).ok_or_else(|| {
         let failure = Failure::invalid("--repo: the current directory is not in a git repository");
         failure.with_hint("--all includes all projects")
     })?;
-    // The session that started a sub-agent decides.
-    let cwd = |file: &FoundFile| places.recorded_cwd(file.owner.as_deref().unwrap_or(&file.path));
     files.retain(|file| {
-        let repository = cwd(file).and_then(|cwd| repository_of(&cwd, repositories));
-        repository.as_ref() == Some(&own_repository)
+        let session = file.owner.as_deref().unwrap_or(&file.path);
+        let Some(cwd) = stores.recorded_cwd(session) else {
+            return false;
+        };
+        repository_of(&cwd, repositories).as_ref() == Some(&own_repository)
     });
     Ok(())
 }
@@ -361,97 +408,113 @@ fn read_stdin_session(
     }
     let input = Input::open(path, ui)?;
     let options = load_options(ui.processor_count(), false, period);
-    let now = Ids::new(ui)?.now_ms(ui);
-    let reading = read_once(path, input.source(), now, &options, &input.name)?;
-    Ok(Some(reading.listed))
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let session = read_once(path, input.source(), now_ms, &options, &input.name)?;
+    Ok(Some(session.listed))
 }
 
-/// Reads what cannot be read again later, and so keeps the whole of its first user message.
+/// Reads a session that cannot be read again later: standard input, or a converted copy. So the
+/// whole of its first user message is kept, not only the start. `name` is for messages.
 fn read_once(
     path: &Path,
     source: &dyn ReadAt,
-    modified: i64,
+    modified_ms: i64,
     options: &LoadOptions,
     name: &str,
 ) -> Result<ReadSession, Failure> {
-    let reading = read_session(path, source, modified, &SubAgents::default(), None, options);
-    let mut reading = reading.map_err(|error| Failure::from_load_error(name, error))?;
-    let listed = &mut reading.listed;
+    let agents = SubAgents::default();
+    let mut session = read_session(path, source, modified_ms, &agents, None, options)
+        .map_err(|error| Failure::from_load_error(name, error))?;
+    let listed = &mut session.listed;
     let whole_message =
         first_message(listed, source).map_err(|error| Failure::from_read_error(name, error))?;
     if let Some(question) = listed.first_question.as_mut() {
         question.text = whole_message;
         question.is_whole = true;
     }
-    Ok(reading)
+    Ok(session)
 }
 
-/// Returns the first `limit` sessions of the top level, with all that is nested below them.
+/// Returns the rows of the first `limit` sessions that are not nested below another, and of the
+/// sessions nested below these.
 fn limit_rows(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
-    let mut top_level = 0;
+    let mut top_level_count = 0;
     for (index, row) in rows.iter().enumerate() {
         if row.depth > 0 {
             continue;
         }
-        if top_level == limit {
+        if top_level_count == limit {
             rows.truncate(index);
             break;
         }
-        top_level += 1;
+        top_level_count += 1;
     }
     rows
 }
 
-fn load_options(workers: usize, with_keys: bool, period: Period) -> LoadOptions {
+/// Returns what to collect from a session. A session that shares entries with others
+/// (`is_related`) is read with the keys of its entries, by which they are counted once.
+fn load_options(workers: usize, is_related: bool, period: Period) -> LoadOptions {
     LoadOptions {
         workers,
-        entry_keys: with_keys,
+        entry_keys: is_related,
         list_stats: Some(period),
         usage: true,
         ..LoadOptions::default()
     }
 }
 
-/// Reads one file. Returns also why what was pruned from it could not be read, and `None` if it is
-/// not a session and was not named on the command line.
+/// A session that was read from a file.
+struct SessionOfFile {
+    session: ReadSession,
+    /// Why what was pruned from the session could not be read.
+    pruned_failure: Option<Failure>,
+}
+
+/// Reads one file. Returns `None` if the file is not a session and was not named on the command
+/// line: a directory of sessions may have other files, too. An event stream is a failure even then.
 fn read_session_file(
     file: &FoundFile,
     options: &LoadOptions,
     agents: &SubAgents,
-    stdout_is: &dyn Fn(&File) -> bool,
-) -> Result<Option<(ReadSession, Option<Failure>)>, Failure> {
+    is_stdout: &dyn Fn(&File) -> bool,
+) -> Result<Option<SessionOfFile>, Failure> {
     let input;
     let glance;
     let source: &dyn ReadAt;
-    let modified;
+    let modified_ms;
     let pruned;
     if file.named {
         // A named file may be a FIFO.
-        input = Input::open_path(&file.path, stdout_is)?;
+        input = Input::open_path(&file.path, is_stdout)?;
         source = input.source();
-        modified = store::modified_ms(&file.path).unwrap_or_default();
+        modified_ms = store::modified_ms(&file.path).unwrap_or_default();
         pruned = load_pruned(&input);
     } else {
         glance = Glance::open(&file.path)?;
-        refuse_stdout(&file.path, stdout_is(glance.handle()))?;
+        refuse_stdout(&file.path, is_stdout(glance.handle()))?;
         source = &glance;
-        modified = glance.modified_ms();
+        modified_ms = glance.modified_ms();
         pruned = load_pruned_beside(&file.path, &glance);
     }
-    let (pruned, damage) = split_result(pruned);
 
-    match read_session(
+    let (pruned, pruned_failure) = split_result(pruned);
+    let read_result = read_session(
         &file.path,
         source,
-        modified,
+        modified_ms,
         agents,
         pruned.as_ref(),
         options,
-    ) {
-        Ok(mut reading) => {
-            reading.listed.owner.clone_from(&file.owner);
-            Ok(Some((reading, damage)))
+    );
+    match read_result {
+        Ok(mut session) => {
+            session.listed.owner.clone_from(&file.owner);
+            Ok(Some(SessionOfFile {
+                session,
+                pruned_failure,
+            }))
         }
         Err(LoadError::NotASession { what, .. })
             if !file.named && what != WrongFile::EventStream =>
@@ -465,47 +528,50 @@ fn read_session_file(
     }
 }
 
-/// Reads a session of another agent, as it would be imported. Returns `None` if it is none, or has
-/// no messages.
+/// Reads a session of another agent, as it would be imported. Returns `None` if the file is not a
+/// session of that agent, or has no messages.
 fn read_foreign_file(
     file: &FoundFile,
     origin: Origin,
     options: &LoadOptions,
-) -> Result<Option<ReadSession>, Failure> {
+) -> Result<Option<SessionOfFile>, Failure> {
     let Some((survey, copy)) = convert_file(&file.path)? else {
         return Ok(None);
     };
     if survey.origin != origin || survey.message_count == 0 {
         return Ok(None);
     }
-    let modified = store::modified_ms(&file.path).unwrap_or_default();
+    let modified_ms = store::modified_ms(&file.path).unwrap_or_default();
     let name = to_visible(&file.path.to_string_lossy());
-    let mut reading = read_once(&file.path, &copy, modified, options, &name)?;
-    reading.listed.id = Text::from(survey.id);
-    reading.listed.owner.clone_from(&file.owner);
-    Ok(Some(reading))
+    let mut session = read_once(&file.path, &copy, modified_ms, options, &name)?;
+    session.listed.id = Text::from(survey.id);
+    session.listed.owner.clone_from(&file.owner);
+    Ok(Some(SessionOfFile {
+        session,
+        pruned_failure: None,
+    }))
 }
 
-/// Returns all of the first message, unless the file has changed meanwhile.
+/// Reads the whole of the first user message from the file. `None` if the file has changed since it
+/// was listed, or cannot be read.
 fn read_first_message(session: &ListedSession) -> Option<Text<'static>> {
     let input = Input::open_path(&session.path, &|_| false).ok()?;
     first_message(session, input.source()).ok()
 }
 
+/// Returns a session as JSON. `repository` is present only with `--repo`, `owner` only for the
+/// session of a sub-agent. The first message is whole, which the list does not keep: it is read from
+/// the file again. If that has changed meanwhile, the start of the message is printed.
 fn session_json(session: &ListedSession, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let agent = args
         .source
         .map_or(session.agent.agent().constants().name, Origin::name);
     let repository = args.repo.then(|| session.repository.as_deref().map(path));
-    // If the file has changed meanwhile, the start of the user message that was kept is printed.
-    let question = read_first_message(session);
-    let first_message_start = || {
-        session
-            .first_question
-            .as_ref()
-            .map(|question| question.text.clone())
-            .unwrap_or_default()
+    let first_message = match (read_first_message(session), &session.first_question) {
+        (Some(whole_message), _) => whole_message,
+        (None, Some(question)) => question.text.clone(),
+        (None, None) => Text::default(),
     };
     Object::new()
         .str("path", &path(&session.path))
@@ -520,10 +586,7 @@ fn session_json(session: &ListedSession, row: &ListRow, is_last: bool, args: &Ar
         .number("messageCount", f64::from(session.message_count))
         .number("entryCount", f64::from(session.entry_count))
         .number("branchCount", f64::from(session.branch_count))
-        .text(
-            "firstMessage",
-            &question.unwrap_or_else(first_message_start),
-        )
+        .text("firstMessage", &first_message)
         .json("models", &text_array(session.models.iter()))
         .json("tokens", &session.usage.tokens_json())
         .number("cost", session.usage.cost)

@@ -6,9 +6,9 @@ use pisess_store::OnDisk;
 use std::path::{Path, PathBuf};
 
 /// Returns the main worktree of the repository that contains a directory, or the repository itself
-/// if it has none. For a directory that no longer exists, the nearest one above it decides. Each
-/// directory is looked up once: `known_repositories` is the repository of each, `None` if it is in
-/// none.
+/// if it has none. A directory that no longer exists is in the repository of its nearest ancestor
+/// that exists. Each directory is looked up once: `known_repositories` is the repository of each,
+/// `None` if it is in none.
 pub fn repository_of(
     folder: &Path,
     known_repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
@@ -20,34 +20,41 @@ pub fn repository_of(
         .clone()
 }
 
-/// Returns the repository whose worktree begins at a directory.
+/// Returns the repository whose worktree begins at a directory: the main worktree, or if there is
+/// none, the directory with git's files.
+///
+/// `.git` is a directory in the main worktree. In another worktree, it is a file that names a
+/// directory of that worktree, and `commondir` there names the one that all worktrees share.
 fn repository_at(folder: &Path) -> Option<PathBuf> {
-    let link = folder.join(".git");
-    if !folder.is_absolute() || !OnDisk.exists(&link) {
+    let dot_git = folder.join(".git");
+    if !folder.is_absolute() || !OnDisk.exists(&dot_git) {
         return None;
     }
-    let read_path = |file: &Path, key: &str| {
-        let text = String::from_utf8(OnDisk.text(file)?).ok()?;
-        text.lines()
-            .find_map(|line| Some(PathBuf::from(line.trim().strip_prefix(key)?)))
+
+    let git_folder = match OnDisk.text(&dot_git) {
+        Some(_) => folder.join(read_path(&dot_git, "gitdir: ")?),
+        None => dot_git,
     };
-    // `.git` of a further worktree is a file that names a directory, in which `commondir` names
-    // that of the repository.
-    let git_folder = match OnDisk.text(&link) {
-        Some(_) => folder.join(read_path(&link, "gitdir: ")?),
-        None => link,
+    let common_folder = match read_path(&git_folder.join("commondir"), "") {
+        Some(common) => git_folder.join(common),
+        None => git_folder,
     };
-    let common_folder = read_path(&git_folder.join("commondir"), "")
-        .map_or_else(|| git_folder.clone(), |common| git_folder.join(common));
-    let common = OnDisk.real(&common_folder);
-    if common.ends_with(".git") {
-        return common.parent().map(Path::to_owned);
+    let common_folder = OnDisk.real(&common_folder);
+    if common_folder.ends_with(".git") {
+        return common_folder.parent().map(Path::to_owned);
     }
-    // The repository of a submodule is in that of the project above, and records where the worktree
-    // is.
-    let worktree = read_path(&common.join("config"), "worktree = ");
-    Some(worktree.map_or_else(
-        || common.clone(),
-        |worktree| OnDisk.real(&common.join(worktree)),
-    ))
+
+    // The repository of a submodule is inside that of the outer project, and its configuration
+    // records where the worktree is.
+    match read_path(&common_folder.join("config"), "worktree = ") {
+        Some(worktree) => Some(OnDisk.real(&common_folder.join(worktree))),
+        None => Some(common_folder),
+    }
+}
+
+/// Returns the path on the first line of a file that begins with `key`, after that key.
+fn read_path(file: &Path, key: &str) -> Option<PathBuf> {
+    let text = String::from_utf8(OnDisk.text(file)?).ok()?;
+    text.lines()
+        .find_map(|line| Some(PathBuf::from(line.trim().strip_prefix(key)?)))
 }

@@ -48,7 +48,7 @@ impl ListColumn {
         }
     }
 
-    /// Hides the column under this condition, unless the list is sorted by it.
+    /// Hides the column if this is true, unless the list is sorted by it.
     fn hidden_if(mut self, is_hidden: bool) -> ListColumn {
         self.is_shown = !is_hidden;
         self
@@ -108,22 +108,19 @@ pub fn print(
     table.print(ui)
 }
 
-/// Leaves out columns, by their rank, until the others fit into `room`.
+/// Leaves out columns, the lowest rank first, until the others fit into `room`. A column without a
+/// rank is never left out, nor is the column that the list is sorted by.
 fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
     while columns.iter().map(ListColumn::width).sum::<usize>() > room {
-        let mut lowest_ranked: Option<(u8, usize)> = None;
-        for (index, column) in columns.iter().enumerate() {
-            let Some(rank) = column.drop_rank else {
-                continue;
-            };
-            if column.sort_order != Some(order)
-                && lowest_ranked.is_none_or(|(lowest, _)| rank < lowest)
-            {
-                lowest_ranked = Some((rank, index));
-            }
-        }
-        let Some((_, at)) = lowest_ranked else { return };
-        columns.remove(at);
+        let lowest_ranked = columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| column.drop_rank.is_some() && column.sort_order != Some(order))
+            .min_by_key(|(_, column)| column.drop_rank);
+        let Some((index, _)) = lowest_ranked else {
+            return;
+        };
+        columns.remove(index);
     }
 }
 
@@ -135,139 +132,171 @@ fn list_columns(
     last: Option<&Path>,
     ui: &Ui,
 ) -> Result<Vec<ListColumn>, Failure> {
-    let now_ms = Ids::new(ui)?.now_ms(ui);
-    let clock = Clock::new(ui);
-    let home = ui.home();
-    let is_wide = ui.row_width().is_none_or(|width| width >= MIN_WIDE_WIDTH);
-    let sessions: Vec<&ListedSession> = rows.iter().map(|row| &list[row.index]).collect();
-    let plain = Style::new();
-    let dim = ui.styles.dim;
+    let source = ColumnSource {
+        list,
+        sessions: rows.iter().map(|row| &list[row.index]).collect(),
+        is_wide: ui.row_width().is_none_or(|width| width >= MIN_WIDE_WIDTH),
+        dim: ui.styles.dim,
+    };
 
-    let marks = column_cells(&sessions, ui.styles.active, |session| {
+    let marks = source.cells(ui.styles.active, |session| {
         let is_last = last == Some(session.path.as_path());
         if is_last { "*" } else { "" }.to_owned()
     });
-    let ages = column_cells(&sessions, plain, |session| {
-        format_age(now_ms, session.modified_ms)
-    });
-    let times = column_cells(&sessions, dim, |session| {
-        clock.format_time(session.modified_ms)
-    });
-    let created = column_cells(&sessions, plain, |session| match session.created_ms {
-        Some(time) if is_wide => clock.format_time(time),
-        Some(time) => format_age(now_ms, time),
-        None => ABSENT.to_owned(),
-    });
-
-    let id_length = distinct_id_length(list);
-    let ids = column_cells(&sessions, dim, |session| {
-        to_visible(id_suffix(&session.id.to_string_lossy(), id_length))
-    });
-    let agents = column_cells(&sessions, plain, |session| {
-        session.agent.agent().constants().program.to_owned()
-    });
-
-    let folder_width = ui.row_width().map(|_| {
-        if is_wide {
-            PROJECT_WIDTH_WIDE
-        } else {
-            PROJECT_WIDTH
-        }
-    });
-    let all_repositories = list.iter().filter_map(repository_path);
-    let shown_repositories = short_folder_names(all_repositories, folder_width, home.as_deref());
-    let repositories = column_cells(&sessions, plain, |session| {
-        let shown = repository_path(session).and_then(|folder| shown_repositories.get(&*folder));
-        shown.cloned().unwrap_or_else(|| ABSENT.to_owned())
-    });
-    let all_projects = list.iter().map(|session| session.cwd.to_string_lossy());
-    let shown_projects = short_folder_names(all_projects, folder_width, home.as_deref());
-    let projects = column_cells(&sessions, plain, |session| {
-        let shown = shown_projects.get(&*session.cwd.to_string_lossy());
-        shown.cloned().unwrap_or_default()
-    });
-
-    let messages = column_cells(&sessions, plain, |session| {
-        session.message_count.to_string()
-    });
-    let branches = column_cells(&sessions, plain, |session| session.branch_count.to_string());
-    let token_sums = column_cells(&sessions, plain, |session| {
-        let sum = session.usage.total_tokens();
-        if sum > 0.0 {
-            format_tokens(sum)
-        } else {
-            ABSENT.to_owned()
-        }
-    });
-    let contexts = column_cells(&sessions, plain, |session| match session.context_tokens {
-        Some(size) => format_tokens(size),
-        None => ABSENT.to_owned(),
-    });
-    let costs = column_cells(&sessions, plain, cost_cell);
+    let mut columns = vec![ListColumn::new(Column::text(""), marks)];
+    columns.extend(source.time_columns(ui)?);
+    columns.extend(source.name_columns(ui));
+    columns.extend(source.count_columns());
 
     let mut titles = Vec::new();
     for row in rows {
         let session = &list[row.index];
         let style = match session.name {
             Some(_) => ui.styles.label,
-            None => plain,
+            None => Style::new(),
         };
         titles.push((title_cell(session, distinct.get(&row.index), row), style));
     }
+    let title_column = Column::text("name or first user message").allow_shrink();
+    columns.push(ListColumn::new(title_column, titles).sorted_by(Order::Name));
+    Ok(columns)
+}
 
-    let is_one_agent = have_same_text(&agents);
-    let is_one_repository = have_same_text(&repositories);
-    Ok(vec![
-        ListColumn::new(Column::text(""), marks),
-        ListColumn::new(Column::number("age"), ages).sorted_by(Order::Modified),
-        ListColumn::new(Column::text("time"), times)
-            .hidden_if(!is_wide)
-            .with_rank(0),
-        ListColumn::new(Column::number("created"), created)
-            .hidden_if(true)
-            .sorted_by(Order::Created),
-        ListColumn::new(Column::text("id"), ids),
-        ListColumn::new(Column::text("agent"), agents)
-            .hidden_if(is_one_agent)
-            .with_rank(2),
-        ListColumn::new(Column::text("repository"), repositories).hidden_if(is_one_repository),
-        ListColumn::new(Column::text("project"), projects)
-            .hidden_if(shown_projects.len() <= 1)
-            .sorted_by(Order::Project)
-            .with_rank(6),
-        ListColumn::new(Column::number("msgs"), messages)
-            .sorted_by(Order::Messages)
-            .with_rank(4),
-        ListColumn::new(Column::number("br"), branches).with_rank(1),
-        ListColumn::new(Column::number("tokens"), token_sums)
-            .hidden_if(true)
-            .sorted_by(Order::Tokens),
-        ListColumn::new(Column::number("context"), contexts)
-            .sorted_by(Order::Context)
-            .with_rank(3),
-        ListColumn::new(Column::number("cost"), costs)
-            .sorted_by(Order::Cost)
-            .with_rank(5),
-        ListColumn::new(
-            Column::text("name or first user message").allow_shrink(),
-            titles,
-        )
-        .sorted_by(Order::Name),
-    ])
+/// The sessions that fill the columns of a list.
+struct ColumnSource<'l> {
+    /// All sessions, including those that have no row.
+    list: &'l [ListedSession],
+    /// The session of each row.
+    sessions: Vec<&'l ListedSession>,
+    is_wide: bool,
+    dim: Style,
+}
+
+impl ColumnSource<'_> {
+    /// Returns the cells of a column, one for each row.
+    fn cells(&self, style: Style, text: impl Fn(&ListedSession) -> String) -> Vec<(String, Style)> {
+        let texts = self.sessions.iter().map(|session| text(session));
+        texts.map(|text| (text, style)).collect()
+    }
+
+    /// Returns the columns with the time of the newest message and of the start of a session. An age
+    /// needs less space than a time.
+    fn time_columns(&self, ui: &Ui) -> Result<[ListColumn; 3], Failure> {
+        let now_ms = Ids::new(ui)?.now_ms(ui);
+        let clock = Clock::new(ui);
+        let plain = Style::new();
+        let ages = self.cells(plain, |session| format_age(now_ms, session.modified_ms));
+        let times = self.cells(self.dim, |session| clock.format_time(session.modified_ms));
+        let created = self.cells(plain, |session| match session.created_ms {
+            Some(time) if self.is_wide => clock.format_time(time),
+            Some(time) => format_age(now_ms, time),
+            None => ABSENT.to_owned(),
+        });
+        Ok([
+            ListColumn::new(Column::number("age"), ages).sorted_by(Order::Modified),
+            ListColumn::new(Column::text("time"), times)
+                .hidden_if(!self.is_wide)
+                .with_rank(0),
+            ListColumn::new(Column::number("created"), created)
+                .hidden_if(true)
+                .sorted_by(Order::Created),
+        ])
+    }
+
+    /// Returns the columns with the id, the agent, the repository and the working directory of a
+    /// session. The last three are hidden if they are the same for all. Ids and directories are
+    /// distinct in the whole list, not only among the rows.
+    fn name_columns(&self, ui: &Ui) -> [ListColumn; 4] {
+        let home = ui.home();
+        let plain = Style::new();
+        let id_length = distinct_id_length(self.list);
+        let ids = self.cells(self.dim, |session| {
+            to_visible(id_suffix(&session.id.to_string_lossy(), id_length))
+        });
+        let agents = self.cells(plain, |session| {
+            session.agent.agent().constants().program.to_owned()
+        });
+
+        let folder_width = ui.row_width().map(|_| {
+            if self.is_wide {
+                PROJECT_WIDTH_WIDE
+            } else {
+                PROJECT_WIDTH
+            }
+        });
+        let all_repositories = self.list.iter().filter_map(repository_path);
+        let shown_repositories =
+            short_folder_names(all_repositories, folder_width, home.as_deref());
+        let repositories = self.cells(plain, |session| {
+            let shown =
+                repository_path(session).and_then(|folder| shown_repositories.get(&*folder));
+            shown.cloned().unwrap_or_else(|| ABSENT.to_owned())
+        });
+        let all_projects = self
+            .list
+            .iter()
+            .map(|session| session.cwd.to_string_lossy());
+        let shown_projects = short_folder_names(all_projects, folder_width, home.as_deref());
+        let projects = self.cells(plain, |session| {
+            let shown = shown_projects.get(&*session.cwd.to_string_lossy());
+            shown.cloned().unwrap_or_default()
+        });
+
+        let is_one_agent = have_same_text(&agents);
+        let is_one_repository = have_same_text(&repositories);
+        let is_one_project = shown_projects.len() <= 1;
+        [
+            ListColumn::new(Column::text("id"), ids),
+            ListColumn::new(Column::text("agent"), agents)
+                .hidden_if(is_one_agent)
+                .with_rank(2),
+            ListColumn::new(Column::text("repository"), repositories).hidden_if(is_one_repository),
+            ListColumn::new(Column::text("project"), projects)
+                .hidden_if(is_one_project)
+                .sorted_by(Order::Project)
+                .with_rank(6),
+        ]
+    }
+
+    /// Returns the columns with the numbers of messages and branches, the tokens, the size of the
+    /// context and the cost of a session.
+    fn count_columns(&self) -> [ListColumn; 5] {
+        let plain = Style::new();
+        let messages = self.cells(plain, |session| session.message_count.to_string());
+        let branches = self.cells(plain, |session| session.branch_count.to_string());
+        let token_sums = self.cells(plain, |session| {
+            let sum = session.usage.total_tokens();
+            if sum > 0.0 {
+                format_tokens(sum)
+            } else {
+                ABSENT.to_owned()
+            }
+        });
+        let contexts = self.cells(plain, |session| match session.context_tokens {
+            Some(size) => format_tokens(size),
+            None => ABSENT.to_owned(),
+        });
+        let costs = self.cells(plain, cost_cell);
+        [
+            ListColumn::new(Column::number("msgs"), messages)
+                .sorted_by(Order::Messages)
+                .with_rank(4),
+            ListColumn::new(Column::number("br"), branches).with_rank(1),
+            ListColumn::new(Column::number("tokens"), token_sums)
+                .hidden_if(true)
+                .sorted_by(Order::Tokens),
+            ListColumn::new(Column::number("context"), contexts)
+                .sorted_by(Order::Context)
+                .with_rank(3),
+            ListColumn::new(Column::number("cost"), costs)
+                .sorted_by(Order::Cost)
+                .with_rank(5),
+        ]
+    }
 }
 
 /// The cell of a session that lacks the value of a column.
 const ABSENT: &str = "-";
-
-/// Returns the cells of a column, one for each session.
-fn column_cells(
-    sessions: &[&ListedSession],
-    style: Style,
-    text: impl Fn(&ListedSession) -> String,
-) -> Vec<(String, Style)> {
-    let texts = sessions.iter().map(|session| text(session));
-    texts.map(|text| (text, style)).collect()
-}
 
 /// Whether all cells have the same text.
 fn have_same_text(cells: &[(String, Style)]) -> bool {
@@ -281,9 +310,9 @@ fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {
         .map(|folder| folder.to_string_lossy())
 }
 
-/// Returns the shown form of each directory: its shortest suffix in whole names that no other
-/// directory has, cut to the width where the cut forms are still distinct. Without a width, returns
-/// the whole path, with `~` for the home directory.
+/// Returns the short name of each directory, by its path: the shortest suffix in whole names that no
+/// other directory has. The names are cut to `width` columns if they are still distinct then.
+/// Without a width, a short name is the whole path, with `~` for the home directory.
 fn short_folder_names<'s>(
     folders: impl Iterator<Item = Cow<'s, str>>,
     width: Option<usize>,
@@ -296,6 +325,7 @@ fn short_folder_names<'s>(
         .map(|folder| to_visible(&abbreviate_home(folder, home)))
         .collect();
     let short_names = match width {
+        // If not even whole names are distinct, the whole paths are shown.
         Some(width) => {
             cut_to_distinct(&distinct_suffixes(&whole_paths), width).unwrap_or(whole_paths)
         }
@@ -304,8 +334,8 @@ fn short_folder_names<'s>(
     folders.into_iter().zip(short_names).collect()
 }
 
-/// Cuts paths to a width in the first of several ways that leaves them distinct; `None` if they are
-/// not distinct as they are.
+/// Cuts paths to a width: at the end, at the start or in the middle, whichever first leaves them all
+/// distinct. If none does, the paths are not cut. `None` if not even the uncut paths are distinct.
 fn cut_to_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
     let cuts: [&dyn Fn(&str) -> String; 4] = [
         &|path| truncate_end(path, width, "…"),
@@ -345,12 +375,13 @@ fn distinct_suffixes(paths: &[String]) -> Vec<&str> {
 fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
     let trimmed_len = path.trim_end_matches(SEPARATORS).len();
     let separators = path[..trimmed_len].rmatch_indices(SEPARATORS);
-    let starts = separators.map(|(at, _)| at + 1).chain([0]);
-    starts.map(|at| &path[at..])
+    let starts = separators.map(|(offset, _)| offset + 1).chain([0]);
+    starts.map(|start| &path[start..])
 }
 
-/// Returns the name or the first user message, or what is shown in its place, after the lines that
-/// draw the row's position among its ancestors.
+/// Returns the last cell of a row: the session's name or first user message, or the title in
+/// `distinct` if many sessions begin alike. Below another session, it is indented, and a line joins
+/// it to that session. Sub-agents and archives are marked.
 fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow) -> String {
     /// From this depth on, rows are not indented further.
     const DEEPEST: usize = 24;
@@ -377,22 +408,23 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
     to_visible(&title)
 }
 
-/// Returns the number of characters from the end that distinguish all ids; the usual number if not
-/// even a few more do.
+/// Returns the number of characters at the end of an id that the list shows: the usual number, or
+/// four more if only these distinguish all ids. If not even four more do, the usual number.
 fn distinct_id_length(list: &[ListedSession]) -> usize {
     for length in [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4] {
-        let mut seen = HashSet::default();
+        let mut suffixes = HashSet::default();
         for session in list {
-            seen.insert(id_suffix(&session.id.to_string_lossy(), length).to_owned());
+            suffixes.insert(id_suffix(&session.id.to_string_lossy(), length).to_owned());
         }
-        if seen.len() == list.len() {
+        if suffixes.len() == list.len() {
             return length;
         }
     }
     ID_SUFFIX_LEN
 }
 
-/// Returns dollars; `-` if no response has a cost, followed by `+` if only some have.
+/// Returns the cost of a session in dollars; `-` if no response has a cost. A `+` follows if only
+/// some have.
 fn cost_cell(session: &ListedSession) -> String {
     let usage = &session.usage;
     let has_unpriced = usage.unpriced_count > 0;
