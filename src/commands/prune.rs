@@ -98,14 +98,50 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the kinds given by options; all kinds if there are none.
+    /// Returns the kinds of payloads given by options, in the order of [`ValueKind::PAYLOADS`]; all
+    /// kinds if no option is given.
     fn payload_kinds(&self) -> Vec<ValueKind> {
-        let given_kinds = [self.images, self.results, self.details];
-        let kinds = ValueKind::PAYLOADS.into_iter().zip(given_kinds);
+        let is_given = [self.images, self.results, self.details];
+        if !is_given.contains(&true) {
+            return ValueKind::PAYLOADS.to_vec();
+        }
+        let kinds = ValueKind::PAYLOADS.into_iter().zip(is_given);
         kinds
-            .filter(|(_, is_named)| *is_named || !given_kinds.contains(&true))
+            .filter(|(_, is_given)| *is_given)
             .map(|(kind, _)| kind)
             .collect()
+    }
+
+    /// Returns what the options ask for. clap refuses two of them together.
+    fn task(&self) -> Task {
+        if self.restore {
+            Task::Restore
+        } else if self.compacted {
+            Task::Compacted
+        } else if let Some(reference) = &self.branch {
+            Task::Branch(reference.clone())
+        } else {
+            Task::Payloads {
+                over: self.over,
+                kinds: self.payload_kinds(),
+            }
+        }
+    }
+
+    /// Returns the path of the file that is pruned or restored: that of `-o`, else the session's own.
+    /// A stream can only be planned with `-n`, under the path `-`.
+    fn target_path(&self, open: &OpenSession) -> Result<PathBuf, Failure> {
+        if let Some(output) = &self.write.output {
+            return Ok(output.clone());
+        }
+        if let Some(file) = open.input.file() {
+            return Ok(session_own_path(file));
+        }
+        if self.write.change.dry_run && !self.restore {
+            return Ok(PathBuf::from("-"));
+        }
+        let failure = open.input.failure("a stream cannot be pruned");
+        Err(failure.with_hint("give the path of a file"))
     }
 }
 
@@ -116,7 +152,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let is_dry_run = args.write.change.dry_run;
-    // A plan has the rows of entries.
+    // With -n, the entries that would be removed are printed as rows.
     let has_rows = is_dry_run && (args.branch.is_some() || args.compacted);
     let options = LoadOptions {
         message_spans: true,
@@ -126,31 +162,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ..LoadOptions::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let target = if let Some(output) = &args.write.output {
-        output.clone()
-    } else if let Some(file) = open.input.file() {
-        session_own_path(file)
-    } else if is_dry_run && !args.restore {
-        PathBuf::from("-")
-    } else {
-        let failure = open.input.failure("a stream cannot be pruned");
-        return Err(failure.with_hint("give the path of a file"));
-    };
-
-    let task = if args.restore {
-        Task::Restore
-    } else if args.compacted {
-        Task::Compacted
-    } else if let Some(reference) = &args.branch {
-        Task::Branch(reference.clone())
-    } else {
-        Task::Payloads {
-            over: args.over,
-            kinds: args.payload_kinds(),
-        }
-    };
+    let target = args.target_path(&open)?;
     let job = PruneJob {
-        task,
+        task: args.task(),
         write: &args.write,
         open: &open,
         side_file: pruned_file(&target),

@@ -17,29 +17,32 @@ use std::path::{Path, PathBuf};
 const MAX_TIPS: usize = 8;
 
 impl PruneJob<'_> {
-    /// Returns the prune of the branch that a reference is on.
-    pub(super) fn prune_of_branch(
+    /// Plans the removal of the branch that a reference is on. Refuses a branch that requires
+    /// `--force`, unless that or `-n` is given.
+    pub(super) fn plan_branch(
         &self,
         open: &OpenSession,
         reference: &str,
-        fresh: &mut IdSource,
+        id_source: &mut IdSource,
     ) -> Result<PrunePlan, Failure> {
         let choice = self.choose_branch(open, reference)?;
         if !self.write.change.force && !self.write.change.dry_run {
             self.refuse_branch(open, reference, &choice)?;
         }
-        let prune = PrunePlan::from_entries(
+        let plan = PrunePlan::from_entries(
             "branch",
             &open.session,
             open.input.source(),
             choice.is_removed,
-            fresh,
+            id_source,
         );
-        let mut prune = open.input.map_read_error(prune)?;
-        prune.branch_count = choice.tips.len();
-        Ok(prune)
+        let mut plan = open.input.map_read_error(plan)?;
+        plan.branch_count = choice.tips.len();
+        Ok(plan)
     }
 
+    /// Finds the branch that a reference is on. Fails if the session is damaged, or does not branch
+    /// above the reference.
     fn choose_branch(
         &self,
         open: &OpenSession,
@@ -57,8 +60,7 @@ impl PruneJob<'_> {
         })
     }
 
-    /// Refuses a branch of which `--force` is required: the active one, and one that branches
-    /// itself.
+    /// Refuses a branch that requires `--force`: the active branch, and one that branches itself.
     fn refuse_branch(
         &self,
         open: &OpenSession,
@@ -66,8 +68,8 @@ impl PruneJob<'_> {
         choice: &PrunableBranch,
     ) -> Result<(), Failure> {
         let session = &open.session;
-        let count = choice.tips.len();
-        if !choice.is_active && count < 2 {
+        let tip_count = choice.tips.len();
+        if !choice.is_active && tip_count < 2 {
             return Ok(());
         }
 
@@ -77,16 +79,16 @@ impl PruneJob<'_> {
                 &session.id(tip.last_shown_entry(session)).to_string_lossy(),
             ));
         }
-        if count > MAX_TIPS {
-            tips.push(format!("and {} more", count - MAX_TIPS));
+        if tip_count > MAX_TIPS {
+            tips.push(format!("and {} more", tip_count - MAX_TIPS));
         }
         let tips = tips.join(" ");
-        let why = if count < 2 {
+        let why = if tip_count < 2 {
             format!("{reference} is on the active branch")
         } else if choice.is_active {
-            format!("{count} branches end there, the active one too: {tips}")
+            format!("{tip_count} branches end there, the active one too: {tips}")
         } else {
-            format!("{count} branches end there: {tips}")
+            format!("{tip_count} branches end there: {tips}")
         };
 
         let hint = if choice.is_active {
@@ -104,22 +106,23 @@ impl PruneJob<'_> {
         Err(open.input.failure(why).with_hint(hint))
     }
 
-    /// Reports why the branch would be refused without --force.
+    /// With `-n`, reports why the branch would be refused without `--force`.
     pub(super) fn warn_of_refusal(&self, ui: &mut Ui) -> Result<(), Failure> {
-        if let Task::Branch(reference) = &self.task
-            && !self.write.change.force
-            && let Err(failure) = self.refuse_branch(
-                self.open,
-                reference,
-                &self.choose_branch(self.open, reference)?,
-            )
-        {
+        let Task::Branch(reference) = &self.task else {
+            return Ok(());
+        };
+        if self.write.change.force {
+            return Ok(());
+        }
+        let choice = self.choose_branch(self.open, reference)?;
+        if let Err(failure) = self.refuse_branch(self.open, reference, &choice) {
             ui.warn(&failure.to_line());
         }
         Ok(())
     }
 
-    /// Reports the sub-agents that the branch started, and the forks of the session: they stay.
+    /// Reports the sub-agents that the branch started, and the forks of the session. Neither is
+    /// removed with the branch.
     pub(super) fn report_dependents(&self, ui: &mut Ui) -> Result<(), Failure> {
         let (Task::Branch(reference), Some(file)) = (&self.task, self.open.input.file()) else {
             return Ok(());
@@ -141,8 +144,8 @@ impl PruneJob<'_> {
         Ok(())
     }
 
-    /// Returns the sessions of the sub-agents that the branch started: files in the session's own
-    /// directory, whose paths end as an entry of the branch reports them.
+    /// Returns the sessions of the sub-agents that the branch started: the files in the session's own
+    /// directory whose paths end as an entry of the branch reports.
     fn find_sub_agents(&self, session: &Path, choice: &PrunableBranch) -> Vec<PathBuf> {
         let mut reported_ends = Vec::new();
         for request in &self.open.session.collected.billed {
@@ -181,7 +184,7 @@ impl PruneJob<'_> {
         forks
     }
 
-    /// Whether the header of a file names this session, by its path or its id.
+    /// Whether the header of a file names this session as its parent, by its path or its id.
     fn is_fork(&self, path: &Path, session: &Path) -> bool {
         let Ok(file) = Glance::open(path) else {
             return false;

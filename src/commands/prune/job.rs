@@ -12,7 +12,9 @@ use crate::cli::transaction::AttemptResult;
 use crate::format::format_bytes;
 use crate::ops::archive::PRUNED;
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{PruneBlocker, PrunePlan, ValueKind, find_compacted_entries, pruned_file};
+use crate::ops::prune::{
+    PruneBlocker, PrunePlan, Restoration, ValueKind, find_compacted_entries, pruned_file,
+};
 use crate::session::dialect::Dialect;
 use pisess_store::{
     self as store, Archive, Attempt, Beside, Committed, Glance, Locked, SessionFile, WriteOptions,
@@ -29,23 +31,22 @@ pub(super) fn open_if_exists(path: &Path) -> Result<Option<SessionFile>, Failure
 }
 
 impl OpenSession {
-    /// Refuses a session whose SESSION.pruned is missing, because a run of `archive` was killed
-    /// that had moved it into the archive.
-    pub(super) fn refuse_archived_side_file(&self, beside: &Path) -> Result<(), Failure> {
-        let Some(archive) = self.input.find_leftover_archive() else {
+    /// Refuses a session whose SESSION.pruned, the file at `side_file`, is missing because it is in
+    /// an archive: a run of `archive` was killed after it had moved that file.
+    pub(super) fn refuse_archived_side_file(&self, side_file: &Path) -> Result<(), Failure> {
+        let Some(archive_path) = self.input.find_leftover_archive() else {
             return Ok(());
         };
-        if !store::is_free(beside)? {
+        if !store::is_free(side_file)? {
             return Ok(());
         }
-        let name = to_visible(&archive.to_string_lossy());
-        let read = Archive::read(&Glance::open(&archive)?);
-        let read = read.map_err(|error| Failure::from_read_error(&name, error))?;
-        let is_in_it = read.is_some_and(|archive| {
-            let mut names = archive.members.iter().map(|member| &member.name);
-            names.any(|name| name == PRUNED)
-        });
-        if !is_in_it {
+
+        let name = to_visible(&archive_path.to_string_lossy());
+        let archive = Archive::read(&Glance::open(&archive_path)?)
+            .map_err(|error| Failure::from_read_error(&name, error))?;
+        let has_pruned_file = archive
+            .is_some_and(|archive| archive.members.iter().any(|member| member.name == PRUNED));
+        if !has_pruned_file {
             return Ok(());
         }
         let failure = self
@@ -81,6 +82,7 @@ pub struct PruneJob<'a> {
 }
 
 impl PruneJob<'_> {
+    /// Prunes the session in place, or with `-o` writes a pruned copy, and reports the result.
     pub fn prune(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.open
             .refuse_archived_side_file(&self.source_side_file())?;
@@ -129,49 +131,60 @@ impl PruneJob<'_> {
         matches!(self.task, Task::Branch(_) | Task::Compacted)
     }
 
-    /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns
-    /// it.
+    /// Returns the options of the write. The removal of entries follows the rule for sessions of
+    /// oh-my-pi with any agent: a process that has the file open for writing, or just wrote to it,
+    /// owns it.
     fn write_options(&self) -> WriteOptions {
-        let is_owned = self.removes_entries();
-        self.write.change.write_options(if is_owned {
+        let dialect = if self.removes_entries() {
             Dialect::OhMyPi
         } else {
             self.open.session.dialect
-        })
+        };
+        self.write.change.write_options(dialect)
     }
 
-    /// Refuses to remove entries of a session that an agent may have open: it would continue from
-    /// one that is gone.
+    /// Refuses to remove entries of a session that an agent may have open, as one that runs in the
+    /// session's working directory: it would continue from an entry that is gone.
     fn refuse_running(&self) -> Result<(), Failure> {
-        let mut cwd = None;
-        if self.removes_entries() {
-            let recorded = self.open.session.header.cwd.as_ref();
-            cwd = recorded.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+        let mut agent_folders = Vec::new();
+        if self.removes_entries()
+            && let Some(cwd) = &self.open.session.header.cwd
+        {
+            agent_folders.push(PathBuf::from(&*cwd.to_string_lossy()));
         }
-        let folders = Vec::from_iter(cwd.as_deref());
+        let agent_folders: Vec<&Path> = agent_folders.iter().map(PathBuf::as_path).collect();
         self.open
             .input
-            .refuse_running_agent(&folders, self.write.change.force)
+            .refuse_running_agent(&agent_folders, self.write.change.force)
     }
 
-    /// Prunes the session under its lock: writes the file beside it, then the session. If the
-    /// session cannot be written, the file beside it is what it was.
+    /// Prunes the session under its lock: writes the file beside it, then the session. If the session
+    /// cannot be written, the file beside it keeps its old content.
+    ///
+    /// Lines that are appended meanwhile follow the pruned session unchanged. But if entries are
+    /// removed, an appended line may refer to one of them, so the prune is planned again.
     fn prune_locked(
         &self,
         locked_open: &OpenSession,
         locked: Locked,
         ui: &Ui,
     ) -> AttemptResult<PruneOutcome> {
-        let prune = self.find_prunable(locked_open, ui)?;
-        let outcome = PruneOutcome::from_prune(&prune, &locked_open.session);
-        if prune.is_empty() {
+        let plan = self.plan_prune(locked_open, ui)?;
+        let outcome = PruneOutcome::from_prune(&plan, &locked_open.session);
+        if plan.is_empty() {
             return Ok((None, outcome));
         }
-        let old = open_if_exists(&self.side_file)?;
-        let replaces = old.is_some();
-        let new_side_file = self.write_pruned(locked_open, &prune, old, replaces)?;
+
+        let old_records = match open_if_exists(&self.side_file)? {
+            Some(old_side_file) => Some(read_side_file(locked_open, old_side_file)?),
+            None => None,
+        };
+        let may_replace = old_records.is_some();
+        let new_side_file =
+            self.write_side_file(locked_open, &plan, old_records.as_ref(), may_replace)?;
+
         let source = locked_open.input.source();
-        let pruned = prune.build_pruned_session(&locked_open.session, source);
+        let pruned = plan.build_pruned_session(&locked_open.session, source);
         let locked = if self.removes_entries() {
             locked
         } else {
@@ -185,91 +198,91 @@ impl PruneJob<'_> {
         Ok((Some(attempt), outcome))
     }
 
-    /// Returns what to prune from the session as it is now.
-    pub(super) fn find_prunable(&self, open: &OpenSession, ui: &Ui) -> Result<PrunePlan, Failure> {
+    /// Plans what to prune from the session as it is now. The removal of entries may add a mark,
+    /// which needs an id.
+    pub(super) fn plan_prune(&self, open: &OpenSession, ui: &Ui) -> Result<PrunePlan, Failure> {
         let source = open.input.source();
         match &self.task {
             Task::Payloads { over, kinds } => {
                 let workers = open.worker_count();
-                let found = PrunePlan::from_payloads(&open.session, source, *over, kinds, workers);
-                open.input.map_read_error(found)
+                let plan = PrunePlan::from_payloads(&open.session, source, *over, kinds, workers);
+                open.input.map_read_error(plan)
             }
             Task::Compacted => {
                 PruneBlocker::check(&open.session).map_err(|error| damaged_failure(open, error))?;
-                let leaves = open
+                let is_removed = open
                     .input
                     .map_read_error(find_compacted_entries(&open.session, source))?;
-                Ids::new(ui)?.with_id_source(ui, |fresh| {
+                Ids::new(ui)?.with_id_source(ui, |id_source| {
                     open.input.map_read_error(PrunePlan::from_entries(
                         "compacted",
                         &open.session,
                         source,
-                        leaves,
-                        fresh,
+                        is_removed,
+                        id_source,
                     ))
                 })
             }
             Task::Branch(reference) => Ids::new(ui)?
-                .with_id_source(ui, |fresh| self.prune_of_branch(open, reference, fresh)),
+                .with_id_source(ui, |id_source| self.plan_branch(open, reference, id_source)),
             Task::Restore => Err(open.input.failure("it is to be restored")),
         }
     }
 
-    /// Writes the file beside a session: the records of `old`, the file so far, that are still
-    /// needed, then what is pruned now. (What a killed run wrote to it is in the session, too.) An
-    /// existing file is only replaced if `replaces` is set, and if it belongs to this session.
-    fn write_pruned(
+    /// Writes the file beside a session: the old records that the session does not contain, then
+    /// those that are pruned now. (What a killed run wrote to the file is still in the session, too.)
+    /// An existing file is only replaced if `may_replace` is set.
+    fn write_side_file(
         &self,
         open: &OpenSession,
-        prune: &PrunePlan,
-        old_side_file: Option<SessionFile>,
+        plan: &PrunePlan,
+        old_records: Option<&Restoration>,
         may_replace: bool,
     ) -> Result<Beside, Failure> {
-        match open_if_exists(&self.side_file)? {
-            Some(replaced) if may_replace => {
-                // Fails for a file that is damaged, or belongs to another session.
-                read_side_file(open, replaced)?;
-            }
-            _ => {}
-        }
-        let old = match old_side_file {
-            Some(old) => Some(read_side_file(open, old)?),
-            None => None,
-        };
         let mut write = |out: &mut dyn io::Write| {
-            prune.write_pruned(&open.session, open.input.source(), old.as_ref(), out)
+            plan.write_pruned(&open.session, open.input.source(), old_records, out)
         };
-        let beside =
+        let side_file =
             store::create_beside(&self.side_file, open.input.file(), may_replace, &mut write)?;
-        Ok(beside)
+        Ok(side_file)
     }
 
-    /// Writes a pruned copy, whose file beside it includes what was pruned before.
+    /// Writes a pruned copy. The file beside the copy includes what was pruned from the session
+    /// before. With `--force`, existing files are replaced, but a file beside the copy only if it
+    /// belongs to this session.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, PruneOutcome), Failure> {
-        let prune = self.find_prunable(self.open, ui)?;
+        let plan = self.plan_prune(self.open, ui)?;
         let session = &self.open.session;
         let input = &self.open.input;
         let force = self.write.change.force;
-        let pruned_before = match input.file() {
+        let source_side_file = match input.file() {
             Some(file) => open_if_exists(&pruned_file(&session_own_path(file)))?,
             None => None,
         };
 
         // The file beside the copy comes first, so that no copy is without what was pruned.
-        let is_needed = pruned_before.is_some() || !prune.is_empty();
-        let beside = if is_needed {
-            Some(self.write_pruned(self.open, &prune, pruned_before, force)?)
-        } else {
-            None
-        };
+        let mut new_side_file = None;
+        if source_side_file.is_some() || !plan.is_empty() {
+            if force && let Some(replaced) = open_if_exists(&self.side_file)? {
+                // Fails for a file that is damaged, or belongs to another session.
+                read_side_file(self.open, replaced)?;
+            }
+            let old_records = match source_side_file {
+                Some(side_file) => Some(read_side_file(self.open, side_file)?),
+                None => None,
+            };
+            let written = self.write_side_file(self.open, &plan, old_records.as_ref(), force)?;
+            new_side_file = Some(written);
+        }
+
         let source = input.source();
-        let pruned = prune.build_pruned_session(session, source);
-        let written = store::create(&self.target, input.file(), force, &mut |out| {
+        let pruned = plan.build_pruned_session(session, source);
+        let committed = store::create(&self.target, input.file(), force, &mut |out| {
             copy_all(&pruned.with_source(source), out)
         })?;
-        if let Some(beside) = beside {
-            ui.report_commit_warnings(&beside.keep());
+        if let Some(new_side_file) = new_side_file {
+            ui.report_commit_warnings(&new_side_file.keep());
         }
-        Ok((Some(written), PruneOutcome::from_prune(&prune, session)))
+        Ok((Some(committed), PruneOutcome::from_prune(&plan, session)))
     }
 }

@@ -50,6 +50,7 @@ impl PruneOutcome {
         self.payloads + self.entries == 0
     }
 
+    /// Returns what was pruned or restored, for people.
     fn describe(&self) -> String {
         let payloads = format_count(self.payloads, "payload", "payloads");
         let entries = describe_pruned(self.entries, self.notes, self.branches);
@@ -62,36 +63,37 @@ impl PruneOutcome {
 }
 
 impl PruneJob<'_> {
-    /// Prints a row for each payload or entry, and the sizes of session and context before and
-    /// after.
+    /// For `-n`: prints a row for each payload or entry that would be pruned, and a summary with the
+    /// sizes of the session before and after. For payloads, the summary also has the sizes of the
+    /// context. With `--json`, it is printed on standard error.
     pub fn print_plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.report_dependents(ui)?;
         self.warn_of_refusal(ui)?;
+
         let session = &self.open.session;
         let source = self.open.input.source();
-        let prune = self.find_prunable(self.open, ui)?;
-        let whole_size = source.len() as usize;
-        let sizes = format!(
-            "session {} to {}",
-            format_bytes(whole_size),
-            format_bytes(whole_size - prune.saved_bytes(session))
-        );
+        let plan = self.plan_prune(self.open, ui)?;
+        let size_before = source.len() as usize;
+        let size_after = size_before - plan.saved_bytes(session);
         let mut summary = format!(
-            "{}; {sizes}",
-            PruneOutcome::from_prune(&prune, session).describe()
+            "{}; session {} to {}",
+            PruneOutcome::from_prune(&plan, session).describe(),
+            format_bytes(size_before),
+            format_bytes(size_after)
         );
         if let Task::Payloads { .. } = self.task {
-            self.print_payloads(&prune, ui)?;
-            let sizes = prune.context_tokens(session, source, self.open.worker_count());
-            let [before, after] = self
+            self.print_payloads(&plan, ui)?;
+            let token_counts = plan.context_tokens(session, source, self.open.worker_count());
+            let [tokens_before, tokens_after] = self
                 .open
                 .input
-                .map_read_error(sizes)?
+                .map_read_error(token_counts)?
                 .map(|count| format_tokens(count as f64));
-            summary += &format!("; context {before} to {after} tokens");
+            summary += &format!("; context {tokens_before} to {tokens_after} tokens");
         } else {
-            self.print_entries(&prune, ui)?;
+            self.print_entries(&plan, ui)?;
         }
+
         if self.write.change.json {
             ui.print_status(&summary)
         } else {
@@ -110,7 +112,7 @@ impl PruneJob<'_> {
             let field = &*payload.field;
             let kind = payload.kind.name();
             let bytes = payload.span.len;
-            let json = plan_row(&id, line, Some(field))
+            let json = row_json(&id, line, Some(field))
                 .str("kind", kind)
                 .number("bytes", bytes as f64);
             let cells = [
@@ -119,7 +121,7 @@ impl PruneJob<'_> {
                 plain_cell(format_bytes(bytes as usize)),
                 plain_cell(to_visible(field)),
             ];
-            (json, cells)
+            PlanRow { json, cells }
         });
         let columns = [
             Column::text(""),
@@ -139,7 +141,7 @@ impl PruneJob<'_> {
             let id = session.id(ix);
             let entry = session.entry(ix);
             let bytes = entry.span.len;
-            let json = plan_row(&id, entry.line, None)
+            let json = row_json(&id, entry.line, None)
                 .text("kind", &session.kind_name(ix))
                 .number("bytes", bytes as f64);
             let cells = [
@@ -147,7 +149,7 @@ impl PruneJob<'_> {
                 plain_cell(format_bytes(bytes as usize)),
                 row_cell(&drawing.row(ix), &styles),
             ];
-            (json, cells)
+            PlanRow { json, cells }
         });
         let columns = [
             Column::text(""),
@@ -157,43 +159,41 @@ impl PruneJob<'_> {
         self.print_rows(columns, rows, ui)
     }
 
-    /// Prints a row for each payload or entry that would be put back.
+    /// Prints a row for each payload or entry that would be put back: the entry's id, and the field
+    /// of a payload.
     pub fn print_restored(&self, records: &[PrunedRecord], ui: &mut Ui) -> Result<(), Failure> {
-        let rows = records.iter().map(|record| {
-            let cells = [
-                visible_text(&record.id),
-                to_visible(record.field().unwrap_or_default()),
-            ]
-            .map(plain_cell);
-            (plan_row(&record.id, record.line, record.field()), cells)
+        let rows = records.iter().map(|record| PlanRow {
+            json: row_json(&record.id, record.line, record.field()),
+            cells: [
+                plain_cell(visible_text(&record.id)),
+                plain_cell(to_visible(record.field().unwrap_or_default())),
+            ],
         });
-        self.print_rows(
-            [Column::text(""), Column::text("").allow_shrink()],
-            rows,
-            ui,
-        )
+        let columns = [Column::text(""), Column::text("").allow_shrink()];
+        self.print_rows(columns, rows, ui)
     }
 
-    /// Prints rows of a plan, each as JSON or in columns.
+    /// Prints rows of a plan: each as JSON, or all in columns.
     fn print_rows<const N: usize>(
         &self,
         columns: [Column; N],
-        rows: impl Iterator<Item = (Object, [Cell; N])>,
+        rows: impl Iterator<Item = PlanRow<N>>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let mut table = Table::new(columns);
-        for (json, cells) in rows {
+        for row in rows {
             if self.write.change.json {
-                ui.print_json(&json.finish())?;
+                ui.print_json(&row.json.finish())?;
             } else {
-                table.add_row(cells.into());
+                table.add_row(row.cells.into());
                 table.flush_when_full(ui)?;
             }
         }
         table.print(ui)
     }
 
-    /// Reports the result. A failure here does not affect what is written (rule 7 of the store).
+    /// Reports the result; `committed` is `None` if nothing was written. A failure here does not
+    /// affect what is written (rule 7 of the store).
     pub fn report_outcome(
         &self,
         committed: Option<Committed>,
@@ -201,7 +201,8 @@ impl PruneJob<'_> {
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let Some(committed) = committed else {
-            return self.print_outcome(false, outcome, ui).map(|()| Exit::Done);
+            self.print_outcome(false, outcome, ui)?;
+            return Ok(Exit::Done);
         };
         ui.report_commit_warnings(&committed);
         self.open.input.report_path(ui);
@@ -211,15 +212,16 @@ impl PruneJob<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints what was pruned or restored: as JSON, also if nothing was; else on standard error,
-    /// and after pruning the path of the file beside the session on standard output.
+    /// Prints what was pruned or restored. JSON is printed even if nothing was. Text is printed on
+    /// standard error; after pruning, the path of the file beside the session follows on standard
+    /// output.
     fn print_outcome(
         &self,
         is_written: bool,
         outcome: &PruneOutcome,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let pruned = self.side_file.to_string_lossy();
+        let side_file = self.side_file.to_string_lossy();
         if self.write.change.json {
             let action = match (is_written, &self.write.output) {
                 (false, _) => "nothing",
@@ -230,7 +232,7 @@ impl PruneJob<'_> {
                 .str("path", &self.target.to_string_lossy())
                 .str("action", action)
                 .bool("dryRun", false)
-                .str("pruned", &pruned)
+                .str("pruned", &side_file)
                 .number("payloads", outcome.payloads as f64)
                 .number("entries", outcome.entries as f64)
                 .number("branches", outcome.branches as f64)
@@ -249,14 +251,21 @@ impl PruneJob<'_> {
                 self.open.input.name,
                 format_bytes(outcome.bytes)
             ));
-            ui.print_path(&pruned)?;
+            ui.print_path(&side_file)?;
         }
         Ok(())
     }
 }
 
-/// Returns what rows for payloads and entries have in common, as JSON.
-fn plan_row(id: &Text, line: LineNo, field: Option<&str>) -> Object {
+/// A row of a plan, in both forms.
+struct PlanRow<const N: usize> {
+    json: Object,
+    cells: [Cell; N],
+}
+
+/// Returns the members that the JSON rows of payloads and of entries have in common. `field` is that
+/// of a payload.
+fn row_json(id: &Text, line: LineNo, field: Option<&str>) -> Object {
     Object::new()
         .text_or_null("id", Some(id).filter(|id| !id.is_empty()))
         .number("line", f64::from(line.0))

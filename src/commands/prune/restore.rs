@@ -22,8 +22,8 @@ impl PruneJob<'_> {
             return self.report_outcome(None, &PruneOutcome::default(), ui);
         };
         if self.write.change.dry_run {
-            let restore = self.find_restore(self.open, pruned)?;
-            self.print_restored(&restore.restored_records, ui)?;
+            let restoration = self.plan_restore(self.open, pruned)?;
+            self.print_restored(&restoration.restored_records, ui)?;
             return Ok(Exit::Done);
         }
         if self.write.output.is_some() {
@@ -35,20 +35,21 @@ impl PruneJob<'_> {
     /// Writes the restored session to another file.
     fn restore_elsewhere(&self, pruned: SessionFile, ui: &mut Ui) -> Result<Exit, Failure> {
         let input = &self.open.input;
-        let restore = self.find_restore(self.open, pruned)?;
-        let whole = restore.restored_file(input.source());
+        let restoration = self.plan_restore(self.open, pruned)?;
+        let whole = restoration.restored_file(input.source());
         let mut write = |out: &mut dyn Write| copy_all(&whole, out);
         let force = self.write.change.force;
         let committed = store::create(&self.target, input.file(), force, &mut write)?;
         self.report_outcome(
             Some(committed),
-            &PruneOutcome::from_restored(&restore.restored_records),
+            &PruneOutcome::from_restored(&restoration.restored_records),
             ui,
         )
     }
 
-    /// Restores the session under its lock, then removes the file beside it, unless something in it
-    /// has no place in the session.
+    /// Restores the session under its lock, and then removes the file beside it. That file is kept if
+    /// something in it has no place in the session. If it cannot be removed, this is reported, as the
+    /// session is restored.
     fn restore_in_place(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let options = self.write.change.write_options(self.open.session.dialect);
         let mut removal_error = None;
@@ -59,10 +60,10 @@ impl PruneJob<'_> {
             let Some(pruned) = open_if_exists(&self.side_file)? else {
                 return Ok((None, PruneOutcome::default()));
             };
-            let restore = self.find_restore(locked_open, pruned)?;
-            let outcome = PruneOutcome::from_restored(&restore.restored_records);
+            let restoration = self.plan_restore(locked_open, pruned)?;
+            let outcome = PruneOutcome::from_restored(&restoration.restored_records);
             let mut remove_side_file = || {
-                if restore.unplaced.is_empty() {
+                if restoration.unplaced.is_empty() {
                     removal_error = store::remove(&self.side_file).err();
                 }
             };
@@ -71,7 +72,7 @@ impl PruneJob<'_> {
                 return Ok((None, outcome));
             }
 
-            let whole = restore.restored_file(locked_open.input.source());
+            let whole = restoration.restored_file(locked_open.input.source());
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
             // Removed under the lock, because another pisess may prune as soon as it is released.
             let attempt =
@@ -89,9 +90,10 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Reports that SESSION.pruned could not be removed, although all of it is in the session.
+    /// Reports that SESSION.pruned could not be removed, although all of it is in the session. Returns
+    /// the exit code that follows. `is_written` is whether the session was changed.
     fn report_unremoved(&self, error: StoreError, is_written: bool, ui: &mut Ui) -> Exit {
-        // It is removed, and perhaps back after a power failure.
+        // The file is removed, but may be back after a power failure.
         if let Cause::Unsynced(_) = error.cause {
             ui.warn(&error.to_string());
             return Exit::Done;
@@ -107,26 +109,27 @@ impl PruneJob<'_> {
         )
     }
 
-    /// Returns what is to be restored; fails if something has no place, unless --force is given.
-    fn find_restore(
+    /// Returns what is to be restored. Fails if a pruned value has no place in the session, because
+    /// its placeholder is missing, unless --force is given.
+    fn plan_restore(
         &self,
         open: &OpenSession,
         pruned: SessionFile,
     ) -> Result<Restoration, Failure> {
         let name = to_visible(&pruned.path().to_string_lossy());
-        let restore = read_side_file(open, pruned)?;
+        let restoration = read_side_file(open, pruned)?;
         if self.write.change.force {
-            return Ok(restore);
+            return Ok(restoration);
         }
-        let Some((id, field)) = restore.unplaced.first() else {
-            return Ok(restore);
+        let Some((id, field)) = restoration.unplaced.first() else {
+            return Ok(restoration);
         };
-        let lost = match restore.unplaced.len() {
+        let missing = match restoration.unplaced.len() {
             1 => format!("a placeholder for {name} is not"),
             count => format!("{count} placeholders for {name} are not"),
         };
         let failure = open.input.failure(format_args!(
-            "{lost} in the session, such as {field} of {id}"
+            "{missing} in the session, such as {field} of {id}"
         ));
         Err(failure.with_hint("--force puts the others back and keeps SESSION.pruned"))
     }
