@@ -85,6 +85,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// Runs the command. Summarizing may take minutes, so it is done before the session is locked. If the
+/// session grows in the meantime, the summarized entries are still ancestors of the new ones.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = load_options();
     let open = OpenSession::open(&args.session, options, ui)?;
@@ -108,29 +110,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         Some(compactor.context_tokens()?)
     };
-    // Summarizing may take minutes, so it is done before the session is locked. If the session
-    // grows in the meantime, the summarized entries are still ancestors of the new ones.
     let hook = args.summary.hook.hook_command(&open.input, ui);
-    let summarized = compactor.make_compaction(hook.as_ref(), ui)?;
-    let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
+    let compaction = compactor.make_compaction(hook.as_ref(), ui)?;
+    let leaf_before = open.session.leaf.map(|leaf| open.session.id(leaf));
 
-    let mut planned = None;
-    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
-        if !can_still_append(&locked_open.session, leaf.as_ref()) {
+    let mut planned_change = None;
+    let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
+        if !can_still_append(&locked_open.session, leaf_before.as_ref()) {
             let why = "another process compacted it or moved to another branch meanwhile";
             return Err(locked_open.input.busy_failure(why));
         }
-        let change = append_compaction(&locked_open.session, &summarized, fresh);
+        let change = append_compaction(&locked_open.session, &compaction, id_source);
         let notification = hook.clone().map(|hook| {
             let mut event = HookEvent::from_session(
                 hook,
-                hook_event_after(args, &summarized, &change),
+                hook_event_after(args, &compaction, &change),
                 locked_open,
             );
             event.leaf_id = change.entries.last().map(|entry| entry.id.clone());
             event
         });
-        planned = Some(change.clone());
+        planned_change = Some(change.clone());
         Ok(Decision {
             change,
             reported_count: 1,
@@ -139,7 +139,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         })
     })?;
     if let Some(size_before) = size_before {
-        report_sizes(args, open, size_before, planned, ui);
+        report_sizes(args, open, size_before, planned_change, ui);
     }
     Ok(exit)
 }
@@ -153,24 +153,25 @@ fn load_options() -> LoadOptions {
     }
 }
 
-/// Reports the size of the context before and after the compaction, if the session can be read
-/// again. `planned` is the change, which a dry run has not written.
+/// Reports the size of the context before and after the compaction, in tokens, if the session can be
+/// read again: the written file, or in a dry run the session with the planned change.
 fn report_sizes(
     args: &Args,
     mut open: OpenSession,
     size_before: f64,
-    planned: Option<Change>,
+    planned_change: Option<Change>,
     ui: &mut Ui,
 ) {
     let is_dry_run = args.write.change.dry_run;
     let size_after = if is_dry_run {
         let source = open.input.source();
-        let after = planned.and_then(|change| change.file_after(&open.session, source));
-        after.and_then(|after| context_tokens_after(&mut open.session, &after.with_source(source)))
+        let file_after = planned_change.and_then(|change| change.file_after(&open.session, source));
+        file_after
+            .and_then(|file| context_tokens_after(&mut open.session, &file.with_source(source)))
     } else {
         let output = args.write.output.as_deref();
-        let written = output.or(open.input.file().map(SessionFile::path));
-        let file = written.and_then(|path| SessionFile::open(path).ok());
+        let written_path = output.or(open.input.file().map(SessionFile::path));
+        let file = written_path.and_then(|path| SessionFile::open(path).ok());
         file.and_then(|file| context_tokens_after(&mut open.session, &file))
     };
     let Some(size_after) = size_after else { return };
@@ -192,8 +193,8 @@ fn estimate_context(reader: &EntryReader) -> io::Result<f64> {
         .estimate_context(&session.path(session.leaf), reader)
 }
 
-/// Returns the size of the context of a session to which a compaction was added, if it can be read.
-/// What was loaded is not read again.
+/// Returns the size of the context in `source`, the session with a compaction appended; `None` if it
+/// cannot be read. `session` is loaded already, so only what was appended is read.
 fn context_tokens_after(session: &mut Session, source: &dyn ReadAt) -> Option<f64> {
     let options = load_options();
     let is_appended = load_appended(session, source, &options).ok()?;
@@ -233,6 +234,12 @@ struct MessageEstimate {
     text_tokens: f64,
     /// What the agent multiplies that number by, to be nearer to the provider's count.
     scale: f64,
+}
+
+impl MessageEstimate {
+    fn scaled_tokens(&self) -> f64 {
+        self.text_tokens * self.scale
+    }
 }
 
 struct Compactor<'a> {
@@ -304,17 +311,14 @@ impl Compactor<'_> {
             .map_read_error(agent.prepare_compaction(&path, &self.reader, from))
     }
 
-    /// Returns what the compaction summarizes, or fails if there is nothing.
+    /// Returns what the compaction summarizes. If there is nothing, fails with the reason: the last
+    /// entry is a compaction, no message precedes the kept ones, or all messages are within the
+    /// tokens to keep.
     fn require_preparation(&self) -> Result<Preparation, Failure> {
-        match self.prepare_from(self.resolve_first_kept()?)? {
-            Some(preparation) => Ok(preparation),
-            None => Err(self.explain_nothing_to_compact()?),
+        if let Some(preparation) = self.prepare_from(self.resolve_first_kept()?)? {
+            return Ok(preparation);
         }
-    }
 
-    /// Returns why there is nothing to compact: the last entry is a compaction, no message is above
-    /// the cut, or all messages are within the tokens to keep. The outer failure is one of reading.
-    fn explain_nothing_to_compact(&self) -> Result<Failure, Failure> {
         let session = &self.open.session;
         let input = &self.open.input;
         let is_compacted = session
@@ -322,40 +326,47 @@ impl Compactor<'_> {
             .is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction);
         if is_compacted {
             let failure = input.negative_answer("the last entry is already a compaction");
-            return Ok(
+            return Err(
                 failure.with_hint("to compact in another way, undo it first with `pisess undo`")
             );
         }
 
-        let MessageEstimate { text_tokens, scale } = self.estimate_messages()?;
-        let estimate = text_tokens * scale;
-        let to_keep = self.args.keep_recent_tokens as f64;
-        if self.args.first_kept.is_some() || estimate > to_keep {
+        let messages = self.estimate_messages()?;
+        let tokens_to_keep = self.args.keep_recent_tokens as f64;
+        if self.args.first_kept.is_some() || messages.scaled_tokens() > tokens_to_keep {
             let failure =
                 input.negative_answer("nothing to compact: no message precedes the kept ones");
-            return Ok(failure.with_hint("choose another cut with --first-kept"));
+            return Err(failure.with_hint("choose another cut with --first-kept"));
         }
+        Err(self.all_kept_failure(&messages, self.context_tokens()?))
+    }
 
+    /// Returns the failure if all messages are within the tokens to keep. It names each size by which
+    /// the user may have decided: the text of the messages, its scaled size, and the context.
+    fn all_kept_failure(&self, messages: &MessageEstimate, context_tokens: f64) -> Failure {
+        let scaled_tokens = messages.scaled_tokens();
         let mut why = format!(
             "nothing to compact: the messages are estimated at {} tokens",
-            format_tokens(estimate)
+            format_tokens(scaled_tokens)
         );
-        if scale > 1.0 {
+        if messages.scale > 1.0 {
             why += &format!(
                 " ({} of text, scaled to the provider's count)",
-                format_tokens(text_tokens)
+                format_tokens(messages.text_tokens)
             );
         }
-        why += &format!(", all within the {} to keep", format_tokens(to_keep));
-        let size = self.context_tokens()?;
-        if size != estimate {
+        why += &format!(
+            ", all within the {} to keep",
+            format_tokens(self.args.keep_recent_tokens as f64)
+        );
+        if context_tokens != scaled_tokens {
             why += &format!(
                 "; the context has {}, as the last reply reported",
-                format_tokens(size)
+                format_tokens(context_tokens)
             );
         }
         let hint = "keep less with --keep-recent-tokens, or choose the cut with --first-kept";
-        Ok(input.negative_answer(why).with_hint(hint))
+        self.open.input.negative_answer(why).with_hint(hint)
     }
 
     /// Returns the agent's estimate of the messages that a compaction would summarize if it kept
@@ -384,6 +395,7 @@ impl Compactor<'_> {
         })
     }
 
+    /// Prints the prompts that the summarizer would get.
     fn print_prompts(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let prompts = self.build_prompts(&self.require_preparation()?)?;
         ui.verbatim_stdout()
@@ -398,28 +410,28 @@ impl Compactor<'_> {
         self.open.input.map_read_error(prompts)
     }
 
-    /// Returns the compaction with its summary: the one that was given, that of the hook, of the
-    /// summarizer, or the built-in one. The hook may also move the cut, and replace the
-    /// instructions.
+    /// Makes the compaction. Its summary is the one that an option gives, else that of the hook, else
+    /// a new one. The hook is asked in any case: it may also move the cut, and replace the
+    /// instructions for a new summary.
     fn make_compaction(
         &mut self,
         hook: Option<&ShellCommand>,
         ui: &mut Ui,
     ) -> Result<Compaction, Failure> {
-        let given = self.args.summary.read_given_summary(&self.open.input, ui)?;
+        let given_summary = self.args.summary.read_given_summary(&self.open.input, ui)?;
         let mut preparation = self.require_preparation()?;
-        let from_hook = match hook {
+        let hook_summary = match hook {
             Some(hook) => self.ask_hook(hook, &mut preparation, ui)?,
             None => None,
         };
 
         let session = &self.open.session;
-        let files = details(&preparation.file_ops.file_lists(session));
+        let file_details = details(&preparation.file_ops.file_lists(session));
         let make_text = || {
             let text = self.make_summary(&preparation, ui)?;
             Ok(preparation.file_ops.append_to_summary(text, session))
         };
-        let summary = resolve_summary(given, from_hook, files, make_text)?;
+        let summary = resolve_summary(given_summary, hook_summary, file_details, make_text)?;
 
         let path = session.path(session.leaf);
         let system_message = session.agent().system_checkpoint(&path, &self.reader);
@@ -431,7 +443,8 @@ impl Compactor<'_> {
         })
     }
 
-    /// Returns the text of a new summary: that of the summarizer, without one the built-in one.
+    /// Makes the text of a new summary: with the summarizer, which is run once for each prompt, or
+    /// without one from the messages themselves.
     fn make_summary(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
         let Some(summarizer) = self.args.summary.summarizer_command(&self.open.input, ui) else {
             return self.summarize_without_model(preparation);
@@ -443,8 +456,9 @@ impl Compactor<'_> {
         Ok(prompt::merge_summaries(preparation, answers))
     }
 
-    /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed
-    /// again.
+    /// Runs the hook, applies its answer, and returns its summary if it gives one. The answer may
+    /// replace the instructions, and in `preparation` the cut and the size of the context. If it
+    /// moves the cut, the preparation is computed again.
     fn ask_hook(
         &mut self,
         hook: &ShellCommand,
@@ -458,7 +472,8 @@ impl Compactor<'_> {
         let answer = hook.ask_hook(event, self.open, ui)?;
         self.args.summary.apply_answer(&answer);
         if let Some(id) = &answer.first_kept {
-            self.move_cut(preparation, id, answer.summary.is_some(), hook)?;
+            let has_summary = answer.summary.is_some();
+            self.move_cut(preparation, id, has_summary, hook)?;
         }
         if let Some(tokens_before) = answer.tokens_before {
             preparation.tokens_before = tokens_before;
@@ -467,7 +482,8 @@ impl Compactor<'_> {
     }
 
     /// Moves the cut to the entry that a hook named, which may be any on the path: pi stores it
-    /// unchecked. Without a summary of the hook (`has_summary`), something must precede it.
+    /// unchecked. If nothing precedes the cut, the hook must give the summary (`has_summary`): there
+    /// is nothing to make one from.
     fn move_cut(
         &self,
         preparation: &mut Preparation,
@@ -516,24 +532,27 @@ impl Compactor<'_> {
         Ok(add_reason(&self.args, event))
     }
 
+    /// Makes a summary without a model: from the messages, and the summary of the compaction before.
     fn summarize_without_model(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
-        let summary = self
+        let previous_summary = self
             .open
             .input
             .map_read_error(preparation.summary_with_archive(&self.reader))?;
-        let previous = summary
+        let previous_summary = previous_summary
             .as_ref()
             .filter(|summary| !summary.is_empty())
             .map(Text::to_string_lossy);
-        let material = SummaryInput {
+        let input = SummaryInput {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
-            previous_summary: previous.as_deref(),
+            previous_summary: previous_summary.as_deref(),
             instructions: self.args.summary.instructions.as_deref(),
         };
-        extract_summary(self.open, &material)
+        extract_summary(self.open, &input)
     }
 
+    /// Prints what the compaction would summarize, as JSON. If there is nothing, prints `null`: a
+    /// negative answer.
     fn print_preparation(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let Some(preparation) = self.prepare_from(self.resolve_first_kept()?)? else {
             ui.print_json(b"null")?;
@@ -548,15 +567,17 @@ impl Compactor<'_> {
         Ok(Exit::Done)
     }
 
+    /// Returns the JSON of a preparation, which `--prepare` prints and a hook receives. The settings
+    /// are those of pi's that apply to it.
     fn preparation_json(&self, preparation: &Preparation) -> io::Result<Vec<u8>> {
         let settings = Object::new()
             .bool("enabled", true)
             .number("reserveTokens", RESERVE_TOKENS)
             .number("keepRecentTokens", self.args.keep_recent_tokens as f64)
             .finish();
-        let kept = preparation.first_kept.map(|ix| self.open.session.id(ix));
+        let first_kept_id = preparation.first_kept.map(|ix| self.open.session.id(ix));
         Ok(Object::new()
-            .text_or_null("firstKeptEntryId", kept.as_ref())
+            .text_or_null("firstKeptEntryId", first_kept_id.as_ref())
             .bool("isSplitTurn", preparation.is_split_turn)
             .number("tokensBefore", preparation.tokens_before)
             .text_or_null("previousSummary", preparation.previous_summary.as_ref())
@@ -583,15 +604,15 @@ impl Compactor<'_> {
 }
 
 /// Returns the event for a hook after the compaction is written (`session_compact`).
-fn hook_event_after(args: &Args, summarized: &Compaction, change: &Change) -> Object {
+fn hook_event_after(args: &Args, compaction: &Compaction, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
         .json(
             "compactionEntry",
             change.entries.first().map_or(b"null", |entry| &entry.line),
         )
-        .bool("fromExtension", summarized.summary.from_hook)
-        .bool("fromHook", summarized.summary.from_hook);
+        .bool("fromExtension", compaction.summary.from_hook)
+        .bool("fromHook", compaction.summary.from_hook);
     add_reason(args, event)
 }
 
