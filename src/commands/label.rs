@@ -103,26 +103,32 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Lists the labels in effect: all of them, or that of one entry.
 fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let only_entry = match args.target.as_deref() {
-        Some(reference) => Some(open.resolve_in_conversation(reference).map_err(|failure| {
-            failure.with_hint(format!(
-                "to set a label, give REF, too: `@ {reference}` labels the last entry"
-            ))
-        })?),
-        None => None,
+    let filter = match args.target.as_deref() {
+        Some(reference) => {
+            let position = open.resolve_in_conversation(reference).map_err(|failure| {
+                failure.with_hint(format!(
+                    "to set a label, give REF, too: `@ {reference}` labels the last entry"
+                ))
+            })?;
+            LabelFilter::At(position)
+        }
+        None => LabelFilter::All,
     };
 
-    // Only the labelled rows are shown.
-    let mut targets: Vec<_> = changes_of(&open.session, only_entry)
+    // Rows are loaded only for the labelled entries.
+    let mut labelled_entries: Vec<_> = labels_in_effect(&open.session, filter)
         .iter()
         .filter_map(|change| labelled_entry(&open.session, change))
         .collect();
-    targets.sort_unstable();
-    targets.dedup();
-    open.add_rows(&targets, row_options_for(args.write.change.json, ui))?;
+    labelled_entries.sort_unstable();
+    labelled_entries.dedup();
+    open.add_rows(
+        &labelled_entries,
+        row_options_for(args.write.change.json, ui),
+    )?;
 
     let session = &open.session;
-    let changes = changes_of(session, only_entry);
+    let changes = labels_in_effect(session, filter);
     let drawing = view_without_layout(session, session.leaf);
     if args.write.change.json {
         for change in &changes {
@@ -134,16 +140,28 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the labels in effect; if an entry is given, only its label.
-fn changes_of(session: &Session, only: Option<Position>) -> Vec<LabelChange> {
-    let is_of_entry = |change: &&LabelChange| {
-        only.is_none_or(|only| only.is_some() && only == labelled_entry(session, change))
-    };
-    Labels::new(session)
-        .changes()
-        .filter(is_of_entry)
-        .copied()
-        .collect()
+/// Which labels are listed.
+#[derive(Clone, Copy)]
+enum LabelFilter {
+    All,
+    /// The label of the entry at this position. The root has none.
+    At(Position),
+}
+
+/// Returns the labels in effect that a filter selects, as the changes that set them.
+fn labels_in_effect(session: &Session, filter: LabelFilter) -> Vec<LabelChange> {
+    let mut changes = Vec::new();
+    for change in Labels::new(session).changes() {
+        let is_selected = match filter {
+            LabelFilter::All => true,
+            LabelFilter::At(None) => false,
+            LabelFilter::At(Some(entry)) => labelled_entry(session, change) == Some(entry),
+        };
+        if is_selected {
+            changes.push(*change);
+        }
+    }
+    changes
 }
 
 /// Returns the labelled entry; `None` if it is not in the file.
@@ -151,6 +169,7 @@ fn labelled_entry(session: &Session, change: &LabelChange) -> Position {
     session.find_entry(&session.text(change.target))
 }
 
+/// Returns a label as JSON, with the text of the labelled entry: empty if that is not in the file.
 fn label_json(drawing: &TreeView, change: &LabelChange) -> Vec<u8> {
     let session = drawing.session;
     let text = labelled_entry(session, change)
@@ -163,14 +182,19 @@ fn label_json(drawing: &TreeView, change: &LabelChange) -> Vec<u8> {
         .finish()
 }
 
+/// Prints a row for each label: its name, the id of the entry, the time when it was set, and the
+/// entry as `tree` draws it. The name and the entry are cut to the width of the terminal.
 fn print_labels(drawing: &TreeView, changes: &[LabelChange], ui: &mut Ui) -> Result<(), Failure> {
     let session = drawing.session;
     let clock = Clock::new(ui);
     let styles = ui.styles;
-    let shown = |slice| to_visible(&session.text(slice).to_string_lossy());
-    let whole = Column::text("");
-    let cut = Column::text("").allow_shrink();
-    let mut table = Table::new([cut, whole, whole, cut]);
+    let visible = |slice| to_visible(&session.text(slice).to_string_lossy());
+    let mut table = Table::new([
+        Column::text("").allow_shrink(),
+        Column::text(""),
+        Column::text(""),
+        Column::text("").allow_shrink(),
+    ]);
     for change in changes {
         let time_ms = parse_js_date(session.text(change.timestamp).as_bytes());
         let time = clock.format_time(time_ms.unwrap_or(Entry::NO_TIME));
@@ -179,8 +203,8 @@ fn print_labels(drawing: &TreeView, changes: &[LabelChange], ui: &mut Ui) -> Res
             None => Vec::new(),
         };
         table.add_row(vec![
-            vec![(shown(change.name), styles.label)],
-            vec![(shown(change.target), styles.dim)],
+            vec![(visible(change.name), styles.label)],
+            vec![(visible(change.target), styles.dim)],
             vec![(time, styles.dim)],
             target_row,
         ]);

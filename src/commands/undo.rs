@@ -60,29 +60,25 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let mut undone_operation = String::new();
-    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
+    let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !args.write.change.force {
             refuse_rewritten(locked_open)?;
         }
+        let input = &locked_open.input;
         let reader = locked_open.entry_reader();
         let entries = last_operation(&reader).map_err(|refusal| match refusal {
-            Refusal::Unreadable(error) => locked_open.input.read_failure(error),
-            impossible => {
-                failure_with_hint(&impossible, |what| locked_open.input.negative_answer(what))
-            }
+            Refusal::Unreadable(error) => input.read_failure(error),
+            refusal => failure_with_hint(&refusal, |what| input.negative_answer(what)),
         })?;
-        let back_to = locked_open
-            .input
-            .map_read_error(leaf_before_operation(&reader, &entries))?;
-        locked_open.new_parent_id(back_to.unwrap_or(locked_open.session.leaf))?;
-        undone_operation =
-            locked_open
-                .input
-                .map_read_error(describe_operation(locked_open, &entries, back_to))?;
-        Ok(locked_open
-            .input
-            .map_read_error(undo(&reader, &entries, back_to, fresh))?
-            .into())
+
+        // `None` if the operation only annotated the session: then the leaf stays.
+        let leaf_before = input.map_read_error(leaf_before_operation(&reader, &entries))?;
+        // Fails if the entries that undo the operation cannot name their parent.
+        locked_open.new_parent_id(leaf_before.unwrap_or(locked_open.session.leaf))?;
+        let description = describe_operation(locked_open, &entries, leaf_before);
+        undone_operation = input.map_read_error(description)?;
+        let change = input.map_read_error(undo(&reader, &entries, leaf_before, id_source))?;
+        Ok(change.into())
     })?;
     let verb = if args.write.change.dry_run {
         "would undo"
@@ -93,8 +89,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Fails if the session was rewritten after its last entry was appended, according to the files
-/// beside it.
+/// Fails if the session was rewritten after its last entry was appended: then that entry is not the
+/// last operation. `prune` and `check --repair` leave a file beside the session, whose time tells
+/// when they ran.
 fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
     let Some(path) = open.input.file().map(SessionFile::path) else {
         return Ok(());
@@ -106,17 +103,16 @@ fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
         .map(|entry| entry.time_ms)
         .max()
         .unwrap_or(Entry::NO_TIME);
-    // A mark that `prune` added may be of the same millisecond.
+    // An equal time counts: a mark that `prune` added may be of the same millisecond.
     let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
     let name = &open.input.name;
     let (operation, hint) = if is_newer(&pruned_file(path)) {
         ("prune", format!("`pisess prune --restore {name}`"))
     } else if is_newer(&with_suffix(path, ".rejected")) {
-        let rejected = "move the backup back, if there is one; what was removed";
-        (
-            "check --repair",
-            format!("{rejected} is in {name}.rejected"),
-        )
+        let hint = format!(
+            "move the backup back, if there is one; what was removed is in {name}.rejected"
+        );
+        ("check --repair", hint)
     } else {
         return Ok(());
     };
@@ -127,13 +123,16 @@ fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
         .with_hint(format!("{hint}; --force undoes what was appended before")))
 }
 
+/// The maximum number of undone entries that are each described. Of more, only the first and the last
+/// are named.
 const MAX_DESCRIBED: usize = 3;
 
-/// Returns what was undone, and where the leaf is.
+/// Describes the entries of an operation that is undone, and the position to which the leaf goes
+/// back. `leaf_before` is `None` if the leaf stays.
 fn describe_operation(
     open: &OpenSession,
     entries: &[EntryIx],
-    back_to: Option<Position>,
+    leaf_before: Option<Position>,
 ) -> io::Result<String> {
     let session = &open.session;
     let mut description = match *entries {
@@ -151,7 +150,7 @@ fn describe_operation(
             .collect::<io::Result<Vec<_>>>()?
             .join(", "),
     };
-    match back_to {
+    match leaf_before {
         Some(Some(leaf)) => description += &format!("; back to {}", session.id(leaf)),
         Some(None) => description += "; back to root",
         None => {}
@@ -159,7 +158,8 @@ fn describe_operation(
     Ok(description)
 }
 
-/// Describes an entry that is taken back.
+/// Describes an entry that is taken back: by what it changed if it is an annotation or a move of the
+/// leaf, otherwise by its role, its kind and its id.
 fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let session = &open.session;
     let reader = open.entry_reader();
