@@ -67,6 +67,8 @@ pub struct Args {
     pub change: ChangeArgs,
 }
 
+/// Runs the command. All sessions are moved before anything is printed, so that a closed pipe does
+/// not end the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (dir, sessions) = args
         .paths
@@ -79,14 +81,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .with_hint("the directory comes last; --force accepts one that does not exist"));
     }
     let mut mover = Mover::new(&args.change);
-    let planned = plan_moves(args, sessions, &dir, &mut mover, ui)?;
-
-    // All is moved before anything is printed, so that a closed pipe does not end the command half
-    // done.
+    let planned_moves = plan_moves(args, sessions, &dir, &mut mover, ui)?;
     let mut results = Vec::new();
-    for (session, cwd) in &planned {
-        results.push((session, mover.relocate_session(session, cwd, ui)));
+    for planned in &planned_moves {
+        let result = mover.relocate_session(&planned.session, &planned.new_cwd, ui);
+        results.push((&planned.session, result));
     }
+
     let mut report = RelocationReport {
         args,
         worst_exit: Exit::Done,
@@ -106,60 +107,75 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.print_after_write("the sessions are moved", print)
     };
     let exit = report.worst_exit.or_print_failure(printed)?;
-    if args.moved_from.is_some() && planned.is_empty() && exit == Exit::Done {
+    if args.moved_from.is_some() && planned_moves.is_empty() && exit == Exit::Done {
         ui.print_status("no session of that directory in the stores");
     }
     Ok(exit)
 }
 
-/// Returns the sessions to move, each with its new directory.
+/// A session to move.
+struct SessionMove {
+    /// The session's path, or its name.
+    session: PathBuf,
+    /// The working directory that the session gets.
+    new_cwd: PathBuf,
+}
+
+/// Returns the sessions to move: those that are given, or with `--moved-from` those of the directory
+/// that was moved to `dir`.
 fn plan_moves(
     args: &Args,
     sessions: &[PathBuf],
     dir: &Path,
     mover: &mut Mover,
     ui: &Ui,
-) -> Result<Vec<(PathBuf, PathBuf)>, Failure> {
-    match (&args.moved_from, sessions) {
-        (Some(_), [_, ..]) => Err(Failure::usage_error("--moved-from takes no session")
-            .with_hint("give only the new directory")),
-        (Some(old), []) => Ok(sessions_of_moved_folder(
-            &resolve_user_folder(old, ui),
-            dir,
-            mover,
-            ui,
-        )),
-        (None, []) => Err(Failure::usage_error("no session is given")
-            .with_hint("give the session, then the directory")),
-        (None, sessions) => Ok(sessions
-            .iter()
-            .map(|session| (session.clone(), dir.to_owned()))
-            .collect()),
+) -> Result<Vec<SessionMove>, Failure> {
+    if let Some(old) = &args.moved_from {
+        if !sessions.is_empty() {
+            return Err(Failure::usage_error("--moved-from takes no session")
+                .with_hint("give only the new directory"));
+        }
+        let old = resolve_user_folder(old, ui);
+        return Ok(plan_moves_of_folder(&old, dir, mover, ui));
     }
+    if sessions.is_empty() {
+        return Err(Failure::usage_error("no session is given")
+            .with_hint("give the session, then the directory"));
+    }
+    let mut moves = Vec::new();
+    for session in sessions {
+        moves.push(SessionMove {
+            session: session.clone(),
+            new_cwd: dir.to_owned(),
+        });
+    }
+    Ok(moves)
 }
 
-/// Returns the sessions of a moved directory and of those below it, with the new directory of each.
-fn sessions_of_moved_folder(
-    old: &Path,
-    new: &Path,
-    mover: &mut Mover,
-    ui: &Ui,
-) -> Vec<(PathBuf, PathBuf)> {
+/// Returns the stored sessions whose working directory is the moved directory `old`, or was below it.
+/// Their new working directory is `new`, or the same directory below `new`.
+///
+/// A run that was interrupted may have changed a header, but not moved the file. Such a session is
+/// recognized by the place of its file: it is still among the sessions of the former directory.
+fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> Vec<SessionMove> {
     let home = ui.home();
-    let here = BaseDirs {
+    let base_dirs = BaseDirs {
         home: home.as_deref().map(Path::new),
         cwd: ui.current_folder(),
     };
-    let mut planned = Vec::new();
-    for (path, head) in &mover.stored_sessions(ui).headers {
-        let Some(cwd) = &head.cwd else { continue };
+    let mut moves = Vec::new();
+    for (path, header) in &mover.stored_sessions(ui).headers {
+        let Some(cwd) = &header.cwd else { continue };
         let cwd = cwd.to_string_lossy();
-        if let Some(cwd) = moved_cwd(&cwd, old, new, here) {
-            planned.push((path.clone(), cwd));
+        if let Some(new_cwd) = moved_cwd(&cwd, old, new, base_dirs) {
+            moves.push(SessionMove {
+                session: path.clone(),
+                new_cwd,
+            });
             continue;
         }
-        // An interrupted run changed the header: the session is still where those of OLD are.
-        let Some(former_cwd) = moved_cwd(&cwd, new, old, here) else {
+
+        let Some(former_cwd) = moved_cwd(&cwd, new, old, base_dirs) else {
             continue;
         };
         let stores = stores_for_recorded_project(&former_cwd, ui);
@@ -167,25 +183,28 @@ fn sessions_of_moved_folder(
             store
                 .folders
                 .iter()
-                .any(|own| Some(&**own) == path.parent())
+                .any(|folder| Some(&**folder) == path.parent())
         };
         if stores.iter().any(is_in_former_folder) {
-            planned.push((path.clone(), PathBuf::from(&*cwd)));
+            moves.push(SessionMove {
+                session: path.clone(),
+                new_cwd: PathBuf::from(&*cwd),
+            });
         }
     }
-    planned
+    moves
 }
 
-/// What is printed about a run.
+/// Prints the results of a run.
 struct RelocationReport<'a> {
     args: &'a Args,
     worst_exit: Exit,
-    /// What was reported to be left behind.
+    /// The files and directories that were reported to be left behind.
     reported_leftovers: HashSet<String>,
 }
 
 impl RelocationReport<'_> {
-    /// Reports a failure, which does not stop the others.
+    /// Reports a failure, and raises the exit code to it. The other sessions are still reported.
     fn report_failure(&mut self, failure: &Failure, ui: &mut Ui) {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
     }
@@ -221,49 +240,29 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Prints the result for a session.
+    /// Prints the result for a session: as JSON, or the new path. What is left in the old directory is
+    /// reported on standard error.
     fn report_session(
         &mut self,
         session: &Path,
         result: Result<Relocation, Failure>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let outcome = result.unwrap_or_else(|failure| {
-            self.report_failure(&failure, ui);
-            Relocation::new_failed(session)
-        });
-        let path = outcome.path.to_string_lossy();
-        let to = outcome.to.to_string_lossy();
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                self.report_failure(&failure, ui);
+                Relocation::new_failed(session)
+            }
+        };
         let leftovers = self.list_leftovers(&outcome, ui);
         if self.args.change.json {
-            let names: Vec<_> = leftovers
-                .iter()
-                .map(|path| Text::from(path.as_str()))
-                .collect();
-            return ui.print_json(
-                &Object::new()
-                    .str("path", &path)
-                    .str("to", &to)
-                    .json("status", &outcome.status.to_json())
-                    .json("left", &text_array(&names))
-                    .finish(),
-            );
+            return ui.print_json(&relocation_json(&outcome, &leftovers));
         }
-        // A directory that several sessions left is reported once.
-        let mut newly_left = Vec::new();
-        for path in leftovers {
-            if self.reported_leftovers.insert(path.clone()) {
-                newly_left.push(path);
-            }
-        }
-        if !newly_left.is_empty() {
-            let verb = if outcome.status == Status::Planned {
-                "would leave"
-            } else {
-                "left"
-            };
-            ui.print_status(&format!("{verb} {}", newly_left.join(", ")));
-        }
+
+        self.report_leftovers(leftovers, outcome.status, ui);
+        let path = outcome.path.to_string_lossy();
+        let to = outcome.to.to_string_lossy();
         match outcome.status {
             Status::Failed => Ok(()),
             Status::Planned => ui.print(&format!("{} -> {}\n", to_visible(&path), to_visible(&to))),
@@ -281,13 +280,51 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Returns what stays behind. A directory that cannot be read gets a note.
-    fn list_leftovers(&self, outcome: &Relocation, ui: &mut Ui) -> Vec<String> {
-        let mut names = Vec::new();
-        match outcome.find_leftovers() {
-            Ok(left) => names.extend(left.iter().map(|path| path.to_string_lossy().into_owned())),
-            Err(error) => ui.warn(&error.to_string()),
+    /// Reports what a session leaves behind, except what was reported before: several sessions may
+    /// leave the same directory.
+    fn report_leftovers(&mut self, leftovers: Vec<String>, status: Status, ui: &mut Ui) {
+        let mut new_leftovers = Vec::new();
+        for path in leftovers {
+            if self.reported_leftovers.insert(path.clone()) {
+                new_leftovers.push(path);
+            }
         }
-        names
+        if new_leftovers.is_empty() {
+            return;
+        }
+        let verb = if status == Status::Planned {
+            "would leave"
+        } else {
+            "left"
+        };
+        ui.print_status(&format!("{verb} {}", new_leftovers.join(", ")));
     }
+
+    /// Returns the paths that stay behind. Warns of a directory that cannot be read.
+    fn list_leftovers(&self, outcome: &Relocation, ui: &mut Ui) -> Vec<String> {
+        match outcome.find_leftovers() {
+            Ok(paths) => paths
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
+            Err(error) => {
+                ui.warn(&error.to_string());
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// Returns the result for a session as JSON; `left` are the paths that stay behind.
+fn relocation_json(outcome: &Relocation, leftovers: &[String]) -> Vec<u8> {
+    let leftovers: Vec<_> = leftovers
+        .iter()
+        .map(|path| Text::from(path.as_str()))
+        .collect();
+    Object::new()
+        .str("path", &outcome.path.to_string_lossy())
+        .str("to", &outcome.to.to_string_lossy())
+        .json("status", &outcome.status.to_json())
+        .json("left", &text_array(&leftovers))
+        .finish()
 }

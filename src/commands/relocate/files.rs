@@ -20,38 +20,39 @@ pub struct MoveError {
     pub is_undone: bool,
 }
 
-/// Returns the moves to make, in order: the session last, so that an interrupted run can be
-/// repeated. There are none if the path stays.
+/// Plans the moves of a session and of what belongs to it, if that exists: the session's own
+/// directory, and the file of what was pruned. The session is moved last, so that an interrupted run
+/// can be repeated. If the path stays, there are no moves.
 ///
 /// # Errors
-/// If it cannot be found out whether a file exists: it would stay behind.
-pub fn plan_file_moves(old: &Path, to: &Path) -> Result<Vec<FileMove>, StoreError> {
+/// If it is unknown whether a file exists: it might stay behind.
+pub fn plan_file_moves(old: &Path, new: &Path) -> Result<Vec<FileMove>, StoreError> {
     let mut moves = Vec::new();
-    if old == to {
+    if old == new {
         return Ok(moves);
     }
-    if let (Some(from), Some(to)) = (session_folder(old), session_folder(to)) {
+
+    if let (Some(from), Some(to)) = (session_folder(old), session_folder(new))
+        && !store::is_free(&from)?
+    {
         moves.push(FileMove { from, to });
     }
-    moves.push(FileMove {
-        from: pruned_file(old),
-        to: pruned_file(to),
-    });
-    let mut existing_moves = Vec::new();
-    for file_move in moves {
-        if !store::is_free(&file_move.from)? {
-            existing_moves.push(file_move);
-        }
+    let old_pruned_file = pruned_file(old);
+    if !store::is_free(&old_pruned_file)? {
+        moves.push(FileMove {
+            from: old_pruned_file,
+            to: pruned_file(new),
+        });
     }
-    existing_moves.push(FileMove {
+    moves.push(FileMove {
         from: old.to_owned(),
-        to: to.to_owned(),
+        to: new.to_owned(),
     });
-    Ok(existing_moves)
+    Ok(moves)
 }
 
-/// Fails if a new path is occupied; but not by the file itself, of which a move that was
-/// interrupted may have left both names.
+/// Fails if a new path is occupied by another file. It may be occupied by the file itself: an
+/// interrupted move may have left it with both names.
 pub fn refuse_occupied(moves: &[FileMove], input: &Input) -> Result<(), Failure> {
     for FileMove { from, to } in moves {
         if !store::is_free(to)? && !store::is_same(from, to) {
@@ -64,8 +65,8 @@ pub fn refuse_occupied(moves: &[FileMove], input: &Input) -> Result<(), Failure>
     Ok(())
 }
 
-/// Moves the files, whose new paths are in one directory, which is made if it is missing. If one
-/// cannot be moved, those before it are moved back.
+/// Moves the files. Their new paths are all in one directory, which is made if it is missing. If a
+/// file cannot be moved, those before it are moved back, and a new directory is removed again.
 pub fn move_all(moves: &[FileMove]) -> Result<Vec<Committed>, MoveError> {
     let Some(folder) = moves.last().and_then(|last| last.to.parent()) else {
         return Ok(Vec::new());

@@ -17,7 +17,7 @@ pub struct ChangedHeaders {
 struct ChangedHeader {
     path: PathBuf,
     old_bytes: Vec<u8>,
-    committed: Option<Committed>,
+    committed: Committed,
 }
 
 impl ChangedHeaders {
@@ -33,7 +33,8 @@ impl ChangedHeaders {
         self.changed.len()
     }
 
-    /// Sets members of the header of a session. If they have these values, nothing is written.
+    /// Sets members of a session's header, under the session's lock. If they have these values
+    /// already, nothing is written. Lines that are appended meanwhile are kept.
     pub fn change_header(
         &mut self,
         input: &Input,
@@ -43,13 +44,13 @@ impl ChangedHeaders {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> AttemptResult<()> {
             let locked_input = grown.as_ref().unwrap_or(input);
             let header = locked_input.read_header()?;
-            let new = locked_input.map_read_error(apply_header_changes(&header, changes))?;
-            if new == header.bytes {
+            let new_bytes = locked_input.map_read_error(apply_header_changes(&header, changes))?;
+            if new_bytes == header.bytes {
                 return Ok((None, ()));
             }
             old_bytes.clone_from(&header.bytes);
             let mut write = |out: &mut dyn io::Write| {
-                write_with_header(&header.span, &new, locked_input.source(), out)
+                write_with_header(&header.span, &new_bytes, locked_input.source(), out)
             };
             let attempt = locked.carrying_growth().rewrite(None, &mut write)?;
             Ok((Some(attempt), ()))
@@ -59,16 +60,16 @@ impl ChangedHeaders {
             self.changed.push(ChangedHeader {
                 path: path.clone(),
                 old_bytes,
-                committed: Some(committed),
+                committed,
             });
         }
         Ok(())
     }
 
-    /// Changes all of them back, the last one first.
+    /// Changes all headers back, the last one first.
     ///
     /// # Errors
-    /// If one of them cannot be changed back. The others are.
+    /// The first failure, if a header cannot be changed back. The others are changed back even then.
     pub fn undo_all(self) -> Result<(), Failure> {
         let mut first_failure = None;
         for header in self.changed.iter().rev() {
@@ -84,7 +85,8 @@ impl ChangedHeaders {
         }
     }
 
-    /// Writes the header that a file had before. What was appended to the file since is kept.
+    /// Writes the header that a file had before, even if an agent seems to be at work on it (`force`).
+    /// Lines that were appended since are kept.
     fn restore_header(&self, changed: &ChangedHeader) -> Result<(), Failure> {
         let input = Input::open_path(&changed.path, &|_| false)?;
         let options = WriteOptions {
@@ -107,6 +109,6 @@ impl ChangedHeaders {
     /// Keeps the changes. Returns what their commits report.
     pub fn keep(self) -> Vec<Committed> {
         let changed = self.changed.into_iter();
-        changed.filter_map(|header| header.committed).collect()
+        changed.map(|header| header.committed).collect()
     }
 }

@@ -39,6 +39,15 @@ pub struct Mover<'a> {
     pub fork_failures: Vec<Failure>,
 }
 
+/// The changes of a plan that was applied.
+struct AppliedPlan {
+    updated_forks: usize,
+    /// Forks that could not be changed, with `--force`.
+    fork_failures: Vec<Failure>,
+    /// The commits of the moves of files; those of the headers are in [`ChangedHeaders`].
+    file_commits: Vec<Committed>,
+}
+
 /// What became of a session.
 pub struct Relocation {
     pub path: PathBuf,
@@ -59,8 +68,8 @@ impl Relocation {
         }
     }
 
-    /// Returns the files that stay behind in the old directory and whose names begin with that of
-    /// the session. If the directory is now empty, returns the directory. A session that was not
+    /// Returns what stays behind in the old directory: the files whose names begin with the session's
+    /// file name, as backups, or the directory itself if it is now empty. A session that was not
     /// moved leaves nothing.
     pub fn find_leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
@@ -74,17 +83,18 @@ impl Relocation {
             return Ok(vec![folder.to_owned()]);
         }
 
-        let planned = plan_file_moves(&self.path, &self.to)?;
-        let mut left = Vec::new();
+        // With -n, the files are not moved yet.
+        let planned_moves = plan_file_moves(&self.path, &self.to)?;
+        let mut leftovers = Vec::new();
         for path in paths {
             let file_name = path.file_name().unwrap_or_default().as_encoded_bytes();
             let is_named_after = file_name.starts_with(name.as_encoded_bytes());
-            let is_moved = planned.iter().any(|each| each.from == path);
-            if is_named_after && !is_moved {
-                left.push(path);
+            let is_planned = planned_moves.iter().any(|planned| planned.from == path);
+            if is_named_after && !is_planned {
+                leftovers.push(path);
             }
         }
-        Ok(left)
+        Ok(leftovers)
     }
 }
 
@@ -129,7 +139,7 @@ impl<'a> Mover<'a> {
         stored.map_or_else(Vec::new, |stored| std::mem::take(&mut stored.unread))
     }
 
-    /// Moves a session; with `-n`, only looks whether it can be moved.
+    /// Moves a session to the working directory `cwd`; with `-n`, only checks whether that is possible.
     ///
     /// # Errors
     /// If it cannot be moved. Unless the failure says so, nothing was changed.
@@ -169,39 +179,55 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// Changes all that belongs to a session, or nothing.
+    /// Changes all that belongs to a session, or nothing: if a step fails, the headers are changed
+    /// back. A session that is where it belongs may still have forks that name its former path.
     fn apply_plan(&mut self, plan: &RelocationPlan, ui: &Ui) -> Result<(), Failure> {
-        let mut headers = ChangedHeaders::new(self.write_options());
         if !plan.is_current() {
             self.refuse_busy(plan)?;
         }
-        // A session that is where it belongs may have forks that still name its former path.
         let forks = if plan.is_in_store {
             self.forks_of(&plan.old, ui)
         } else {
             Vec::new()
         };
-        let mut fork_failures = Vec::new();
-        let change_result = self.change_forks(&forks, plan, &mut headers, &mut fork_failures, ui);
-        let updated = headers.len();
-        let written = match change_result {
-            Ok(()) if !plan.is_current() => self.change_session(plan, &mut headers),
-            Ok(()) => Ok(Vec::new()),
-            Err(failure) => Err(failure),
-        };
-        match written {
-            Ok(committed) => self.commits.extend(committed),
+
+        let mut headers = ChangedHeaders::new(self.write_options());
+        let applied = match self.change_all(&forks, plan, &mut headers, ui) {
+            Ok(applied) => applied,
             Err(failure) => return Err(undo_headers(headers, failure)),
-        }
-        self.updated_forks += updated;
+        };
+        self.commits.extend(applied.file_commits);
         self.commits.extend(headers.keep());
-        self.fork_failures.extend(fork_failures);
+        self.updated_forks += applied.updated_forks;
+        self.fork_failures.extend(applied.fork_failures);
         self.new_paths.insert(plan.old.clone(), plan.to.clone());
         Ok(())
     }
 
-    /// Fails if an agent may have the session open, or another process has locked it: before
-    /// anything is changed.
+    /// Changes the forks of a session, and then the session, unless it is where it belongs.
+    fn change_all(
+        &self,
+        forks: &[PathBuf],
+        plan: &RelocationPlan,
+        headers: &mut ChangedHeaders,
+        ui: &Ui,
+    ) -> Result<AppliedPlan, Failure> {
+        let fork_failures = self.change_forks(forks, plan, headers, ui)?;
+        let updated_forks = headers.len();
+        let file_commits = if plan.is_current() {
+            Vec::new()
+        } else {
+            self.change_session(plan, headers)?
+        };
+        Ok(AppliedPlan {
+            updated_forks,
+            fork_failures,
+            file_commits,
+        })
+    }
+
+    /// Fails if an agent may have the session open, or if another process has locked it. This is
+    /// checked before anything is changed, so the lock is released again.
     fn refuse_busy(&self, plan: &RelocationPlan) -> Result<(), Failure> {
         let mut folders = vec![plan.cwd];
         folders.extend(plan.old_cwd.as_deref());
@@ -212,8 +238,8 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    /// Returns the present paths of the forks of a session: those that were moved by now are at
-    /// their new paths.
+    /// Returns the paths where the forks of a session are now. A fork that this run has moved is at its
+    /// new path.
     fn forks_of(&mut self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
         let mut forks = self.stored_sessions(ui).forks_of(session);
         for fork in &mut forks {
@@ -224,23 +250,25 @@ impl<'a> Mover<'a> {
         forks
     }
 
-    /// Lets the headers of forks name the new path of their source. With `--force`, one that cannot
-    /// be changed is added to `unchanged`.
+    /// Writes the new path of a session into the headers of its forks. If a fork cannot be changed,
+    /// the session must not be moved. With `--force`, it is moved nevertheless: then returns the
+    /// failure of each fork that could not be changed.
     fn change_forks(
         &self,
         forks: &[PathBuf],
         plan: &RelocationPlan,
         headers: &mut ChangedHeaders,
-        failures: &mut Vec<Failure>,
         ui: &Ui,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Failure>, Failure> {
+        let mut failures = Vec::new();
         for fork in forks {
-            let changed = Input::open_path(fork, ui.stdout_predicate()).and_then(|input| {
+            let input = Input::open_path(fork, ui.stdout_predicate());
+            let change_result = input.and_then(|input| {
                 headers.change_header(&input, &[parent_session_change(&plan.to)])
             });
-            match changed {
+            match change_result {
                 Ok(()) => {}
-                // Another process has moved or deleted it meanwhile.
+                // Another process has moved or deleted the fork meanwhile.
                 Err(failure) if failure.is_missing_file => {}
                 Err(failure) if self.change.force => failures.push(
                     failure
@@ -257,10 +285,11 @@ impl<'a> Mover<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(failures)
     }
 
-    /// Changes the header of a session, then moves its files.
+    /// Changes the header of a session, then moves its files. Returns the commits of the moves: there
+    /// are none if the path stays, as in a flat store.
     fn change_session(
         &self,
         plan: &RelocationPlan,
@@ -277,11 +306,12 @@ impl<'a> Mover<'a> {
         self.move_files(plan)
     }
 
-    /// Moves the session and what belongs to it under its lock: `prune` may write one of these
-    /// files at any time.
+    /// Moves the session and what belongs to it, under the session's lock, because `prune` may write
+    /// one of these files at any time. If some files can neither be moved nor moved back, the failure
+    /// says so.
     fn move_files(&self, plan: &RelocationPlan) -> Result<Vec<Committed>, Failure> {
-        // That no agent has it open was checked when the header was changed.
         let options = WriteOptions {
+            // That no agent has the session open was checked when the header was changed.
             is_omp: false,
             ..self.write_options()
         };
@@ -300,8 +330,8 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns
-    /// it.
+    /// Returns the options of all writes. They follow the rule for sessions of oh-my-pi with any agent:
+    /// a process that has the file open for writing, or just wrote to it, owns it.
     fn write_options(&self) -> WriteOptions {
         WriteOptions {
             is_moved: true,
@@ -310,9 +340,10 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// Changes headers back after a failure, and returns it.
+/// Changes headers back after a failure, and returns that failure: with a note if a header could not
+/// be changed back. If files were moved and could not be moved back, the headers keep their changes:
+/// then the same command moves the other files.
 fn undo_headers(headers: ChangedHeaders, failure: Failure) -> Failure {
-    // Files were moved and could not be moved back: the same command does the rest.
     if failure.exit() == Exit::FailedAfterWrite {
         return failure;
     }
@@ -324,8 +355,9 @@ fn undo_headers(headers: ChangedHeaders, failure: Failure) -> Failure {
     }
 }
 
-/// Returns the plan to move a session to the directory `cwd`. Its file moves to the directory of
-/// that project in the same store; it stays where it is if it is in no store or in a flat one.
+/// Plans the move of a session to the working directory `cwd`. Its file moves to the directory of
+/// that project in the same store. The file stays where it is if it is in no store, or in a flat
+/// store, which has no directories for projects.
 fn plan_relocation<'a>(
     open: &'a OpenSession,
     file: &'a SessionFile,
@@ -338,8 +370,8 @@ fn plan_relocation<'a>(
         .as_ref()
         .map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
     let old = file.resolved().to_owned();
-    let stores_before =
-        stores_for_recorded_project(old_cwd.as_deref().unwrap_or(ui.current_folder()), ui);
+    let project_before = old_cwd.as_deref().unwrap_or(ui.current_folder());
+    let stores_before = stores_for_recorded_project(project_before, ui);
     let stores_after = stores_for_named_project(cwd, ui);
     let folder = old.parent().unwrap_or(Path::new("/"));
     let new_folder =

@@ -46,28 +46,31 @@ impl StoredSessions {
         stored
     }
 
+    /// Reads the header of a session, and adds it. A file that is not a session is left out, as is one
+    /// that another process has moved or deleted meanwhile. Other failures are kept for the report.
     fn add_session(&mut self, path: PathBuf) {
-        let failure = match Glance::open(&path) {
-            Ok(file) => match read_header(&file) {
-                Ok(header) => {
-                    self.headers.push((path, header));
-                    return;
-                }
-                Err(LoadError::Io(error)) => {
-                    Failure::from_read_error(&path.to_string_lossy(), error)
-                }
-                // It is not a session.
-                Err(_) => return,
-            },
-            // Another process has moved or deleted it meanwhile.
+        let file = match Glance::open(&path) {
+            Ok(file) => file,
             Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => return,
-            Err(error) => error.into(),
+            Err(error) => {
+                let failure = error.into();
+                self.unread.push(Unread { path, failure });
+                return;
+            }
         };
-        self.unread.push(Unread { path, failure });
+        match read_header(&file) {
+            Ok(header) => self.headers.push((path, header)),
+            Err(LoadError::Io(error)) => {
+                let failure = Failure::from_read_error(&path.to_string_lossy(), error);
+                self.unread.push(Unread { path, failure });
+            }
+            // It is not a session.
+            Err(_) => {}
+        }
     }
 
-    /// Returns the sessions whose headers say that they were forked from a session: from its path,
-    /// or from a former one.
+    /// Returns the sessions whose headers say that they were forked from a session, by its path or by
+    /// a former path.
     pub fn forks_of(&self, session: &Path) -> Vec<PathBuf> {
         let mut forks = Vec::new();
         for (path, header) in &self.headers {
@@ -88,8 +91,9 @@ fn forked_from(header: &Header) -> Option<PathBuf> {
     Some(PathBuf::from(&*source.to_string_lossy()))
 }
 
-/// Whether a recorded path is a former one of a session: it ends in the same name, which contains
-/// the session's id, and nothing is there. A move that could not change a fork leaves such a path.
+/// Whether a recorded path is a former path of a session: it has the same file name, which contains
+/// the session's id, and no file is there. A move that could not change a fork leaves such a path in
+/// the fork's header.
 fn is_former_path(recorded: &Path, session: &Path) -> bool {
     recorded != session
         && recorded.is_absolute()
