@@ -73,7 +73,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
-    let (mut sources, mut outcomes) = survey_files(files, ui);
+    let SurveyedFiles {
+        mut sources,
+        failures: mut outcomes,
+    } = survey_files(files, ui);
     let output = args.write.output.as_deref();
     if output.is_some_and(|output| !output.is_dir()) {
         sources = require_one_session(sources)?;
@@ -85,6 +88,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         if let Some(destination) = destinations.first() {
             return print_session(&importer, destination, args, ui);
         }
+        // There is no source: then all outcomes are failures.
         return match outcomes.pop() {
             Some(outcome) => outcome.result.map(|_| worst_exit),
             None => Ok(worst_exit),
@@ -110,30 +114,31 @@ fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure>
     Ok(sources)
 }
 
-/// Imports the sources, on all processors. Several files may contain parts of one session: all but
-/// the first of them are imported afterwards, one after another, since they grow the same file.
+/// Imports the sources on all processors. If several files contain parts of one session, the first is
+/// imported with the other sources. The rest follow one after another, because they append to the
+/// session that the first has made.
 fn import_all(
     importer: &Importer,
     destinations: Vec<Destination>,
     ui: &mut Ui,
 ) -> Vec<ImportOutcome> {
-    let mut seen = HashSet::default();
+    let mut seen_sessions = HashSet::default();
     let mut first_sources = Vec::new();
-    let mut repeated_sources = Vec::new();
+    let mut later_sources = Vec::new();
     for destination in destinations {
         let source = &destination.source;
-        let is_first = seen.insert((source.origin.name(), source.id.clone()));
+        let is_first = seen_sessions.insert((source.origin.name(), source.id.clone()));
         if is_first {
             first_sources.push(destination);
         } else {
-            repeated_sources.push(destination);
+            later_sources.push(destination);
         }
     }
 
     let mut outcomes = Vec::new();
     let import = |destination| ImportOutcome::import_source(importer, destination);
     ui.map_in_parallel(first_sources, import, |_, outcome| outcomes.push(outcome));
-    for destination in repeated_sources {
+    for destination in later_sources {
         outcomes.push(ImportOutcome::import_source(importer, destination));
     }
     outcomes
@@ -147,42 +152,50 @@ struct ImportOutcome {
     result: Result<ImportResult, Failure>,
 }
 
-/// Surveys the files, on all processors. Returns those that can be imported, and an outcome for
-/// each of the others that the user named.
-fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> (Vec<Survey>, Vec<ImportOutcome>) {
-    let mut surveyed = Vec::new();
-    let work = |file: FoundFile| {
+/// The files after a first look at them.
+struct SurveyedFiles {
+    /// Those that can be imported.
+    sources: Vec<Survey>,
+    /// Those that cannot be imported, although the user named them.
+    failures: Vec<ImportOutcome>,
+}
+
+/// Surveys the files on all processors. A file that the user did not name is left out if it is not a
+/// session, or has no messages: a directory contains such files, too.
+fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
+    let mut results = Vec::new();
+    let survey = |file: FoundFile| {
         let result = survey_file(&file.path);
         (file, result)
     };
-    ui.map_in_parallel(files, work, |_, file_and_result| {
-        surveyed.push(file_and_result)
+    ui.map_in_parallel(files, survey, |_, file_and_result| {
+        results.push(file_and_result)
     });
 
-    let mut sources = Vec::new();
-    let mut failures = Vec::new();
-    for (file, result) in surveyed {
+    let mut surveyed = SurveyedFiles {
+        sources: Vec::new(),
+        failures: Vec::new(),
+    };
+    for (file, result) in results {
         let name = to_visible(&file.path.to_string_lossy());
-        let refused =
-            |what: &str| Failure::invalid(format_args!("{name}: {what}")).with_path(&name);
+        let refuse = |what: &str| Failure::invalid(format_args!("{name}: {what}")).with_path(&name);
         let failure = match result {
             Ok(Some(source)) if source.message_count > 0 => {
-                sources.push(source);
+                surveyed.sources.push(source);
                 continue;
             }
-            // A directory contains other files, too, and sessions without messages.
             Ok(_) if !file.named => continue,
-            Ok(Some(_)) => refused("it has no messages"),
-            Ok(None) => refused("not a session of Claude Code or Codex"),
+            Ok(Some(_)) => refuse("it has no messages"),
+            Ok(None) => refuse("not a session of Claude Code or Codex"),
             Err(failure) => failure,
         };
-        failures.push(ImportOutcome {
+        surveyed.failures.push(ImportOutcome {
             path: file.path,
             source: None,
             result: Err(failure),
         });
     }
-    (sources, failures)
+    surveyed
 }
 
 /// Writes the session of a source to standard output.
@@ -211,20 +224,21 @@ fn warn_if_torn(source: &Survey, ui: &mut Ui) {
     }
 }
 
-/// Prints what became of the sources; returns how the command ends.
+/// Prints what became of the sources; returns the worst exit code among them. A failure to print
+/// counts, too: after a session was written, it is one after the write.
 fn report_outcomes(
     outcomes: Vec<ImportOutcome>,
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let counts = ImportCounts::from_outcomes(&outcomes);
-    let written = counts.created + counts.appended;
+    let written_count = counts.created + counts.appended;
     let mut worst_exit = Exit::Done;
     let mut print = |ui: &mut Ui| print_outcomes(&outcomes, &counts, args, &mut worst_exit, ui);
-    let printed = if written == 0 || args.write.change.dry_run {
+    let printed = if written_count == 0 || args.write.change.dry_run {
         print(ui)
     } else {
-        ui.print_after_write(&format_count(written, "session", "sessions"), print)
+        ui.print_after_write(&format_count(written_count, "session", "sessions"), print)
     };
     worst_exit.or_print_failure(printed)
 }
@@ -245,11 +259,11 @@ impl ImportCounts {
             appended: 0,
             unchanged: 0,
         };
-        for done in outcomes
-            .iter()
-            .filter_map(|outcome| outcome.result.as_ref().ok())
-        {
-            match done.action {
+        for outcome in outcomes {
+            let Ok(imported) = &outcome.result else {
+                continue;
+            };
+            match imported.action {
                 Action::Create => counts.created += 1,
                 Action::Append | Action::Rewrite => counts.appended += 1,
                 Action::Nothing => counts.unchanged += 1,
@@ -263,12 +277,14 @@ impl ImportCounts {
     }
 }
 
-/// Prints a line for each source, and their number. Sets `worst` to the gravest of the failures.
+/// Prints a line for each source, with its warnings and its failure, and the number of sources by
+/// what became of them. Raises `worst_exit` to the worst failure that is reported before printing
+/// fails.
 fn print_outcomes(
     outcomes: &[ImportOutcome],
     counts: &ImportCounts,
     args: &Args,
-    worst: &mut Exit,
+    worst_exit: &mut Exit,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     for outcome in outcomes {
@@ -276,12 +292,12 @@ fn print_outcomes(
             warn_if_torn(source, ui);
         }
         match &outcome.result {
-            Ok(done) => {
-                if let Some(committed) = &done.committed {
+            Ok(imported) => {
+                if let Some(committed) = &imported.committed {
                     ui.report_commit_warnings(committed);
                 }
             }
-            Err(failure) => *worst = (*worst).max(ui.report_failure(failure)),
+            Err(failure) => *worst_exit = (*worst_exit).max(ui.report_failure(failure)),
         }
         outcome.print_line(args, ui)?;
     }
@@ -305,25 +321,28 @@ fn print_outcomes(
 
 impl ImportOutcome {
     fn import_source(importer: &Importer, destination: Destination) -> ImportOutcome {
-        let done = importer.import_source(&destination);
+        let result = importer.import_source(&destination);
         ImportOutcome {
             path: destination.source.path.clone(),
             source: Some(destination.source),
-            result: done,
+            result,
         }
     }
 
+    /// Prints the path of a session that was written; with `-n`, what would be written to which file.
+    /// Prints nothing for a failure, and for a session that has not grown. JSON is printed for all.
     fn print_line(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
         if args.write.change.json {
             return ui.print_json(&self.outcome_json(args.write.change.dry_run));
         }
-        let Ok(done) = &self.result else {
+        let Ok(imported) = &self.result else {
             return Ok(());
         };
-        if done.action == Action::Nothing {
+        if imported.action == Action::Nothing {
             return Ok(());
         }
-        let to = done.to.to_string_lossy();
+
+        let to = imported.to.to_string_lossy();
         if !args.write.change.dry_run {
             return ui.print_path(&to);
         }
@@ -331,24 +350,32 @@ impl ImportOutcome {
             "{} -> {} ({}, {})\n",
             to_visible(&self.path.to_string_lossy()),
             to_visible(&to),
-            done.action.name(),
-            format_count(done.entries, "entry", "entries")
+            imported.action.name(),
+            format_count(imported.entries, "entry", "entries")
         ))
     }
 
+    /// Returns the outcome as JSON. A failure has the action `failed`, no path of a session, and an
+    /// error.
     fn outcome_json(&self, is_dry_run: bool) -> Vec<u8> {
         let source = self.source.as_ref();
-        let done = self.result.as_ref().ok();
-        let to = done.map(|done| done.to.to_string_lossy());
+        let imported = self.result.as_ref().ok();
+        let to = imported.map(|imported| imported.to.to_string_lossy());
         let error = self.result.as_ref().err().map(Failure::to_line);
         Object::new()
             .str("path", &self.path.to_string_lossy())
             .str_or_null("from", source.map(|source| source.origin.name()))
             .str_or_null("sessionId", source.map(|source| &*source.id))
             .str_or_null("to", to.as_deref())
-            .str("action", done.map_or("failed", |done| done.action.name()))
+            .str(
+                "action",
+                imported.map_or("failed", |imported| imported.action.name()),
+            )
             .bool("dryRun", is_dry_run)
-            .number("entries", done.map_or(0, |done| done.entries) as f64)
+            .number(
+                "entries",
+                imported.map_or(0, |imported| imported.entries) as f64,
+            )
             .str_or_null("error", error.as_deref())
             .finish()
     }

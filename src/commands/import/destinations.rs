@@ -20,35 +20,42 @@ pub struct Destination {
     pub path: PathBuf,
     /// Whether it is there already.
     pub exists: bool,
-    /// The id and the file of the session to make if that one cannot be continued.
-    pub fallback: Option<(String, PathBuf)>,
+    /// The session to make if that one cannot be continued.
+    pub fallback: Option<IdAndPath>,
     /// Whether the user gave the path, so that its directory is not made.
     pub is_explicit_path: bool,
 }
 
-/// Returns where the sessions of these sources are, or will be: first those that started the
-/// others. `output` is a file, a directory, or `-`.
+/// The id of a session, and the path of its file.
+#[derive(Clone, Debug)]
+pub struct IdAndPath {
+    pub id: String,
+    pub path: PathBuf,
+}
+
+/// Returns where the sessions of these sources are, or will be. Sub-agents come last, because their
+/// files are beside those of the sessions that started them. `output` is a file, a directory, or `-`.
 pub fn find_destinations(
     sources: Vec<Survey>,
     agent: Dialect,
     output: Option<&Path>,
     ui: &mut Ui,
 ) -> Result<Vec<Destination>, Failure> {
-    let known = known_sessions(output, ui)?;
     let mut finder = DestinationFinder {
         agent,
         output,
-        known_sessions: known,
+        known_sessions: find_known_sessions(output, ui)?,
         project_folders: HashMap::default(),
         ui,
     };
-    let (agents, others): (Vec<_>, Vec<_>) = sources
+    let (sub_agents, sessions): (Vec<_>, Vec<_>) = sources
         .into_iter()
         .partition(|source| source.sub_agent.is_some());
-    let in_order = others.into_iter().chain(agents);
-    Ok(in_order
-        .map(|source| finder.find_destination(source))
-        .collect())
+    let mut destinations = Vec::new();
+    for source in sessions.into_iter().chain(sub_agents) {
+        destinations.push(finder.find_destination(source));
+    }
+    Ok(destinations)
 }
 
 /// Finds the destinations of sources, one after the other.
@@ -63,10 +70,19 @@ struct DestinationFinder<'a, 'w> {
     ui: &'a Ui<'w>,
 }
 
-/// The id of a session, and its file.
-type IdAndPath = (String, PathBuf);
+/// The sessions that were made of one source.
+struct ImportedCopies {
+    newest: Option<IdAndPath>,
+    /// The number from which the id of the next copy is derived.
+    next_number: u32,
+}
 
 impl DestinationFinder<'_, '_> {
+    /// Returns where the session of a source is, or will be.
+    ///
+    /// The path is fixed if the user gave a file, and for a sub-agent of an imported session.
+    /// Otherwise the session is the newest that was made of the source, or a new one if there is
+    /// none. A new session is known from then on: another source of the same session continues it.
     fn find_destination(&mut self, source: Survey) -> Destination {
         let cwd = match &source.cwd {
             Some(cwd) => cwd.clone(),
@@ -90,58 +106,68 @@ impl DestinationFinder<'_, '_> {
             };
         }
 
-        let (newest, next_copy) = self.newest_copy(&source);
-        let next_id = source.derive_session_id(self.agent, next_copy);
-        let folder = self.session_folder(newest.as_ref(), &cwd);
-        let next_path = folder.join(source.file_name(&next_id));
-        match newest {
-            Some((id, path)) => Destination {
+        let copies = self.find_copies(&source);
+        let next = self.next_copy(&source, &copies, &cwd);
+        let Some(newest) = copies.newest else {
+            self.known_sessions
+                .insert(next.id.clone(), next.path.clone());
+            return Destination {
                 source,
                 cwd,
-                id,
-                path,
-                exists: true,
-                fallback: Some((next_id, next_path)),
+                id: next.id,
+                path: next.path,
+                exists: false,
+                fallback: None,
                 is_explicit_path: false,
-            },
-            None => {
-                // Another source of the same session finds it there.
-                self.known_sessions
-                    .insert(next_id.clone(), next_path.clone());
-                Destination {
-                    source,
-                    cwd,
-                    id: next_id,
-                    path: next_path,
-                    exists: false,
-                    fallback: None,
-                    is_explicit_path: false,
-                }
-            }
-        }
-    }
-
-    /// Returns the newest session that was made of a source, and the number of the next one.
-    fn newest_copy(&self, source: &Survey) -> (Option<IdAndPath>, u32) {
-        let mut newest = None;
-        let mut copy = 0;
-        loop {
-            let id = source.derive_session_id(self.agent, copy);
-            let Some(path) = self.known_sessions.get(&id) else {
-                return (newest, copy);
             };
-            newest = Some((id, path.clone()));
-            copy += 1;
+        };
+        Destination {
+            source,
+            cwd,
+            id: newest.id,
+            path: newest.path,
+            exists: true,
+            fallback: Some(next),
+            is_explicit_path: false,
         }
     }
 
-    /// Returns the directory for a new session: the one that the user gave, that of the newest
-    /// session made of the same source, or that of the project.
+    /// Returns the session that would be made of a source next.
+    fn next_copy(&mut self, source: &Survey, copies: &ImportedCopies, cwd: &Text) -> IdAndPath {
+        let id = source.derive_session_id(self.agent, copies.next_number);
+        let folder = self.session_folder(copies.newest.as_ref(), cwd);
+        let path = folder.join(source.file_name(&id));
+        IdAndPath { id, path }
+    }
+
+    /// Finds the sessions that were made of a source. Their ids are derived from that of the source
+    /// and from a number, which counts from 0.
+    fn find_copies(&self, source: &Survey) -> ImportedCopies {
+        let mut copies = ImportedCopies {
+            newest: None,
+            next_number: 0,
+        };
+        loop {
+            let id = source.derive_session_id(self.agent, copies.next_number);
+            let Some(path) = self.known_sessions.get(&id) else {
+                return copies;
+            };
+            copies.newest = Some(IdAndPath {
+                id,
+                path: path.clone(),
+            });
+            copies.next_number += 1;
+        }
+    }
+
+    /// Returns the directory for a new session: the one that the user gave, else that of the newest
+    /// session made of the same source, else that of the project, which is looked up once. If the
+    /// agent has no directory for the project, it is the current directory.
     fn session_folder(&mut self, newest: Option<&IdAndPath>, cwd: &Text) -> PathBuf {
         if let Some(output) = self.output {
             return output.to_owned();
         }
-        if let Some(folder) = newest.and_then(|(_, path)| path.parent()) {
+        if let Some(folder) = newest.and_then(|newest| newest.path.parent()) {
             return folder.to_owned();
         }
 
@@ -158,8 +184,12 @@ impl DestinationFinder<'_, '_> {
     }
 }
 
-/// Returns the sessions that may have been made of a source, by their ids.
-fn known_sessions(output: Option<&Path>, ui: &mut Ui) -> Result<HashMap<String, PathBuf>, Failure> {
+/// Returns the sessions that may have been made of a source, by their ids: those in the directory of
+/// `output`, or without it those in the stores. There are none for a file.
+fn find_known_sessions(
+    output: Option<&Path>,
+    ui: &mut Ui,
+) -> Result<HashMap<String, PathBuf>, Failure> {
     let files = match output {
         None => {
             let found = SessionStores::locate(ui).find_sessions(&Scope::All);
@@ -172,13 +202,13 @@ fn known_sessions(output: Option<&Path>, ui: &mut Ui) -> Result<HashMap<String, 
         Some(folder) if folder.is_dir() => store::paths_in(folder)?,
         Some(_) => Vec::new(),
     };
-    let mut known = HashMap::default();
+    let mut known_sessions = HashMap::default();
     for path in files {
         if let Some(id) = session_id_of_path(&path) {
-            known.insert(id.to_owned(), path);
+            known_sessions.insert(id.to_owned(), path);
         }
     }
-    Ok(known)
+    Ok(known_sessions)
 }
 
 /// Returns the id of a session from the name of its file, `TIME_ID.jsonl`.
@@ -188,26 +218,28 @@ fn session_id_of_path(path: &Path) -> Option<&str> {
     Some(id)
 }
 
-/// Returns the file of a sub-agent, in the directory named like the newest session made of the one
-/// that started it; `None` without that session.
+/// Returns the path for the session of a sub-agent. It is in the directory that belongs to the newest
+/// session made of the owner, the session that started the sub-agent. `None` if the source is not a
+/// sub-agent, or if no session was made of the owner.
 fn sub_agent_path(
-    survey: &Survey,
+    source: &Survey,
     agent: Dialect,
-    known: &HashMap<String, PathBuf>,
+    known_sessions: &HashMap<String, PathBuf>,
 ) -> Option<PathBuf> {
-    let sub_agent = survey.sub_agent.as_ref()?;
+    let sub_agent = source.sub_agent.as_ref()?;
     let mut newest_owner = None;
-    for copy in 0.. {
-        let Some(owner) = known.get(&survey.derive_owner_id(agent, copy)?) else {
+    for copy_number in 0.. {
+        let owner_id = source.derive_owner_id(agent, copy_number)?;
+        let Some(owner_path) = known_sessions.get(&owner_id) else {
             break;
         };
-        newest_owner = Some(owner);
+        newest_owner = Some(owner_path);
     }
     let folder = newest_owner?.with_extension("");
     Some(folder.join(format!("{}.jsonl", sanitize_file_name(&sub_agent.id))))
 }
 
-/// Returns a text of which nothing but letters and digits is left that could be more than a file
+/// Replaces everything but ASCII letters, digits and `-` by `_`, so that the text can only be a file
 /// name.
 fn sanitize_file_name(text: &str) -> String {
     text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_")

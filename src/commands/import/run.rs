@@ -39,9 +39,10 @@ pub struct ImportResult {
 enum ImportState {
     /// Nothing.
     UpToDate,
-    /// The source has grown since; the offsets are those of earlier imports.
+    /// The source has grown since. The offsets are those in the source at which earlier imports
+    /// ended.
     Grown(Vec<u64>),
-    /// It has, but the session was continued, too.
+    /// The source has grown since, but the session was continued, too.
     Continued,
 }
 
@@ -84,7 +85,9 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Imports a source to its destination.
+    /// Imports a source to its destination. If the session is there already, only what the source has
+    /// grown by is appended. If the session was continued, too, the source is imported into a new
+    /// session: to the fallback of the destination, or with `--force` to the same path.
     ///
     /// # Errors
     /// If it cannot be imported. Nothing was written.
@@ -105,12 +108,12 @@ impl<'a> Importer<'a> {
                 Ok(ImportResult::new(&destination.path, Action::Nothing, 0))
             }
             (ImportState::Grown(_), _) => match self.append_growth(destination, &file, &open)? {
-                Some(done) => Ok(done),
+                Some(result) => Ok(result),
                 // The session was continued since its state was determined.
                 None => self.import_source(destination),
             },
-            (ImportState::Continued, Some((id, path))) => {
-                self.create_session(destination, id, path)
+            (ImportState::Continued, Some(fallback)) => {
+                self.create_session(destination, &fallback.id, &fallback.path)
             }
             (ImportState::Continued, None) if self.change.force => {
                 self.create_session(destination, &destination.id, &destination.path)
@@ -138,7 +141,8 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Writes the whole session; returns the number of its entries.
+    /// Writes the whole session to `out`; returns the number of its entries. Fails at the end if the
+    /// source was changed meanwhile.
     fn write_session(
         &self,
         destination: &Destination,
@@ -158,19 +162,20 @@ impl<'a> Importer<'a> {
         Ok(entries)
     }
 
-    /// Creates a session. Its directory is made, too, unless the user gave the path.
+    /// Creates a session with this id at a path. Its directory is made, too, unless the user gave the
+    /// path. With `-n`, only the entries are counted.
     fn create_session(
         &self,
         destination: &Destination,
         id: &str,
         path: &Path,
     ) -> Result<ImportResult, Failure> {
-        let folder = if destination.is_explicit_path {
+        let folder_to_make = if destination.is_explicit_path {
             None
         } else {
             path.parent()
         };
-        if let Some(folder) = folder {
+        if let Some(folder) = folder_to_make {
             refuse_control_characters(&destination.source, folder)?;
         }
 
@@ -186,17 +191,20 @@ impl<'a> Importer<'a> {
             entries = self.write_session(destination, id, out)?;
             Ok(())
         };
-        let new_folder = folder.map(NewFolder::make).transpose()?;
-        let created = self.create_file(&destination.source.path, path, &mut fill);
+        let new_folder = match folder_to_make {
+            Some(folder) => Some(NewFolder::make(folder)?),
+            None => None,
+        };
+        let create_result = self.create_file(&destination.source.path, path, &mut fill);
         if let Some(new_folder) = new_folder {
-            if created.is_ok() {
+            if create_result.is_ok() {
                 new_folder.keep();
             } else {
                 self.remove_later(new_folder);
             }
         }
         Ok(ImportResult {
-            committed: Some(created?),
+            committed: Some(create_result?),
             ..ImportResult::new(path, Action::Create, entries)
         })
     }
@@ -207,8 +215,9 @@ impl<'a> Importer<'a> {
         unused.unwrap_or_else(PoisonError::into_inner).push(folder);
     }
 
-    /// Writes a new file. In a store, it has the time of the source, so that the agents do not take
-    /// it for the session that was used last.
+    /// Writes a new file. It has the modification time of the source, so that the agents do not take
+    /// it for the session that was used last. With `--force`, an existing file is replaced, and the
+    /// new one has the present time.
     fn create_file(
         &self,
         source: &Path,
@@ -216,15 +225,16 @@ impl<'a> Importer<'a> {
         fill: &mut Fill,
     ) -> Result<Committed, Failure> {
         if self.change.force {
-            let like = SessionFile::open(source)?;
-            return Ok(store::create(path, Some(&like), true, fill)?);
+            let source_file = SessionFile::open(source)?;
+            return Ok(store::create(path, Some(&source_file), true, fill)?);
         }
         let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
         let member = Member::new(String::new(), 0, modified, 0o600);
         Ok(store::restore(path, &member, fill)?)
     }
 
-    /// Appends what the source has grown by. Returns `None` if the session was continued meanwhile.
+    /// Appends what the source has grown by; with `-n`, only plans it. Returns `None` if the session was
+    /// continued meanwhile.
     fn append_growth(
         &self,
         destination: &Destination,
@@ -232,51 +242,53 @@ impl<'a> Importer<'a> {
         open: &OpenSession,
     ) -> Result<Option<ImportResult>, Failure> {
         if self.change.dry_run {
-            return match self.plan_append(destination, source_file, open)? {
-                Some((_, done)) => Ok(Some(done)),
-                None => Ok(None),
-            };
+            let plan = self.plan_append(destination, source_file, open)?;
+            return Ok(plan.map(|plan| plan.result));
         }
         // Under the lock, the session may have changed, so the growth is planned there.
-        let mut attempt = |locked_open: &OpenSession,
-                           locked: Locked|
-         -> AttemptResult<Option<ImportResult>> {
-            let Some((change, done)) = self.plan_append(destination, source_file, locked_open)?
-            else {
-                return Ok((None, None));
+        let mut attempt =
+            |locked_open: &OpenSession, locked: Locked| -> AttemptResult<Option<ImportResult>> {
+                let Some(plan) = self.plan_append(destination, source_file, locked_open)? else {
+                    return Ok((None, None));
+                };
+                let attempt = commit_change(&plan.change, locked_open, locked)?;
+                Ok((attempt, Some(plan.result)))
             };
-            Ok((commit_change(&change, locked_open, locked)?, Some(done)))
-        };
-        let (committed, done) =
+        let (committed, result) =
             open.attempt_under_lock(&self.change.write_options(self.agent), &mut attempt)?;
-        Ok(done.map(|done| ImportResult { committed, ..done }))
+        Ok(result.map(|result| ImportResult {
+            committed,
+            ..result
+        }))
     }
 
-    /// Returns the change that appends what the source has grown by, and its outcome; `None` if the
-    /// source has not grown, or the session was continued.
+    /// Plans what to append to a session. `None` if the source has not grown, or the session was
+    /// continued.
     fn plan_append(
         &self,
         destination: &Destination,
         source_file: &SessionFile,
         open: &OpenSession,
-    ) -> Result<Option<(Change, ImportResult)>, Failure> {
-        let ImportState::Grown(earlier) = self.import_state(destination, source_file, open)? else {
+    ) -> Result<Option<PlannedAppend>, Failure> {
+        let state = self.import_state(destination, source_file, open)?;
+        let ImportState::Grown(earlier_ends) = state else {
             return Ok(None);
         };
-        let change = self.build_growth(destination, source_file, &open.session, &earlier)?;
+        let change = self.build_growth(destination, source_file, &open.session, &earlier_ends)?;
         let action = change.action(&open.session);
-        let done = ImportResult::new(&destination.path, action, change.entries.len());
-        Ok(Some((change, done)))
+        let result = ImportResult::new(&destination.path, action, change.entries.len());
+        Ok(Some(PlannedAppend { change, result }))
     }
 
-    /// Returns the change that appends the entries that the source has grown by. If the source was
-    /// renamed in them, so is the session.
+    /// Returns the change that appends the entries by which the source has grown. If the source was
+    /// renamed in them, the change also renames the session. `earlier_ends` are the offsets in the
+    /// source at which earlier imports ended.
     fn build_growth(
         &self,
         destination: &Destination,
         source_file: &SessionFile,
         session: &Session,
-        earlier: &[u64],
+        earlier_ends: &[u64],
     ) -> Result<Change, Failure> {
         let source = &destination.source;
         let id = session.header.id.to_string_lossy();
@@ -284,7 +296,7 @@ impl<'a> Importer<'a> {
             agent: self.agent,
             id: &id,
             source_path: &real_path(&source.path),
-            earlier_ends: earlier,
+            earlier_ends,
         };
         let mut lines = Vec::new();
         let mut collect_line = |line: &[u8]| {
@@ -316,11 +328,12 @@ impl<'a> Importer<'a> {
         Ok(change)
     }
 
-    /// Returns what is left to do for a session that was made of the source.
+    /// Returns what is left to do for a session that was made of the source. Its newest record of an
+    /// import has the number of bytes that were read of the source, and their hash.
     ///
     /// # Errors
-    /// If the session was not made of this source, or if the source is no longer what was imported.
-    /// What was imported is compared by the hash of its bytes.
+    /// If the session was not made of this source, or if the source no longer begins with the bytes
+    /// that were imported.
     fn import_state(
         &self,
         destination: &Destination,
@@ -366,14 +379,21 @@ impl<'a> Importer<'a> {
     }
 }
 
+/// A change that appends to a session, and its result; nothing is committed yet.
+struct PlannedAppend {
+    change: Change,
+    result: ImportResult,
+}
+
 /// The newest record of an import in a session.
 struct LastImport {
     record: ImportRecord,
-    /// Whether no entry follows it: the session was not continued since.
+    /// Whether no entry follows the record: then the session was not continued since.
     is_last_entry: bool,
 }
 
-/// Returns the newest record of an import in a session; `None` if it was not imported.
+/// Returns the newest record of an import in a session; `None` if the session was not imported. Such
+/// records are entries of the type `custom`.
 fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
     let session = &open.session;
     let reader = open.entry_reader();
@@ -405,8 +425,8 @@ fn require_unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
     ))
 }
 
-/// Refuses to make a directory with a name that a terminal would obey, or that has several lines.
-/// The name comes from the source, which may be anyone's.
+/// Refuses to make a directory whose name has control characters: a terminal would obey them, or the
+/// name would have several lines. The name comes from the source, which may be anyone's.
 fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failure> {
     let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
     if !folder_name.chars().any(char::is_control) || !store::is_free(folder)? {
