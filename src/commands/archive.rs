@@ -20,7 +20,7 @@ use interrupted::restore_interrupted;
 use list::list_archived;
 use pack::Packer;
 use pisess_store as store;
-use report::report_results;
+use report::{ArchiveOutcome, report_outcomes};
 use restore::restore_archive;
 use std::path::{Path, PathBuf};
 use unpack::{delete_archive, find_archive};
@@ -111,9 +111,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .project
         .as_ref()
         .map(|project| resolve_user_folder(project, ui));
-    let places = SessionStores::locate_from(project.as_deref().unwrap_or(ui.current_folder()), ui);
+    let stores = SessionStores::locate_from(project.as_deref().unwrap_or(ui.current_folder()), ui);
     if args.list {
-        return list_archived(&places, args.all, filter, args.change.json, ui);
+        return list_archived(&stores, args.all, filter, args.change.json, ui);
     }
 
     if args.restore || args.delete {
@@ -129,7 +129,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             ))
             .with_hint("give each as SESSION; `pisess archive --list --all` lists them"));
         }
-        return args.change_archives(&places, ui);
+        return args.change_archives(&stores, ui);
     }
 
     let is_filtered =
@@ -141,11 +141,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             ),
         );
     }
-    args.archive_sessions(places, is_filtered.then_some(filter), ui)
+    args.archive_sessions(stores, is_filtered.then_some(filter), ui)
 }
 
-/// Warns of the sessions that an agent may have open, or that changed recently: the first of them,
-/// and the number of the others.
+/// Warns of the sessions that a filter chooses, but that an agent may have open, or that changed
+/// recently. Only the first is named, with the number of the others.
 fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
     let Some((first, others)) = skipped.split_first() else {
         return;
@@ -159,121 +159,150 @@ fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
 }
 
 impl Args {
-    /// Archives sessions on all processors. All is moved before anything is printed, so that a
-    /// closed pipe does not end the command half done.
+    /// Archives the sessions that are named, and those that a filter chooses. All are moved before
+    /// anything is printed, so that a closed pipe does not end the command half done.
     fn archive_sessions(
         &self,
-        places: SessionStores,
+        stores: SessionStores,
         filter: Option<ArchiveFilter>,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let is_filtered = filter.is_some();
-        let mut outcomes = Vec::new();
-        for (archive, failure) in self.finish_interrupted(&places, is_filtered, ui)? {
-            outcomes.push((archive, Err(failure)));
-        }
+        let mut outcomes = self.finish_interrupted(&stores, is_filtered, ui)?;
+
         let mut sessions = Vec::new();
-        // A directory that cannot be read may contain sessions that the filter chooses.
-        let mut worst_unread = Exit::Done;
+        let mut search_exit = Exit::Done;
         if is_filtered {
-            let scope = if self.all {
-                Scope::All
-            } else {
-                Scope::CurrentProject
-            };
-            let found = places.find_sessions(&scope);
-            for failure in named::search_failures(found.troubles, true, ui) {
-                worst_unread = worst_unread.max(ui.report_failure(&failure));
-            }
-            for file in found.files {
-                if file.owner.is_none() {
-                    sessions.push(file.path);
-                }
-            }
+            search_exit = self.add_stored_sessions(&stores, &mut sessions, ui);
         }
         for session in &self.sessions {
             match resolve_argument(session, ui) {
                 Ok(path) => sessions.push(path),
-                Err(failure) => outcomes.push((session.clone(), Err(failure))),
+                Err(failure) => outcomes.push(ArchiveOutcome::failed(session, failure)),
             }
         }
 
         let packer = Packer {
-            places,
+            stores,
             filter,
             now_ms: Ids::new(ui)?.now_ms(ui),
             change: &self.change,
-            stdout_is: ui.stdout_predicate(),
+            is_stdout: ui.stdout_predicate(),
         };
-        let work = |path: PathBuf| {
-            let archived = packer.archive_session(&path);
-            (path, archived)
-        };
-        let mut results = Vec::new();
-        ui.map_in_parallel(sessions, work, |_, path_and_result| {
-            results.push(path_and_result);
-        });
-
-        let mut skipped: Vec<Failure> = Vec::new();
-        for (path, result) in results {
-            match result {
-                // The filter does not choose it.
-                Ok(None) => {}
-                Ok(Some(row)) => outcomes.push((path, Ok(row))),
-                // A file that is not a session, or that another process just moved.
-                Err(failure)
-                    if is_filtered && (failure.is_not_session() || failure.is_missing_file) => {}
-                Err(failure) if is_filtered && failure.exit() == Exit::Busy => {
-                    skipped.push(failure);
-                }
-                Err(failure) => outcomes.push((path, Err(failure))),
-            }
-        }
+        let skipped = archive_all(&packer, sessions, &mut outcomes, ui);
         warn_of_skipped(&skipped, ui);
         if outcomes.is_empty() && skipped.is_empty() {
             ui.print_status("no session is chosen");
         }
-        let exit = report_results(outcomes, self.change.json, ui)?;
-        Ok(exit.max(worst_unread))
+        let exit = report_outcomes(outcomes, self.change.json, ui)?;
+        Ok(exit.max(search_exit))
     }
 
-    /// Restores what earlier runs of the command left that were killed: of all archives among
-    /// which a filter chooses, or of the sessions that are named. Returns the failures, each with
-    /// its archive.
+    /// Adds the sessions of the project, or with `--all` of all projects, except those of sub-agents.
+    /// Returns the worst exit code of the failures: a directory that cannot be read is one, because it
+    /// may contain sessions that the filter chooses.
+    fn add_stored_sessions(
+        &self,
+        stores: &SessionStores,
+        sessions: &mut Vec<PathBuf>,
+        ui: &mut Ui,
+    ) -> Exit {
+        let scope = if self.all {
+            Scope::All
+        } else {
+            Scope::CurrentProject
+        };
+        let found = stores.find_sessions(&scope);
+        let mut worst_exit = Exit::Done;
+        for failure in named::search_failures(found.troubles, true, ui) {
+            worst_exit = worst_exit.max(ui.report_failure(&failure));
+        }
+        for file in found.files {
+            if file.owner.is_none() {
+                sessions.push(file.path);
+            }
+        }
+        worst_exit
+    }
+
+    /// Restores the sessions that earlier runs left hidden when they were killed: those in the archives
+    /// of the stores if there is a filter, and those that are named. Returns the failures.
     fn finish_interrupted(
         &self,
-        places: &SessionStores,
+        stores: &SessionStores,
         is_filtered: bool,
         ui: &mut Ui,
-    ) -> Result<Vec<(PathBuf, Failure)>, Failure> {
+    ) -> Result<Vec<ArchiveOutcome>, Failure> {
         let mut archives = Vec::new();
         if is_filtered {
-            archives = places.find_archives(self.all)?;
+            archives = stores.find_archives(self.all)?;
         }
         for session in &self.sessions {
             let is_missing = match resolve_argument(session, ui) {
                 Ok(path) => path != Path::new("-") && store::is_free(&path)?,
                 Err(_) => true,
             };
-            if is_missing && let Ok(archive) = find_archive(session, places, ui) {
+            if is_missing && let Ok(archive) = find_archive(session, stores, ui) {
                 archives.push(archive);
             }
         }
-        Ok(restore_interrupted(archives, &self.change, places, ui))
+        Ok(restore_interrupted(archives, &self.change, stores, ui))
     }
 
-    fn change_archives(&self, places: &SessionStores, ui: &mut Ui) -> Result<Exit, Failure> {
+    /// Restores or deletes the archives that are named. A failure does not stop the others.
+    fn change_archives(&self, stores: &SessionStores, ui: &mut Ui) -> Result<Exit, Failure> {
         let mut outcomes = Vec::new();
         for session in &self.sessions {
-            let changed = find_archive(session, places, ui).and_then(|path| {
+            let result = find_archive(session, stores, ui).and_then(|archive| {
                 if self.restore {
-                    restore_archive(&path, &self.change, places)
+                    restore_archive(&archive, &self.change, stores)
                 } else {
-                    delete_archive(&path, &self.change, ui)
+                    delete_archive(&archive, &self.change, ui)
                 }
             });
-            outcomes.push((session.clone(), changed));
+            outcomes.push(ArchiveOutcome {
+                path: session.clone(),
+                result,
+            });
         }
-        report_results(outcomes, self.change.json, ui)
+        report_outcomes(outcomes, self.change.json, ui)
     }
+}
+
+/// Archives sessions on all processors, and adds their outcomes. With a filter, sessions that it does
+/// not choose have no outcome, nor has a file that is not a session, or that another process just
+/// moved. Returns why sessions were skipped that the filter chooses.
+fn archive_all(
+    packer: &Packer,
+    sessions: Vec<PathBuf>,
+    outcomes: &mut Vec<ArchiveOutcome>,
+    ui: &mut Ui,
+) -> Vec<Failure> {
+    let archive = |path: PathBuf| {
+        let result = packer.archive_session(&path);
+        (path, result)
+    };
+    let mut results = Vec::new();
+    ui.map_in_parallel(sessions, archive, |_, path_and_result| {
+        results.push(path_and_result);
+    });
+
+    let is_filtered = packer.filter.is_some();
+    let mut skipped = Vec::new();
+    for (path, result) in results {
+        match result {
+            Ok(None) => {}
+            Ok(Some(archived)) => outcomes.push(ArchiveOutcome {
+                path,
+                result: Ok(archived),
+            }),
+            Err(failure)
+                if is_filtered && (failure.is_not_session() || failure.is_missing_file) => {}
+            Err(failure) if is_filtered && failure.exit() == Exit::Busy => {
+                skipped.push(failure);
+            }
+            Err(failure) => outcomes.push(ArchiveOutcome::failed(&path, failure)),
+        }
+    }
+    skipped
 }

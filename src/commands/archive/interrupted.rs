@@ -2,6 +2,7 @@
 //! is hidden beside its place. If it is killed earlier, the session is in its place, and
 //! [`crate::cli::open::Input::archive`] finds the archive.
 
+use super::report::ArchiveOutcome;
 use super::restore::{lock_hidden, restore_archive};
 use crate::cli::locate::SessionStores;
 use crate::cli::options::ChangeArgs;
@@ -10,23 +11,24 @@ use pisess_store::{self as store, Disk, OnDisk, WriteOptions, aside_of};
 use std::path::{Path, PathBuf};
 
 /// Restores the sessions that killed runs left hidden, so that they can be chosen and archived
-/// again. Returns the failures, each with its archive.
+/// again. With `-n`, only warns of them. Returns the failures.
 pub fn restore_interrupted(
     archives: Vec<PathBuf>,
     change: &ChangeArgs,
-    places: &SessionStores,
+    stores: &SessionStores,
     ui: &mut Ui,
-) -> Vec<(PathBuf, Failure)> {
+) -> Vec<ArchiveOutcome> {
     let mut failures = Vec::new();
     for archive in archives {
-        match is_interrupted(&archive, places) {
+        match is_interrupted(&archive, stores) {
             Ok(true) => {}
             Ok(false) => continue,
             Err(failure) => {
-                failures.push((archive, failure));
+                failures.push(ArchiveOutcome::failed(&archive, failure));
                 continue;
             }
         }
+
         let name = to_visible(&archive.to_string_lossy());
         if change.dry_run {
             ui.warn(&format!(
@@ -34,19 +36,19 @@ pub fn restore_interrupted(
             ));
             continue;
         }
-        match restore_archive(&archive, change, places) {
+        match restore_archive(&archive, change, stores) {
             Ok(_) => ui.print_status(&format!("restored what an interrupted run left in {name}")),
             // Another process archives or restores it at this moment.
             Err(failure) if failure.exit() == Exit::Busy || failure.is_missing_file => {}
-            Err(failure) => failures.push((archive, failure)),
+            Err(failure) => failures.push(ArchiveOutcome::failed(&archive, failure)),
         }
     }
     failures
 }
 
-/// Whether a session is hidden, and no process is about to remove it.
-fn is_interrupted(archive: &Path, places: &SessionStores) -> Result<bool, Failure> {
-    let Some(session) = places.archived_session_path(&OnDisk.real(archive)) else {
+/// Whether the session of an archive is hidden, and no process is about to remove it.
+fn is_interrupted(archive: &Path, stores: &SessionStores) -> Result<bool, Failure> {
+    let Some(session) = stores.archived_session_path(&OnDisk.real(archive)) else {
         return Ok(false);
     };
     if store::is_free(&aside_of(&session))? {

@@ -26,7 +26,7 @@ pub struct ArchivedSession {
 }
 
 impl ArchivedSession {
-    /// Reads what an archive contains.
+    /// Reads what an archive contains. Only its head is read, not the compressed files.
     ///
     /// # Errors
     /// If it is damaged, or not an archive.
@@ -40,20 +40,21 @@ impl ArchivedSession {
         };
         let facts = ArchiveFacts::decode(&archive.head)
             .map_err(|error| Failure::from_load_error(&name, error))?;
-        let bytes = archive.members.iter().map(|member| member.size).sum();
+        let original_size = archive.members.iter().map(|member| member.size).sum();
         Ok(ArchivedSession {
             path: path.to_owned(),
             facts,
             file_count: archive.members.len(),
-            original_size: bytes,
+            original_size,
             archive_size: file.len(),
         })
     }
 }
 
-/// Prints the archived sessions that a filter chooses, newest first.
+/// Prints the archived sessions that a filter chooses, newest first, as JSON or as a table. An archive
+/// that cannot be read is reported, and the others are listed.
 pub fn list_archived(
-    places: &SessionStores,
+    stores: &SessionStores,
     all: bool,
     filter: ArchiveFilter,
     json: bool,
@@ -62,7 +63,7 @@ pub fn list_archived(
     let now_ms = Ids::new(ui)?.now_ms(ui);
     let mut exit = Exit::Done;
     let mut list = Vec::new();
-    for path in places.find_archives(all)? {
+    for path in stores.find_archives(all)? {
         match ArchivedSession::read(&path) {
             Ok(archived)
                 if filter.accepts(archived.facts.modified_ms, archived.facts.message_count) =>
@@ -76,31 +77,29 @@ pub fn list_archived(
     list.sort_by_key(|archived| Reverse(archived.facts.modified_ms));
     if json {
         for archived in &list {
-            ui.print_json(&archived.archived_json(places))?;
+            ui.print_json(&archived.archived_json(stores))?;
         }
-        return Ok(exit);
+    } else {
+        list_table(&list, now_ms, ui).print(ui)?;
     }
+    Ok(exit)
+}
+
+/// Returns the table of archived sessions: with the age of a session, its sizes before and in the
+/// archive, and its name or first user message.
+fn list_table(list: &[ArchivedSession], now_ms: i64, ui: &Ui) -> Table {
     let home = ui.home();
-    let [age_column, messages, size_column, archive] =
-        ["age", "msgs", "size", "archive"].map(Column::number);
-    let [id, project] = ["id", "project"].map(Column::text);
-    let title = Column::text("name or first user message").allow_shrink();
     let mut table = Table::new([
-        age_column,
-        id,
-        project,
-        messages,
-        size_column,
-        archive,
-        title,
+        Column::number("age"),
+        Column::text("id"),
+        Column::text("project"),
+        Column::number("msgs"),
+        Column::number("size"),
+        Column::number("archive"),
+        Column::text("name or first user message").allow_shrink(),
     ]);
-    for ArchivedSession {
-        facts,
-        original_size: bytes,
-        archive_size: archived,
-        ..
-    } in &list
-    {
+    for archived in list {
+        let facts = &archived.facts;
         let cwd = facts
             .header
             .cwd
@@ -111,30 +110,26 @@ pub fn list_archived(
             to_visible(id_suffix(&facts.header.id.to_string_lossy(), ID_SUFFIX_LEN)),
             to_visible(&cwd.unwrap_or_default()),
             facts.message_count.to_string(),
-            format_bytes(*bytes as usize),
-            format_bytes(*archived as usize),
+            format_bytes(archived.original_size as usize),
+            format_bytes(archived.archive_size as usize),
             to_visible(&display_title(&facts.title, facts.message_count)),
         ]);
     }
-    table.print(ui)?;
-    Ok(exit)
+    table
 }
 
 impl ArchivedSession {
-    fn archived_json(&self, places: &SessionStores) -> Vec<u8> {
-        let ArchivedSession {
-            path,
-            facts,
-            file_count: files,
-            original_size: bytes,
-            archive_size: archived,
-        } = self;
+    /// Returns an archived session as JSON. `session` is the path to which it would be restored; it is
+    /// absent if the archive is not beside a store.
+    fn archived_json(&self, stores: &SessionStores) -> Vec<u8> {
+        let facts = &self.facts;
         let header = &facts.header;
         Object::new()
-            .str("path", &path.to_string_lossy())
-            .with(places.archived_session_path(path), |object, session| {
-                object.str("session", &session.to_string_lossy())
-            })
+            .str("path", &self.path.to_string_lossy())
+            .with(
+                stores.archived_session_path(&self.path),
+                |object, session| object.str("session", &session.to_string_lossy()),
+            )
             .text("id", &header.id)
             .str("agent", &facts.agent)
             .text_or_null("name", facts.name.as_ref())
@@ -143,9 +138,9 @@ impl ArchivedSession {
             .str_or_null("created", header.started_ms().map(iso_string).as_deref())
             .str("modified", &iso_string(facts.modified_ms))
             .number("messageCount", f64::from(facts.message_count))
-            .number("files", *files as f64)
-            .number("bytes", *bytes as f64)
-            .number("archivedBytes", *archived as f64)
+            .number("files", self.file_count as f64)
+            .number("bytes", self.original_size as f64)
+            .number("archivedBytes", self.archive_size as f64)
             .finish()
     }
 }

@@ -29,47 +29,39 @@ const MIN_UNCHANGED_MS: i64 = 10 * 60 * 1000;
 
 /// Archives sessions, on several threads.
 pub struct Packer<'a> {
-    pub places: SessionStores,
+    pub stores: SessionStores,
     /// Which sessions to archive; `None` if they were named.
     pub filter: Option<ArchiveFilter>,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
     pub change: &'a ChangeArgs,
     /// Whether a file is standard output.
-    pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
+    pub is_stdout: &'a (dyn Fn(&File) -> bool + Sync),
 }
 
 impl Packer<'_> {
-    /// Archives a session. Returns `None` if the filter does not choose it.
+    /// Archives a session; with `-n`, only checks whether that is possible. Returns `None` if the
+    /// filter does not choose it.
     ///
     /// # Errors
-    /// If it cannot be archived, or an agent may have it open. It is then where it was.
+    /// If it cannot be archived, or an agent may have it open. The session is then where it was.
     pub fn archive_session(&self, path: &Path) -> Result<Option<ArchiveResult>, Failure> {
-        let input = Input::open_path(path, self.stdout_is)?;
-        let refuse_with = |what: &str, hint: &str| Err(input.failure(what).with_hint(hint));
+        let input = Input::open_path(path, self.is_stdout)?;
         let Some(file) = input.file() else {
-            return refuse_with(
-                "a stream or an archive cannot be archived",
-                "give the path of a session",
-            );
+            let failure = input.failure("a stream or an archive cannot be archived");
+            return Err(failure.with_hint("give the path of a session"));
         };
         let listed = self.read_listed(&input)?;
-        if self
-            .filter
-            .is_some_and(|filter| !filter.accepts(listed.modified_ms, listed.message_count))
-        {
+        let is_chosen = match self.filter {
+            Some(filter) => filter.accepts(listed.modified_ms, listed.message_count),
+            None => true,
+        };
+        if !is_chosen {
             return Ok(None);
         }
+
         let session = file.resolved();
-        let Some(to) = self.places.archive_path(session) else {
-            let hint = "only sessions in the stores are archived; see `pisess list --all`";
-            return refuse_with("it is in no agent's store", hint);
-        };
-        let found = store::find(&[session.to_owned()], Reach::Whole).files.pop();
-        if let Some(owner) = found.and_then(|file| file.owner) {
-            let what = format!("it belongs to {}", to_visible(&owner.to_string_lossy()));
-            return refuse_with(&what, "archive that session; its sub-agents move with it");
-        }
+        let to = self.find_archive_path(&input, session)?;
         if self.filter.is_some() {
             self.refuse_unsettled(&input, session)?;
         }
@@ -87,16 +79,16 @@ impl Packer<'_> {
                 errors: Vec::new(),
             }));
         }
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> AttemptResult<Sizes> {
-            if grown.is_some() && self.filter.is_some() {
+
+        let mut attempt = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<Sizes> {
+            let Some(grown_input) = grown_input else {
+                return self.pack_session(&input, &listed, &to, locked);
+            };
+            if self.filter.is_some() {
                 return Err(input.busy_failure("it is being written to"));
             }
-            let reread = grown
-                .as_ref()
-                .map(|input| self.read_listed(input))
-                .transpose()?;
-            let input = grown.as_ref().unwrap_or(&input);
-            self.pack_session(input, reread.as_ref().unwrap_or(&listed), &to, locked)
+            let listed = self.read_listed(&grown_input)?;
+            self.pack_session(&grown_input, &listed, &to, locked)
         };
         let (committed, sizes) = attempt_under_lock(&input, &self.write_options(), &mut attempt)?;
         Ok(Some(ArchiveResult {
@@ -108,7 +100,25 @@ impl Packer<'_> {
         }))
     }
 
-    /// As with oh-my-pi, a process that has a file open for writing, or just wrote to it, owns it.
+    /// Returns the path for the archive of a session. Refuses a session that is in no store, and one
+    /// of a sub-agent: its owner, the session that started it, is archived with it.
+    fn find_archive_path(&self, input: &Input, session: &Path) -> Result<PathBuf, Failure> {
+        let Some(archive_path) = self.stores.archive_path(session) else {
+            let failure = input.failure("it is in no agent's store");
+            return Err(failure
+                .with_hint("only sessions in the stores are archived; see `pisess list --all`"));
+        };
+        let found = store::find(&[session.to_owned()], Reach::Whole).files.pop();
+        if let Some(owner) = found.and_then(|file| file.owner) {
+            let owner = to_visible(&owner.to_string_lossy());
+            let failure = input.failure(format_args!("it belongs to {owner}"));
+            return Err(failure.with_hint("archive that session; its sub-agents move with it"));
+        }
+        Ok(archive_path)
+    }
+
+    /// Returns the options of the removal. It follows the rule for sessions of oh-my-pi with any
+    /// agent: a process that has a file open for writing, or just wrote to it, owns it.
     fn write_options(&self) -> WriteOptions {
         WriteOptions {
             force: false,
@@ -117,29 +127,33 @@ impl Packer<'_> {
         }
     }
 
+    /// Reads what a list shows of a session. A filter chooses by that, and the archive records it.
     fn read_listed(&self, input: &Input) -> Result<ListedSession, Failure> {
         let path = input
             .file()
             .map(SessionFile::resolved)
             .unwrap_or(Path::new("-"));
-        let modified = store::modified_ms(path).unwrap_or_default();
-        read_single(path, input.source(), modified)
+        let modified_ms = store::modified_ms(path).unwrap_or_default();
+        read_single(path, input.source(), modified_ms)
             .map_err(|error| Failure::from_load_error(&input.name, error))
     }
 
-    /// Refuses a session that changed recently, or one of the files that belong to it.
+    /// Refuses a session that changed recently, or of which a companion file did
+    /// ([`MIN_UNCHANGED_MS`]).
     fn refuse_unsettled(&self, input: &Input, session: &Path) -> Result<(), Failure> {
         let companion_files = find_companions(session).map_err(cannot_archive)?;
         let paths = companion_files
             .iter()
             .map(|file| &*file.path)
             .chain([session]);
-        let newest = paths.filter_map(store::modified_ms).max();
-        let is_recent = |&time: &i64| time > self.now_ms - MIN_UNCHANGED_MS;
-        let Some(time) = newest.filter(is_recent) else {
+        let Some(newest_ms) = paths.filter_map(store::modified_ms).max() else {
             return Ok(());
         };
-        let ago = match &*format_age(self.now_ms, time) {
+        if newest_ms <= self.now_ms - MIN_UNCHANGED_MS {
+            return Ok(());
+        }
+
+        let ago = match &*format_age(self.now_ms, newest_ms) {
             "now" => "just now".to_owned(),
             age => format!("{age} ago"),
         };
@@ -149,8 +163,9 @@ impl Packer<'_> {
         Err(failure.with_hint("give it as SESSION to archive it now"))
     }
 
-    /// Archives a session under its lock. Until all of its files are hidden, an error leaves
-    /// everything as it was, without the archive (rule 7).
+    /// Archives a session under its lock: writes the archive, and then removes the files. Until all of
+    /// the files are hidden, an error leaves everything as it was, without the archive (rule 7 of the
+    /// store).
     fn pack_session(
         &self,
         input: &Input,
@@ -190,30 +205,31 @@ impl Packer<'_> {
         Ok((Some(Attempt::Done(committed)), sizes))
     }
 
-    /// Returns the files to archive: first the session.
+    /// Returns the files to archive: first the session, then the files that belong to it, then the
+    /// blobs that the session or the session of a sub-agent refers to.
     fn collect_sources(&self, input: &Input) -> Result<Vec<Source>, Failure> {
         let file = input
             .file()
             .ok_or_else(|| input.failure("a stream cannot be archived"))?;
         let companion_files = find_companions(file.resolved()).map_err(cannot_archive)?;
         let mut sources = vec![Source::of(SESSION.to_owned(), file)];
-        let mut hashes = input.map_read_error(find_blob_hashes(file))?;
+        let mut blob_hashes = input.map_read_error(find_blob_hashes(file))?;
         for companion in companion_files {
             let file = SessionFile::open(&companion.path)?;
             if companion.is_session() {
                 let name = to_visible(&companion.path.to_string_lossy());
-                hashes.extend(
-                    find_blob_hashes(&file)
-                        .map_err(|error| Failure::from_read_error(&name, error))?,
-                );
+                let companion_hashes = find_blob_hashes(&file)
+                    .map_err(|error| Failure::from_read_error(&name, error))?;
+                blob_hashes.extend(companion_hashes);
             }
             sources.push(Source::of(companion.name, &file));
         }
-        let Some(store) = &self.places.blobs else {
+
+        let Some(blob_store) = &self.stores.blobs else {
             return Ok(sources);
         };
-        let blobs = find_existing_blobs(hashes, store).map_err(|error| {
-            Failure::from_copy_error(&to_visible(&store.to_string_lossy()), error)
+        let blobs = find_existing_blobs(blob_hashes, blob_store).map_err(|error| {
+            Failure::from_copy_error(&to_visible(&blob_store.to_string_lossy()), error)
         })?;
         for blob in blobs {
             sources.push(Source::find(blob.name, &blob.path)?);
@@ -222,7 +238,8 @@ impl Packer<'_> {
     }
 }
 
-/// Removes the files that are in the archive, except for blobs, which other sessions may use.
+/// Removes the files that are in the archive, except for blobs, which other sessions may use. If one
+/// of the files was changed since it was read, nothing is removed.
 fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
     for source in sources {
         source.open().map_err(|error| Unremoved {
@@ -237,7 +254,8 @@ fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremov
     locked.remove_with(&companions)
 }
 
-/// Returns the failure for files that could not be given their names back. All are in the archive.
+/// Returns the failure if files are hidden, and could not be given their names back. All of them are
+/// in the archive.
 fn hidden_failure(error: StoreError, to: &Path) -> Failure {
     let name = to_visible(&to.to_string_lossy());
     Failure::from(error).after_writing(&name).with_hint(format!(
@@ -253,14 +271,14 @@ struct PlacedArchive {
 }
 
 impl PlacedArchive {
-    /// Removes it again if it is new, because the session stays.
+    /// Removes the archive again if it is new, because the session stays.
     fn remove_if_new(self, to: &Path) -> Result<(), Failure> {
         if !self.is_new {
             return Ok(());
         }
         match store::remove(to) {
-            // It is removed. If it is there again after a power failure, it is the same as the
-            // session.
+            // The archive is removed. If it is there again after a power failure, it holds the same as
+            // the session.
             Err(StoreError {
                 cause: Cause::Unsynced(_),
                 ..
@@ -271,8 +289,12 @@ impl PlacedArchive {
     }
 }
 
-/// Writes the archive, reads it again and compares it. One that a killed run left is used if it
-/// contains the same.
+/// Writes the archive, reads it again and compares it with the files. If the path is occupied, a killed
+/// run may have left the archive there: it is used if it holds the same files.
+///
+/// # Errors
+/// Also if the archive may not be on the disk yet: then it is removed again, since the session must
+/// not be removed before it is.
 fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
     let mut bytes = 0;
     let mut check = |content: &dyn ReadAt| {
@@ -299,9 +321,9 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
                 is_new: false,
             });
         }
-        made => made?,
+        result => result?,
     };
-    // Nothing is removed before the archive is certainly on the disk.
+
     let archive = PlacedArchive {
         bytes,
         is_new: true,
@@ -313,8 +335,8 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
     Err(unsynced.into())
 }
 
-/// Returns the failure for an archive that holds something else than the session, and perhaps the
-/// only copy of it.
+/// Returns the failure for an archive in the way that holds something else than the session. It may
+/// be the only copy, so it is not replaced.
 fn exists_failure(to: &Path) -> Failure {
     let name = to_visible(&to.to_string_lossy());
     let failure = Failure::invalid(format_args!("{name} exists already, with other content"));

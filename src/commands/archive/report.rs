@@ -1,11 +1,11 @@
-//! Moves sessions into archives and back, lists and deletes archives.
+//! What became of sessions that were archived, restored or deleted: their results, and the report.
 
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::status::Status;
 use crate::format::{format_bytes, format_count};
 use pisess_json::write::Object;
 use pisess_store::{Cause, StoreError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How large a session and its archive are, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,36 @@ pub struct ArchiveResult {
     pub errors: Vec<StoreError>,
 }
 
+/// The result for a session, or why there is none.
+pub struct ArchiveOutcome {
+    /// The path of the session or of its archive, or the argument that names it.
+    pub path: PathBuf,
+    pub result: Result<ArchiveResult, Failure>,
+}
+
+impl ArchiveOutcome {
+    pub fn failed(path: &Path, failure: Failure) -> ArchiveOutcome {
+        ArchiveOutcome {
+            path: path.to_owned(),
+            result: Err(failure),
+        }
+    }
+}
+
 impl ArchiveResult {
+    /// Returns the result for a session that stays where it is, because the command failed.
+    fn new_failed(path: PathBuf) -> ArchiveResult {
+        ArchiveResult {
+            path,
+            to: None,
+            status: Status::Failed,
+            sizes: None,
+            errors: Vec::new(),
+        }
+    }
+
+    /// Prints where the session is now; for a deleted archive, where that was. With `-n`, also prints
+    /// where the session is to be moved. A failure was reported, and is printed only as JSON.
     fn print_result(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
@@ -65,60 +94,60 @@ struct SizeSums {
     archives: usize,
 }
 
-/// Prints the rows and failures of a command; returns how it ends.
-pub fn report_results(
-    outcomes: Vec<(PathBuf, Result<ArchiveResult, Failure>)>,
+/// Reports failures, and prints the results; returns the worst exit code. A failure to print is one
+/// after the write if a session was archived, restored or deleted.
+pub fn report_outcomes(
+    outcomes: Vec<ArchiveOutcome>,
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let mut worst = Exit::Done;
+    let mut worst_exit = Exit::Done;
     let mut results = Vec::new();
-    let mut write_count = 0;
-    for (path, result) in outcomes {
-        match result {
+    let mut written_count = 0;
+    for outcome in outcomes {
+        match outcome.result {
             Ok(result) => {
-                write_count += usize::from(result.status != Status::Planned);
-                worst = worst.max(report_troubles(&result, ui));
+                if result.status != Status::Planned {
+                    written_count += 1;
+                }
+                worst_exit = worst_exit.max(report_late_errors(&result, ui));
                 results.push(result);
             }
             Err(failure) => {
-                worst = worst.max(ui.report_failure(&failure));
-                results.push(ArchiveResult {
-                    path,
-                    to: None,
-                    status: Status::Failed,
-                    sizes: None,
-                    errors: Vec::new(),
-                });
+                worst_exit = worst_exit.max(ui.report_failure(&failure));
+                results.push(ArchiveResult::new_failed(outcome.path));
             }
         }
     }
-    let printed = if write_count == 0 {
+
+    let printed = if written_count == 0 {
         print_results(&results, json, ui)
     } else {
-        let sessions = format_count(write_count, "session", "sessions");
+        let sessions = format_count(written_count, "session", "sessions");
         ui.print_after_write(&sessions, |ui| print_results(&results, json, ui))
     };
-    worst.or_print_failure(printed)
+    worst_exit.or_print_failure(printed)
 }
 
-/// Reports what went wrong after a session was archived; returns how that ends.
-fn report_troubles(result: &ArchiveResult, ui: &mut Ui) -> Exit {
-    let mut worst = Exit::Done;
-    for trouble in &result.errors {
-        if let Cause::Unsynced(_) = trouble.cause {
-            ui.warn(&trouble.to_string());
+/// Reports the errors that occurred after a session was archived; returns the worst exit code. That a
+/// change may not be on the disk yet is only a warning; a file that could not be removed is a failure.
+fn report_late_errors(result: &ArchiveResult, ui: &mut Ui) -> Exit {
+    let mut worst_exit = Exit::Done;
+    for error in &result.errors {
+        if let Cause::Unsynced(_) = error.cause {
+            ui.warn(&error.to_string());
             continue;
         }
-        let written = result.to.as_ref().unwrap_or(&result.path);
-        let failure = Failure::invalid(trouble)
-            .after_writing(&to_visible(&written.to_string_lossy()))
+        let written_path = result.to.as_ref().unwrap_or(&result.path);
+        let failure = Failure::invalid(error)
+            .after_writing(&to_visible(&written_path.to_string_lossy()))
             .with_hint("remove that file; it is in the archive");
-        worst = worst.max(ui.report_failure(&failure));
+        worst_exit = worst_exit.max(ui.report_failure(&failure));
     }
-    worst
+    worst_exit
 }
 
+/// Prints the results, and on standard error the sizes of all sessions that were archived.
 fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(), Failure> {
     let mut sums = SizeSums::default();
     for result in results {

@@ -31,10 +31,10 @@ use std::path::{Path, PathBuf};
 pub fn restore_archive(
     path: &Path,
     change: &ChangeArgs,
-    places: &SessionStores,
+    stores: &SessionStores,
 ) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, change)?;
-    let Some(session) = places.archived_session_path(open.file.resolved()) else {
+    let Some(session) = stores.archived_session_path(open.file.resolved()) else {
         return Err(Failure::invalid(format_args!(
             "{}: it is not beside an agent's store",
             open.name
@@ -51,21 +51,23 @@ pub fn restore_archive(
         sizes,
         errors: Vec::new(),
     };
-    // Another process may be about to archive the session: that is over before anything is decided.
+    // Another process may be about to archive the session. The locks wait until it is done, before
+    // anything is decided.
     let options = write_options(change);
-    let _hidden = lock_hidden(&session, &options)?;
-    let _in_place = lock_in_place(&session, &options)?;
-    let targets = find_targets(&open, &session, places)?;
+    let _hidden_lock = lock_hidden(&session, &options)?;
+    let _session_lock = lock_in_place(&session, &options)?;
+    let targets = find_targets(&open, &session, stores)?;
     compare_files(&open, &targets)?;
     if change.dry_run {
         return Ok(result(Status::Planned));
     }
-    let mut restoring = RestoredFiles::default();
-    if let Err(error) = restoring.write_files(&open, &targets) {
-        restoring.undo_all();
+
+    let mut restored = RestoredFiles::default();
+    if let Err(error) = restored.write_files(&open, &targets) {
+        restored.undo_all();
         return Err(Failure::from_copy_error(&open.name, error));
     }
-    restoring.keep();
+    restored.keep();
     let name = open.name.clone();
     open.remove().map_err(|error| {
         let failure = Failure::from(error).after_writing(&session.to_string_lossy());
@@ -74,8 +76,8 @@ pub fn restore_archive(
     Ok(result(Status::Restored))
 }
 
-/// Locks the hidden file of a session that a run of `archive` is removing, or was when it was
-/// killed. Returns `None` if there is none, or none any more.
+/// Locks the hidden file of a session: a run of `archive` is about to remove it, or left it when it
+/// was killed. Returns `None` if there is no hidden file, or if it is gone when the lock is free.
 pub(super) fn lock_hidden(
     session: &Path,
     options: &WriteOptions,
@@ -122,15 +124,16 @@ impl RestoreTarget<'_> {
     }
 }
 
-/// Returns where the files of an archive belong, in the order of the archive.
+/// Returns where the files of an archive belong, and where they are now, in the order of the archive.
+/// Refuses an archive with a file that has no place.
 fn find_targets<'a>(
     open: &'a OpenArchive,
     session: &Path,
-    places: &SessionStores,
+    stores: &SessionStores,
 ) -> Result<Vec<RestoreTarget<'a>>, Failure> {
     let mut targets = Vec::new();
     for member in &open.archive.members {
-        let Some(path) = restore_path(&member.name, session, places.blobs.as_deref()) else {
+        let Some(path) = restore_path(&member.name, session, stores.blobs.as_deref()) else {
             let failure = Failure::invalid(format_args!(
                 "{}: it contains a file without a place, {:?}",
                 open.name, member.name
@@ -149,6 +152,7 @@ fn find_targets<'a>(
     Ok(targets)
 }
 
+/// Finds out where a file is now. Refuses a hidden file that is another than the file in its place.
 fn find_state(path: &Path) -> Result<FileState, Failure> {
     let hidden_path = aside_of(path);
     let is_hidden = !store::is_free(&hidden_path)?;
@@ -187,7 +191,8 @@ fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Fa
     }
 }
 
-/// Returns why a file of an archive cannot be restored, if it cannot.
+/// Returns why a file of an archive cannot be restored; `None` if it can. A file that is in its place,
+/// or hidden, must begin with the archived content: it may have grown since.
 fn check_target(
     open: &OpenArchive,
     target: &RestoreTarget,
@@ -209,11 +214,16 @@ fn check_target(
         }
         FileState::Nowhere => return Ok(None),
     };
+    // What cannot be opened is another file.
     let is_same = match Glance::open(&existing_path) {
         Ok(file) => begins_with(&file, content)?,
         Err(_) => false,
     };
-    Ok((!is_same).then(|| occupied_failure(&existing_path)))
+    if is_same {
+        Ok(None)
+    } else {
+        Ok(Some(occupied_failure(&existing_path)))
+    }
 }
 
 fn occupied_failure(path: &Path) -> Failure {
@@ -238,7 +248,8 @@ struct RestoredFiles {
 }
 
 impl RestoredFiles {
-    /// Puts the files in their places that are not there, last the session.
+    /// Puts the files in their places that are not there, the session last. Then removes the hidden
+    /// names of files that also have their own name.
     fn write_files(&mut self, open: &OpenArchive, targets: &[RestoreTarget]) -> io::Result<()> {
         open.archive.contents(&open.file, &mut |member, content| {
             if let Some(target) = find_target(targets, member) {
@@ -255,6 +266,8 @@ impl RestoredFiles {
         Ok(())
     }
 
+    /// Puts one file in its place, unless it is there: a hidden file is renamed, another is written with
+    /// the content in the archive.
     fn put_file(
         &mut self,
         target: &RestoreTarget,
@@ -280,16 +293,16 @@ impl RestoredFiles {
         }
     }
 
-    /// Undoes what was changed. What cannot be undone is a whole file, and its archive is still
-    /// there.
+    /// Undoes the changes, the last one first. An error is ignored: what cannot be undone is a whole
+    /// file, and its archive is still there.
     fn undo_all(mut self) {
-        for place in self.written.iter().rev() {
-            let _ = store::remove(place);
+        for path in self.written.iter().rev() {
+            let _ = store::remove(path);
         }
-        for place in self.renamed.iter().rev() {
-            let _ = store::rename_new(place, &aside_of(place));
+        for path in self.renamed.iter().rev() {
+            let _ = store::rename_new(path, &aside_of(path));
         }
-        // A directory is removed before the one that it is in.
+        // Dropping a new directory removes it: before the directory that it is in.
         while self.folders.pop().is_some() {}
     }
 
@@ -300,7 +313,7 @@ impl RestoredFiles {
     }
 }
 
-/// The archive is removed only if its files are certainly on the disk.
+/// Fails if a file may not be on the disk yet: the archive must not be removed before it is.
 fn require_synced(mut committed: Committed) -> Result<(), StoreError> {
     match committed.troubles.pop() {
         Some(unsynced) => Err(unsynced),

@@ -14,20 +14,21 @@ use pisess_store::{
 };
 use std::path::{Path, PathBuf};
 
-/// Returns the archive that an argument names: its path, or the path, the id or the name of the
-/// session.
+/// Finds the archive that an argument names. The argument is the path that the session had, the path
+/// of the archive, or the id or the name of the session. After an interrupted run, the session may
+/// still be at its path: then the argument means its archive even so.
 pub fn find_archive(
     argument: &Path,
-    places: &SessionStores,
+    stores: &SessionStores,
     ui: &mut Ui,
 ) -> Result<PathBuf, Failure> {
-    // The path that the session had, or has: an interrupted run leaves both.
-    if let (Some(folder), Some(name)) = (argument.parent(), argument.file_name())
-        && let Some(archive) =
-            places.archive_path(&OnDisk.real(&ui.resolve_path(folder)).join(name))
-        && !store::is_free(&archive)?
-    {
-        return Ok(archive);
+    if let (Some(folder), Some(name)) = (argument.parent(), argument.file_name()) {
+        let session = OnDisk.real(&ui.resolve_path(folder)).join(name);
+        if let Some(archive) = stores.archive_path(&session)
+            && !store::is_free(&archive)?
+        {
+            return Ok(archive);
+        }
     }
     if !store::is_free(argument)? {
         return Ok(ui.resolve_path(argument));
@@ -35,7 +36,7 @@ pub fn find_archive(
 
     let name = argument.to_string_lossy();
     let mut archived_sessions = Vec::new();
-    for path in places.find_archives(true)? {
+    for path in stores.find_archives(true)? {
         match ArchivedSession::read(&path) {
             Ok(ArchivedSession { facts, .. }) => archived_sessions.push(facts.into_known(path)),
             Err(failure) => ui.warn(&failure.to_line()),
@@ -43,23 +44,19 @@ pub fn find_archive(
     }
     match choose_session(&name, [archived_sessions]) {
         Ok(archive) => Ok(archive),
-        Err(error) => Err(unknown_archive(&name, error, places)),
+        Err(error) => Err(unknown_archive_failure(&name, error, stores)),
     }
 }
 
-/// Returns the failure for a name that is not that of one archived session. If a session in the
-/// stores has the name, it is named instead of archived ones with similar names.
-fn unknown_archive(argument: &str, error: NameError, places: &SessionStores) -> Failure {
-    let NameError::Unknown {
-        similar: near,
-        name,
-    } = &error
-    else {
+/// Returns the failure for an argument that names no archived session, or several. If a session in the
+/// stores has that name, the failure says so; else it names archived sessions with similar names.
+fn unknown_archive_failure(argument: &str, error: NameError, stores: &SessionStores) -> Failure {
+    let NameError::Unknown { similar, name } = &error else {
         return Failure::invalid(&error).with_hint(error.hint());
     };
-    let failure = if let Ok(path) = places.find_by_name(argument) {
+    let failure = if let Ok(path) = stores.find_by_name(argument) {
         Failure::invalid(format_args!("{name} is not archived: {}", path.display()))
-    } else if near.is_empty() {
+    } else if similar.is_empty() {
         Failure::invalid(format_args!(
             "{name}: no archived session has that id or name"
         ))
@@ -78,6 +75,7 @@ pub(super) struct OpenArchive {
 }
 
 impl OpenArchive {
+    /// Locks and opens an archive. Refuses a file that is not an archive.
     pub fn open(path: &Path, change: &ChangeArgs) -> Result<OpenArchive, Failure> {
         let name = to_visible(&path.to_string_lossy());
         let file = SessionFile::open(path)?;
@@ -117,8 +115,8 @@ impl OpenArchive {
     }
 }
 
-/// Returns the options of the store for an archive, which no agent has open: `--force` only
-/// prevents the question.
+/// Returns the options for the lock of an archive. No agent has an archive open, so `--force` does not
+/// matter here: it only prevents the question before an archive is deleted.
 pub(super) fn write_options(change: &ChangeArgs) -> WriteOptions {
     WriteOptions {
         wait: change.wait,
@@ -126,7 +124,8 @@ pub(super) fn write_options(change: &ChangeArgs) -> WriteOptions {
     }
 }
 
-/// Deletes an archive, after asking on a terminal.
+/// Deletes an archive, after a question to the user unless `--force` is given. With `-n`, only checks
+/// that it is an archive.
 pub fn delete_archive(
     path: &Path,
     change: &ChangeArgs,
