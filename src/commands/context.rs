@@ -7,6 +7,7 @@ use crate::cli::hook::{self, HookArgs};
 use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::parse_positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::process::run::ShellCommand;
 use crate::cli::transaction::copy_failure;
 use crate::format::format_count;
 use crate::load::LoadOptions;
@@ -134,35 +135,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let open = OpenSession::open(&args.session, options, ui)?;
     let path = open.session.path(open.resolve_position(&args.at)?);
-    let session = &open.session;
+    let agent = open.session.agent();
     let reader = open.entry_reader();
     let read_failure = |error: io::Error| copy_failure(&open.input, error);
     if args.tokens {
-        let tokens = session
-            .agent()
+        let tokens = agent
             .estimate_context(&path, &reader)
             .map_err(read_failure)?;
         ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
         return Ok(Exit::Done);
     }
-    let mut context = session
-        .agent()
-        .build_context(&path, &reader)
-        .map_err(read_failure)?;
+
+    let mut context = agent.build_context(&path, &reader).map_err(read_failure)?;
     if let Some(hook) = args.hook.hook_command(&open.input, ui) {
-        let event = hook_event(&context, &path, &reader).map_err(read_failure)?;
-        if let Some(hook_messages) = hook.ask_hook(event, &open, ui)?.messages {
-            let messages = Raw::from_checked(&hook_messages);
-            for (at, message) in messages.items().enumerate() {
-                check_message(session.dialect, message).map_err(|refused| {
-                    let failed = |what: &_| {
-                        hook.failure(&format!("message {} of its `messages`: {what}", at + 1))
-                    };
-                    failure_with_hint(&refused, failed)
-                })?;
-            }
-            context.messages = messages_of_hook(&context.messages, messages);
-        }
+        apply_hook(&hook, &mut context, &path, &open, ui)?;
     }
     if let Some(request) = request {
         return print_request(&context, &request, &open, ui);
@@ -176,32 +162,60 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Calls the hook with the context, and replaces the messages by those of its answer. A message that
+/// the session's agent would not accept is refused, with its number.
+fn apply_hook(
+    hook: &ShellCommand,
+    context: &mut Context,
+    path: &[EntryIx],
+    open: &OpenSession,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let event = hook_event(context, path, &open.entry_reader())
+        .map_err(|error| copy_failure(&open.input, error))?;
+    let Some(hook_messages) = hook.ask_hook(event, open, ui)?.messages else {
+        return Ok(());
+    };
+    let messages = Raw::from_checked(&hook_messages);
+    for (index, message) in messages.items().enumerate() {
+        check_message(open.session.dialect, message).map_err(|refusal| {
+            let number = index + 1;
+            failure_with_hint(&refusal, |what| {
+                hook.failure(&format!("message {number} of its `messages`: {what}"))
+            })
+        })?;
+    }
+    context.messages = messages_of_hook(&context.messages, messages);
+    Ok(())
+}
+
 impl Args {
-    /// Returns the request to print, if one is asked for.
+    /// Returns the request to print; `None` if the format is not that of an API. Then the options of
+    /// requests are refused.
     fn build_request(&self) -> Result<Option<Request>, Failure> {
-        let text = |text: &String| Text::from(text.clone());
-        let model = self.model.as_ref().map(|(provider, id)| Model {
-            provider: text(provider),
-            id: text(id),
-        });
-        let Some(api) = self.form.api() else {
-            let request_options = [
-                ("--model", model.is_some()),
-                ("--max-tokens", self.max_tokens.is_some()),
-            ];
-            return match request_options.into_iter().find(|(_, is_given)| *is_given) {
-                Some((option, _)) => Err(Failure::usage_error(format!(
-                    "{option} applies only to requests"
-                ))
-                .with_hint("add --as anthropic, openai, openai-responses or google")),
-                None => Ok(None),
-            };
+        if let Some(api) = self.form.api() {
+            let model = self.model.as_ref().map(|(provider, id)| Model {
+                provider: Text::from(provider.clone()),
+                id: Text::from(id.clone()),
+            });
+            return Ok(Some(Request {
+                api,
+                model,
+                max_tokens: self.max_tokens,
+            }));
+        }
+
+        let option = if self.model.is_some() {
+            "--model"
+        } else if self.max_tokens.is_some() {
+            "--max-tokens"
+        } else {
+            return Ok(None);
         };
-        Ok(Some(Request {
-            api,
-            model,
-            max_tokens: self.max_tokens,
-        }))
+        Err(
+            Failure::usage_error(format!("{option} applies only to requests"))
+                .with_hint("add --as anthropic, openai, openai-responses or google"),
+        )
     }
 }
 
@@ -212,36 +226,38 @@ fn print_request(
     open: &OpenSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let unreadable = |error| copy_failure(&open.input, error);
+    let write_failure = |error| copy_failure(&open.input, error);
     let mut out = ui.verbatim_stdout();
     let written = request::write_body(&context.messages, request, &open.entry_reader(), &mut out)
-        .map_err(unreadable)?;
+        .map_err(write_failure)?;
     let Some(written) = written else {
         return Err(Failure::negative("the context has no message to send"));
     };
     out.write_all(b"\n")
         .and_then(|()| out.flush())
-        .map_err(unreadable)?;
+        .map_err(write_failure)?;
+    // `out` borrows `ui`, which prints the warnings.
     drop(out);
+
     if written.ends_with_answer {
         ui.warn(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );
     }
-    warn_of_left_out(written.skipped_results, ui);
+    warn_of_skipped_results(written.skipped_results, ui);
     Ok(Exit::Done)
 }
 
-/// Notes the tool results that are not in a request, because the API would refuse them.
-fn warn_of_left_out(left_out: SkippedResults, ui: &mut Ui) {
-    if left_out.separated > 0 {
-        let results = format_count(left_out.separated, "tool result is", "tool results are");
+/// Warns of the tool results that are not in a request, because the API would refuse them.
+fn warn_of_skipped_results(skipped: SkippedResults, ui: &mut Ui) {
+    if skipped.separated > 0 {
+        let results = format_count(skipped.separated, "tool result is", "tool results are");
         let why = "because a message is between the call and its result";
         let hint = "(hint: pisess check --repair)";
         ui.warn(&format!("{results} left out, {why} {hint}"));
     }
-    if left_out.stray > 0 {
-        let results = format_count(left_out.stray, "tool result is", "tool results are");
+    if skipped.stray > 0 {
+        let results = format_count(skipped.stray, "tool result is", "tool results are");
         let why = "because the call is not in the context or has another result";
         ui.warn(&format!("{results} left out, {why}"));
     }
@@ -255,12 +271,13 @@ fn hook_event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::
     Ok(with_messages.json("branchEntries", &hook::entries_json(path, reader)?))
 }
 
-/// Returns the messages of a hook, in place of the agent's. A hook does not say from which entries
-/// they are: each is taken to be from that of the message at its place, or of the last one.
+/// Returns the messages of a hook, which replace the agent's. Each message is attributed to an entry,
+/// but a hook does not say which: it gets the entry of the original message with the same index, or
+/// of the last one.
 fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextMessage> {
     let mut messages_from_hook = Vec::new();
-    for (at, json) in messages.items().enumerate() {
-        let original = originals.get(at).or(originals.last());
+    for (index, json) in messages.items().enumerate() {
+        let original = originals.get(index).or(originals.last());
         messages_from_hook.push(ContextMessage {
             entry: original.map_or(EntryIx::new(0), |message| message.entry),
             body: Body::from_json(json.bytes().to_vec()),
@@ -269,14 +286,18 @@ fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextM
     messages_from_hook
 }
 
+/// Prints the agent's messages and settings as a JSON object. Messages that are stored in the file are
+/// printed as they are there, if possible by several threads.
 fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
     ui.verbatim_stdout().write_all(b"{\"messages\":[")?;
     if !try_send_messages(&context.messages, open, ui)? {
         let reader = open.entry_reader();
         let is_utf8 = open.session.is_utf8();
         let mut out = ui.verbatim_stdout();
-        for (at, message) in context.messages.iter().enumerate() {
-            out.write_all(if at == 0 { b"" } else { b"," })?;
+        for (index, message) in context.messages.iter().enumerate() {
+            if index > 0 {
+                out.write_all(b",")?;
+            }
             message.with_json(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
         }
     }
@@ -289,9 +310,9 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
     out.write_all(b"}\n")
 }
 
-/// Prints messages separated by commas; several threads read. Returns `false`, and prints nothing,
-/// if a stored message cannot be printed as it is in the file, or if standard output is neither a
-/// file nor a pipe.
+/// Prints messages separated by commas; several threads read. Returns whether it did: if a stored
+/// message cannot be printed as it is in the file, or if standard output is neither a file nor a
+/// pipe, nothing is printed.
 fn try_send_messages(
     messages: &[ContextMessage],
     open: &OpenSession,
@@ -305,15 +326,16 @@ fn try_send_messages(
     {
         return Ok(false);
     }
-    // The messages are located again, a batch at a time, while other threads read: faster than a
-    // list of all of them.
-    let list = messages
+    // The messages are located a second time, a batch at a time, while other threads read. This is
+    // faster than a list of all pieces.
+    let pieces = messages
         .iter()
         .filter_map(|message| message_piece(session, message));
-    ui.try_print_pieces(open.input.source(), list)
+    ui.try_print_pieces(open.input.source(), pieces)
 }
 
-/// Returns the bytes of a message; `None` if they are not stored as such.
+/// Returns the bytes of a message: those that were built, or their range in the file. `None` if the
+/// message is in the file only in an older form.
 fn message_piece<'m>(session: &Session, message: &'m ContextMessage) -> Option<Piece<'m>> {
     match &message.body {
         Body::Built(json) => Some(Piece::Built(json)),
@@ -324,6 +346,7 @@ fn message_piece<'m>(session: &Session, message: &'m ContextMessage) -> Option<P
     }
 }
 
+/// Prints the messages with the roles of a model API, as a JSON array.
 fn print_for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let session = reader.session();
     out.write_all(b"[")?;
@@ -331,13 +354,16 @@ fn print_for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write)
     session
         .agent()
         .convert_for_model(&context.messages, reader, &mut |json| {
-            out.write_all(if is_first { b"" } else { b"," })?;
+            if !is_first {
+                out.write_all(b",")?;
+            }
             is_first = false;
             write_valid(out, json, session.is_utf8())
         })?;
     out.write_all(b"]\n")
 }
 
+/// Prints the transcript that the agent's summarizer receives.
 fn print_transcript(
     context: &Context,
     reader: &EntryReader,

@@ -12,6 +12,7 @@ use crate::ops::diff::context::compare_contexts;
 use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions};
 use crate::ops::tree::view_without_layout;
 use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
@@ -113,10 +114,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     print_diff(args, &ends, ui)
 }
 
+/// Opens the second session. If it seems to be a reference to an entry instead, the failure says how to
+/// compare two entries.
 fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
-    let open = OpenSession::open(&args.other, options, ui);
-    open.map_err(|failure| {
-        if failure.is_missing_file || !args.other.to_string_lossy().contains(['.', '/']) {
+    let open_result = OpenSession::open(&args.other, options, ui);
+    open_result.map_err(|failure| {
+        let is_no_path = !args.other.to_string_lossy().contains(['.', '/']);
+        if failure.is_missing_file || is_no_path {
             failure.with_hint(
                 "two arguments name two sessions; to compare two entries, give SESSION REF REF",
             )
@@ -126,31 +130,42 @@ fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSess
     })
 }
 
+/// The end of a path that is compared.
 struct PathEnd<'a> {
     open: &'a OpenSession,
+    /// The name of the session, and of the entry if both paths are in one session.
     name: String,
     entry: Position,
 }
 
-fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Failure> {
-    let readers = ends.each_ref().map(|end| end.open.entry_reader());
-    let [left, right] = [0, 1].map(|side| {
-        let session = &ends[side].open.session;
+impl PathEnd<'_> {
+    /// Returns the path from the root to this end.
+    fn compared_path<'r>(&'r self, reader: &'r EntryReader<'r>) -> ComparedPath<'r> {
+        let session = &self.open.session;
         ComparedPath {
             session,
-            path: session.path(ends[side].entry),
-            reader: &readers[side],
+            path: session.path(self.entry),
+            reader,
         }
-    });
+    }
+}
+
+/// Prints the difference between two paths: of the contexts as lines, or of the entries. A difference
+/// is a negative answer.
+fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Failure> {
+    let [left_end, right_end] = ends;
+    let left_reader = left_end.open.entry_reader();
+    let right_reader = right_end.open.entry_reader();
+    let left = left_end.compared_path(&left_reader);
+    let right = right_end.compared_path(&right_reader);
+    let left_input = &left_end.open.input;
+
     if args.context {
-        let hunks = ends[0]
-            .open
-            .input
-            .map_read_error(compare_contexts(&left, &right))?;
+        let hunks = left_input.map_read_error(compare_contexts(&left, &right))?;
         if args.stat {
             ui.print(&line_stat(&hunks))?
         } else {
-            print_hunks(&hunks, ends.each_ref().map(|end| &*end.name), ui)?
+            print_hunks(&hunks, [&left_end.name, &right_end.name], ui)?
         }
         return Ok(if hunks.is_empty() {
             Exit::Done
@@ -158,14 +173,12 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
             Exit::Found
         });
     }
+
     let is_one_session = args.to.is_some();
     let difference = if is_one_session {
         compare_paths(&left.path, &right.path)
     } else {
-        ends[0]
-            .open
-            .input
-            .map_read_error(compare_sessions(&left, &right))?
+        left_input.map_read_error(compare_sessions(&left, &right))?
     };
     if args.json {
         ui.print_json(&difference_json(ends, &difference))?;
@@ -181,6 +194,8 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
     })
 }
 
+/// Returns a difference as JSON: the ids of the entries that only one path has, and of those that
+/// differ, by their ids on the left.
 fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec<u8> {
     let ids = |end: &PathEnd, entries: &[EntryIx]| {
         let session = &end.open.session;
@@ -196,7 +211,8 @@ fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec
         .finish()
 }
 
-/// Prints a row for each entry that differs, after the last common entry.
+/// Prints the last common entry, dimmed, and then a row for each entry that differs: changed entries
+/// as they are on the right, then those that only the left path has, then those of the right.
 fn print_entries(
     [left, right]: &[PathEnd; 2],
     difference: &Difference,
@@ -217,6 +233,8 @@ fn print_entries(
 }
 
 impl PathEnd<'_> {
+    /// Prints a row for each entry, after a sign in this style. With the sign of a common entry, two
+    /// spaces, the whole row is dimmed.
     fn print_rows(
         &self,
         sign: &str,
@@ -227,20 +245,21 @@ impl PathEnd<'_> {
         let session = &self.open.session;
         let drawing = view_without_layout(session, self.entry);
         let edits = self.open.find_edits(self.entry)?;
-        let look = EntryPainter {
+        let painter = EntryPainter {
             drawing: &drawing,
             edits: &edits,
             styles: ui.styles,
             glyphs: Glyphs::UNICODE,
         };
         let mut rows = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, None);
+        let is_common = sign == "  ";
         for &ix in entries {
             rows.begin_row();
             rows.push_part(sign, style);
             rows.push_text(&session.id(ix));
             rows.push_str("  ");
             rows.finish_part(style);
-            look.draw_entry(&mut rows, ix, sign == "  ");
+            painter.draw_entry(&mut rows, ix, is_common);
             rows.end_row();
             ui.stdout()
                 .write_all(&rows.text)
@@ -251,6 +270,7 @@ impl PathEnd<'_> {
     }
 }
 
+/// Returns the numbers of common, removed, added and changed entries, as one line.
 fn entry_stat(difference: &Difference) -> String {
     let entries = |count: usize| format_count(count, "entry", "entries");
     let changed = match difference.changed.len() {

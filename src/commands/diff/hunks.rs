@@ -26,9 +26,11 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
             format_range(&hunk.right)
         );
         let mut out = apply_style(&heading, styles.active) + "\n";
-        for block in hunk.lines.chunk_by(|(one, _), (next, _)| {
-            (*one == DiffSign::Common) == (*next == DiffSign::Common)
-        }) {
+        // A block is a run of common lines, or a change: removed and added lines.
+        let blocks = hunk.lines.chunk_by(|(sign, _), (next_sign, _)| {
+            (*sign == DiffSign::Common) == (*next_sign == DiffSign::Common)
+        });
+        for block in blocks {
             push_block(block, &styles, &mut out);
         }
         ui.print(&out)?;
@@ -36,20 +38,21 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
     Ok(())
 }
 
-/// Returns the number of differing lines, as one line.
+/// Returns the numbers of removed and of added lines, as one line.
 pub fn line_stat(hunks: &[Hunk]) -> String {
-    let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
-    let count = |tag| {
-        format_count(
-            lines.clone().filter(|(line, _)| *line == tag).count(),
-            "line",
-            "lines",
-        )
-    };
+    let mut removed = 0;
+    let mut added = 0;
+    for (sign, _) in hunks.iter().flat_map(|hunk| &hunk.lines) {
+        match sign {
+            DiffSign::Common => {}
+            DiffSign::Removed => removed += 1,
+            DiffSign::Added => added += 1,
+        }
+    }
     format!(
         "{} (-), {} (+)\n",
-        count(DiffSign::Removed),
-        count(DiffSign::Added)
+        format_count(removed, "line", "lines"),
+        format_count(added, "line", "lines")
     )
 }
 
@@ -63,8 +66,8 @@ fn format_range(lines: &Range<usize>) -> String {
     }
 }
 
-/// Appends common lines, or a change. In colour, the words of a change that has lines on both sides
-/// are compared.
+/// Appends a block: a run of common lines, or a change. In colour, the words that differ are
+/// highlighted if the change has lines on both sides.
 fn push_block(block: &[(DiffSign, String)], styles: &Styles, out: &mut String) {
     if let Some(marked) = compare_words(block, styles) {
         for line in &marked.old {
@@ -84,8 +87,9 @@ fn push_block(block: &[(DiffSign, String)], styles: &Styles, out: &mut String) {
     }
 }
 
-/// Returns the removed and the added lines of a change with the words marked that differ; `None` if
-/// they are not to be compared, or have too little in common.
+/// Returns the removed and the added lines of a change, with the words marked that differ. `None` if
+/// nothing is highlighted: without colour, if lines are only removed or only added, if they have too
+/// little in common, or if the change is larger than [`MAX_COMPARED_BYTES`].
 fn compare_words<'b>(block: &'b [(DiffSign, String)], styles: &Styles) -> Option<MarkedLines<'b>> {
     let lines_with = |wanted: DiffSign| -> Vec<&str> {
         let lines = block.iter().filter(|(sign, _)| *sign == wanted);
