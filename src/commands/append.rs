@@ -109,17 +109,18 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// The thinking levels of pi and oh-my-pi.
 const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
-    // Only a result asks for calls, and no option gives one.
+    // The calls of a session are needed only to append a tool result, which no option gives.
     let options = LoadOptions {
         tool_calls: !args.has_entry_options(),
         ..LoadOptions::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    // All is read before anything is locked.
+    // All input is read before the session is locked.
     let given_lines = if args.has_entry_options() {
         args.read_texts(&open.input, ui)?;
         None
@@ -127,19 +128,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(read_lines(&args, &open.input, ui)?)
     };
 
-    let mut unknown = BTreeSet::new();
-    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
+    let mut unknown_types = BTreeSet::new();
+    let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let parent = locked_open.resolve_position(&args.at)?;
+        // Fails if new entries cannot name the parent.
         locked_open.new_parent_id(parent)?;
         let mut batch = Batch::with_parent(&locked_open.session, parent);
         match &given_lines {
-            Some((name, text)) => add_lines(name, text, &mut batch, fresh)?,
-            None => args.add_entries(locked_open, parent, &mut batch, fresh)?,
+            Some((name, text)) => add_lines(name, text, &mut batch, id_source)?,
+            None => args.add_entries(locked_open, parent, &mut batch, id_source)?,
         }
-        unknown = batch.unknown_types;
+        unknown_types = batch.unknown_types;
         Ok(Decision::from(batch.change))
     })?;
-    for kind in unknown {
+    for kind in unknown_types {
         ui.warn(&format!(
             "unknown entry type {kind}: neither agent writes it"
         ));
@@ -147,8 +149,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Reads the lines of JSON to append, from `--input` or standard input. Returns them with the name
-/// of their source, for messages.
+/// Reads the lines of JSON to append, from `--input` or standard input. Returns the name of the
+/// source, for messages, and the lines. Refuses standard input if it is the session or a terminal.
 fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.world.terminals.stdin) {
@@ -171,38 +173,41 @@ fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<
     )
 }
 
-/// Adds lines of JSON. `name` is that of their source, for messages.
+/// Adds lines of JSON. The first line that is refused is a failure with its number; `name` is that of
+/// the source. If the first entry does not begin like JSON, it is taken for plain text, and the hint
+/// is the option for that.
 fn add_lines(
     name: &str,
     text: &[u8],
     batch: &mut Batch,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> Result<(), Failure> {
     for (line, number) in text.split(|&byte| byte == b'\n').zip(1_u32..) {
         let entry = line.trim_ascii();
         if entry.is_empty() {
             continue;
         }
-        // Plain text instead of JSON.
-        let is_text = batch.change.is_empty() && !entry.starts_with(b"{");
-        batch.add_line(entry, fresh).map_err(|refusal| {
-            let failure = Failure::invalid(format_args!(
-                "{name}:{number}: {refusal}; nothing was written"
-            ));
-            let hint = match &refusal {
-                _ if is_text => "--user - appends plain text as a user message",
-                Refusal::Impossible {
-                    hint: Some(hint), ..
-                } => hint,
-                _ => "`pisess path --json` prints entries of the session as examples",
-            };
-            failure.with_path(name).with_line(number).with_hint(hint)
-        })?;
+        let is_plain_text = batch.change.is_empty() && !entry.starts_with(b"{");
+        let Err(refusal) = batch.add_line(entry, id_source) else {
+            continue;
+        };
+        let failure = Failure::invalid(format_args!(
+            "{name}:{number}: {refusal}; nothing was written"
+        ));
+        let hint = match &refusal {
+            _ if is_plain_text => "--user - appends plain text as a user message",
+            Refusal::Impossible {
+                hint: Some(hint), ..
+            } => hint,
+            _ => "`pisess path --json` prints entries of the session as examples",
+        };
+        return Err(failure.with_path(name).with_line(number).with_hint(hint));
     }
     Ok(())
 }
 
 impl Args {
+    /// Whether entries are given by options, and not as JSON.
     fn has_entry_options(&self) -> bool {
         let texts = [
             &self.name,
@@ -215,8 +220,8 @@ impl Args {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
-    /// Reads the texts of the options, of which one may be `-` for standard input, and validates
-    /// what does not depend on the session.
+    /// Replaces the text of an option that is `-` by standard input, and validates what does not
+    /// depend on the session. Only one option may read from standard input.
     fn read_texts(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         if self.input.is_some() {
             return Err(
@@ -262,22 +267,24 @@ impl Args {
         open: &OpenSession,
         parent: Position,
         batch: &mut Batch,
-        fresh: &mut IdSource,
+        id_source: &mut IdSource,
     ) -> Result<(), Failure> {
         for line in self.entry_lines(open, parent)? {
             batch
-                .add_line(&line, fresh)
+                .add_line(&line, id_source)
                 .map_err(|refusal| open.input.failure(refusal))?;
         }
         if let Some(name) = &self.name {
             let agent = open.session.agent();
             let name = agent.normalize_name(name);
-            batch.change.title_line = agent.title_line(&name, &fresh.timestamp());
+            batch.change.title_line = agent.title_line(&name, &id_source.timestamp());
         }
         Ok(())
     }
 
-    /// Returns the entries given by options, in the order of the fields.
+    /// Returns the entries given by options, as lines of JSON: first the name and the settings, then
+    /// custom entries, then messages. An assistant message is a copy of an earlier reply with another
+    /// text.
     fn entry_lines(&self, open: &OpenSession, parent: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
@@ -323,9 +330,11 @@ impl Args {
     }
 }
 
-/// Returns a copy of the nearest assistant message at or above `place`, attributed to the current
-/// model: `requested_model`, else the one set by a later model change, else the one that wrote the
-/// message. The API depends on the provider, so the provider must be the same.
+/// Returns the message that a new reply below `position` is copied from: its API, provider and model
+/// are those of the nearest assistant message at or above `position`.
+///
+/// The model may be another: `requested_model`, or the one to which a later entry changed. Then the
+/// nearest reply of the same provider is copied, because the API depends on the provider.
 fn build_reply(
     open: &OpenSession,
     position: Position,
@@ -362,7 +371,7 @@ fn build_reply(
             has_reply_of_other_provider = true;
             continue;
         }
-        let mut edit = Edit::new(message.bytes()).expect("it names a model");
+        let mut edit = Edit::new(message.bytes()).expect("a message with a model is an object");
         edit.set("model", &encode_to_vec(id));
         return Ok(edit.finish());
     }
@@ -381,6 +390,7 @@ fn build_reply(
     }
 }
 
+/// Returns the failure if `--assistant` finds no reply to copy.
 fn cannot_copy_reply(open: &OpenSession, what: &str) -> Failure {
     open.input
         .failure(format_args!("--assistant: {what}"))
@@ -394,20 +404,19 @@ fn is_blank(text: &Option<String>) -> bool {
     text.as_ref().is_some_and(|text| text.trim().is_empty())
 }
 
-/// Returns the provider and id of the model that an entry changes to, in the format of either
-/// agent.
+/// Returns the provider and the id of the model that an entry changes to. pi writes them as two
+/// members; oh-my-pi writes `PROVIDER/MODEL`, and also records models for other roles than the
+/// conversation, which are ignored.
 fn model_changed_to(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
-    // pi names provider and model apart.
     if let Some(provider) = entry.get_text("provider") {
         let id = entry.get_text("modelId")?;
         return Some((provider.into_owned(), id.into_owned()));
     }
-    // oh-my-pi writes PROVIDER/MODEL. It also records models for other roles.
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     if !is_default {
         return None;
     }
-    let whole = entry.get_text("model")?.to_string();
-    let (provider, id) = whole.split_once('/')?;
+    let provider_and_id = entry.get_text("model")?.to_string();
+    let (provider, id) = provider_and_id.split_once('/')?;
     Some((Text::from(provider.to_owned()), Text::from(id.to_owned())))
 }

@@ -80,17 +80,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, options, ui)?;
     let branches = find_branches(&open.session, &Tree::new(&open.session));
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
-    let sizes = open
+    let context_sizes = open
         .session
         .agent()
         .estimate_contexts(&tips, &open.entry_reader());
-    let sizes = open.input.map_read_error(sizes)?;
-    let marks = open.input.map_read_error(find_switch_marks(&tips, &open))?;
-    let typed = open
+    let context_sizes = open.input.map_read_error(context_sizes)?;
+    let switch_marks = open.input.map_read_error(find_switch_marks(&tips, &open))?;
+    let typed_skills = open
         .input
         .map_read_error(read_typed_skills(&branches, &open))?;
 
-    // Only these rows are shown.
+    // Rows are loaded only for the entries that are shown.
     let mut shown_entries = Vec::new();
     for branch in &branches {
         shown_entries.push(branch.request.unwrap_or(branch.tip));
@@ -111,9 +111,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let list = BranchList {
         drawing,
         branches,
-        context_sizes: sizes,
-        switch_marks: marks,
-        typed_skills: typed,
+        context_sizes,
+        switch_marks,
+        typed_skills,
     };
     if args.json {
         for branch in &list.branches {
@@ -162,6 +162,7 @@ fn read_typed_skills(
 }
 
 impl BranchList<'_> {
+    /// Returns the size of a branch's context; `None` if it cannot be estimated.
     fn context_tokens(&self, branch: &Branch) -> Option<f64> {
         self.context_sizes
             .get(&branch.tip)
@@ -182,6 +183,8 @@ impl BranchList<'_> {
         }
     }
 
+    /// Returns a branch as JSON. `question` is its last user message, `null` if it has none; an entry
+    /// without an id has `null` in place of it.
     fn branch_json(&self, branch: &Branch) -> Vec<u8> {
         let session = self.drawing.session;
         let last_entry = branch.last_shown_entry(session);
@@ -208,8 +211,10 @@ impl BranchList<'_> {
             .finish()
     }
 
+    /// Prints a row for each branch: a mark if it is active, its last entry, the age of that entry, the
+    /// numbers of entries and of tokens, and the last user message.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let now = Ids::new(ui)?.now_ms(ui);
+        let now_ms = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
         let cell = |text: String, style: Style| vec![(text, style)];
         let mut table = Table::new([
@@ -221,22 +226,18 @@ impl BranchList<'_> {
             Column::text("last user message").allow_shrink(),
         ]);
         for branch in &self.branches {
+            let active_mark = if branch.active { "*" } else { "" };
+            let tip_time_ms = self.drawing.session.entry(branch.tip).time_ms;
+            let tokens = match self.context_tokens(branch) {
+                Some(tokens) => format_tokens(tokens),
+                None => "?".to_owned(),
+            };
             table.add_row(vec![
-                cell(
-                    (if branch.active { "*" } else { "" }).to_owned(),
-                    styles.active,
-                ),
+                cell(active_mark.to_owned(), styles.active),
                 self.tip_cell(branch, &styles),
-                cell(
-                    format_age(now, self.drawing.session.entry(branch.tip).time_ms),
-                    styles.dim,
-                ),
+                cell(format_age(now_ms, tip_time_ms), styles.dim),
                 cell(branch.entry_count.to_string(), Style::new()),
-                cell(
-                    self.context_tokens(branch)
-                        .map_or("?".to_owned(), format_tokens),
-                    Style::new(),
-                ),
+                cell(tokens, Style::new()),
                 self.message_cell(branch, &styles),
             ]);
         }
@@ -245,61 +246,56 @@ impl BranchList<'_> {
 
     /// Returns the text of a request; for a skill, what the user typed to invoke it.
     fn request_text(&self, ix: EntryIx) -> Text<'_> {
-        let mut asked = self
-            .typed_skills
-            .get(&ix)
-            .map_or_else(|| self.drawing.row(ix).body, Text::as_borrowed);
-        asked.drop_high_surrogate();
-        asked
+        let mut text = match self.typed_skills.get(&ix) {
+            Some(typed) => typed.as_borrowed(),
+            None => self.drawing.row(ix).body,
+        };
+        // A row that is cut may end in half of a surrogate pair.
+        text.drop_high_surrogate();
+        text
     }
 
     /// Returns the id of a branch's last entry, and its label.
     fn tip_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
         let last_entry = branch.last_shown_entry(self.drawing.session);
-        let id = (
-            to_visible(&self.drawing.session.id(last_entry).to_string_lossy()),
-            styles.dim,
-        );
-        let label = self
-            .drawing
-            .label(last_entry)
-            .map(|label| truncate_end(&bracket_label(&label), MAX_LABEL_WIDTH, "…"));
-        [id].into_iter()
-            .chain(label.map(|label| (format!(" {label}"), styles.label)))
-            .collect()
+        let id = to_visible(&self.drawing.session.id(last_entry).to_string_lossy());
+        let mut cell = vec![(id, styles.dim)];
+        if let Some(label) = self.drawing.label(last_entry) {
+            let label = truncate_end(&bracket_label(&label), MAX_LABEL_WIDTH, "…");
+            cell.push((format!(" {label}"), styles.label));
+        }
+        cell
     }
 
-    /// Returns the last user message of a branch, after its label. If another entry of the branch
-    /// has one, that precedes both, with the id of the entry.
+    /// Returns the last user message of a branch, or the entry that represents the branch without one.
+    ///
+    /// Before it is `(undone)` if the branch was undone, then the label of another entry of the branch
+    /// with the id of that entry, then the label of the message. The label of the last entry is in
+    /// [`Self::tip_cell`].
     fn message_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let question = self.representative_entry(branch);
+        let representative = self.representative_entry(branch);
         let mut cell = Cell::new();
         let last_entry = branch.last_shown_entry(self.drawing.session);
         if self.drawing.is_undone(last_entry) {
             cell.push(("(undone) ".to_owned(), styles.dim));
         }
-        let other_labelled = if branch.labelled_entry == question {
-            None
-        } else {
-            branch.labelled_entry
-        };
-        for ix in [other_labelled, question]
-            .into_iter()
-            .flatten()
-            .filter(|&ix| ix != last_entry)
+        if let Some(labelled) = branch.labelled_entry
+            && Some(labelled) != representative
+            && labelled != last_entry
+            && let Some(label) = self.drawing.label(labelled)
         {
-            let Some(label) = self.drawing.label(ix) else {
-                continue;
-            };
+            let labelled_id = self.drawing.session.id(labelled);
             cell.push((bracket_label(&label) + " ", styles.label));
-            if Some(ix) == other_labelled {
-                cell.push((
-                    to_visible(&format!("on {}  ", self.drawing.session.id(ix))),
-                    styles.dim,
-                ));
-            }
+            cell.push((to_visible(&format!("on {labelled_id}  ")), styles.dim));
         }
-        if let Some(ix) = question {
+        if let Some(ix) = representative
+            && ix != last_entry
+            && let Some(label) = self.drawing.label(ix)
+        {
+            cell.push((bracket_label(&label) + " ", styles.label));
+        }
+
+        if let Some(ix) = representative {
             let row = self.drawing.row(ix);
             // A user message needs no role.
             if branch.request.is_none() {
@@ -325,7 +321,7 @@ fn bracket_label(label: &Text) -> String {
     to_visible(&format!("[{label}]"))
 }
 
-/// Returns the text that a user typed to invoke a skill, on one line.
+/// Joins the lines of a text by spaces, and truncates it to the length of a row's text.
 fn join_lines(text: &Text) -> Text<'static> {
     let words = text
         .to_string_lossy()

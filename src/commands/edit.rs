@@ -66,6 +66,7 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    // The text is read before the session is locked.
     let text = match args.replace.as_deref() {
         Some("-") => Some(read_text(Path::new("-"), &open.input, ui)?),
         text => text.map(str::to_owned),
@@ -79,12 +80,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .with_hint("replace them one by one, or omit the others"));
     }
     let replacement = text.map(Text::from);
-    let change_kind = match &replacement {
+    let action = match &replacement {
         Some(text) => EditAction::Replace(text),
         None if args.omit => EditAction::Omit,
         None => EditAction::Undo,
     };
-    open.apply_change(&args.write, ui, |locked_open, fresh| {
+    open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !locked_open
             .session
             .agent()
@@ -97,7 +98,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             ));
         }
         let targets = locked_open.find_entries(&args.targets)?;
-        let change = edit_entries(&locked_open.entry_reader(), &targets, change_kind, fresh)
+        let change = edit_entries(&locked_open.entry_reader(), &targets, action, id_source)
             .map_err(|refusal| locked_open.refusal_failure(refusal))?;
         Ok(change.into())
     })

@@ -156,7 +156,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the format that was asked for, or that of the output's extension.
+    /// Returns the format of `--as`, else that of the output's extension, else a page. A page has
+    /// scripts unless `--static` is given.
     fn resolve_format(&self) -> Result<Rendition, Failure> {
         match self.format {
             Some(Rendition::Page) => return Ok(self.page_format()),
@@ -186,6 +187,7 @@ impl Args {
         }
     }
 
+    /// Returns what the options leave out.
     fn cuts(&self) -> Cuts {
         Cuts {
             filter: self.filter,
@@ -243,8 +245,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     export_session(args, &args.session, format, ui)
 }
 
-/// Exports the sessions below a directory. Those of sub-agents belong to the session that started
-/// them.
+/// Exports the sessions below a directory. Those of sub-agents are not exported on their own: they
+/// belong to the session that started them. A failure is reported, and the other sessions are exported.
 fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.at.is_some() {
         return Err(Failure::usage_error("REF is an entry of one session")
@@ -264,18 +266,19 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
         worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
-    let mut names = HashSet::default();
+    let mut exported_names = HashSet::default();
     for file in found.files {
         if file.owner.is_some() {
             continue;
         }
-        let is_first_of_name = names.insert(file.path.file_stem().map(OsString::from));
-        let exported = if is_first_of_name {
+        let is_first_of_name = exported_names.insert(file.path.file_stem().map(OsString::from));
+        let result = if is_first_of_name {
             export_session(args, &file.path, format, ui)
         } else {
             Err(same_file_name_failure(&file.path))
         };
-        let Err(failure) = exported else { continue };
+
+        let Err(failure) = result else { continue };
         if failure.is_transcript() {
             continue;
         }
@@ -307,12 +310,11 @@ fn export_session(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut input = Input::open(path, ui)?;
-    let mut removed_parts = None;
+    let mut removed_secrets = None;
     if args.redact {
-        let (redacted, removed_from_session) =
-            RemovedSecrets::remove_from(input, &args.redaction, ui)?;
-        input = redacted;
-        removed_parts = Some(removed_from_session);
+        let (redacted_input, removed) = RemovedSecrets::remove_from(input, &args.redaction, ui)?;
+        input = redacted_input;
+        removed_secrets = Some(removed);
     }
 
     let open = OpenSession::from_input(input, load_options(ui), ui)?;
@@ -335,16 +337,16 @@ fn export_session(
             .with_hint("name an entry further down"));
     }
     let agents = if is_trajectory {
-        open_sub_agents(&open.input, args, removed_parts.as_mut(), ui)?
+        open_sub_agents(&open.input, args, removed_secrets.as_mut(), ui)?
     } else {
         Vec::new()
     };
 
     contents.apply_cuts(args.cuts());
-    let is_of_directory = path != args.session;
+    let is_from_directory = path != args.session;
     // The hint is to give REF, which the sessions of a directory do not take.
     if format != Rendition::Page
-        && !is_of_directory
+        && !is_from_directory
         && let Some(others) = contents.describe_other_branches()
     {
         ui.warn(&format!(
@@ -352,27 +354,27 @@ fn export_session(
         ));
     }
 
-    let export = Exporter {
+    let exporter = Exporter {
         args,
         format,
         session: &open.input,
-        is_from_directory: is_of_directory,
-        removed: removed_parts.as_ref(),
+        is_from_directory,
+        removed: removed_secrets.as_ref(),
         agents: &agents,
         workers: ui.processor_count(),
     };
     if let Some(max_size) = args.max_size {
-        export.fit_to_size(&mut contents, max_size, ui)?;
+        exporter.fit_to_size(&mut contents, max_size, ui)?;
     }
     let output = output_path(args, format, &open.input, ui);
     if output == Path::new("-") {
-        export.print_to_stdout(&contents, ui)?;
+        exporter.print_to_stdout(&contents, ui)?;
         return Ok(Exit::Done);
     }
-    if let Some(committed) = export.create_file(&contents, &output, ui)? {
+    if let Some(committed) = exporter.create_file(&contents, &output, ui)? {
         ui.report_commit_warnings(&committed);
     }
-    export.print_path(&contents, &output, ui)?;
+    exporter.print_path(&contents, &output, ui)?;
     Ok(Exit::Done)
 }
 
@@ -384,12 +386,13 @@ fn load_options(ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Opens the sessions of sub-agents, which are in the directory named like the session. One that
-/// cannot be read is left out with a note.
+/// Opens the sessions of sub-agents, which are in the directory named like the session. A session that
+/// cannot be read is left out, with a warning. If `removed_secrets` is given, secrets are removed from
+/// each session, and added to those.
 fn open_sub_agents(
     input: &Input,
     args: &Args,
-    mut removed: Option<&mut RemovedSecrets>,
+    mut removed_secrets: Option<&mut RemovedSecrets>,
     ui: &mut Ui,
 ) -> Result<Vec<OpenSession>, Failure> {
     let Some(file) = input.file() else {
@@ -410,12 +413,12 @@ fn open_sub_agents(
                 continue;
             }
         };
-        if let Some(removed) = removed.as_deref_mut() {
-            let (redacted, agent_removed) =
+        if let Some(removed_secrets) = removed_secrets.as_deref_mut() {
+            let (redacted_input, removed) =
                 RemovedSecrets::remove_from(input, &args.redaction, ui)?;
-            report_redaction(&agent_removed.report, &redacted, true, ui);
-            removed.merge(agent_removed);
-            input = redacted;
+            report_redaction(&removed.report, &redacted_input, true, ui);
+            removed_secrets.merge(removed);
+            input = redacted_input;
         }
         agents.push(OpenSession::from_input(input, load_options(ui), ui)?);
     }
@@ -429,13 +432,14 @@ fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
     Ok(input)
 }
 
+/// Writes the export of a session.
 struct Exporter<'a> {
     args: &'a Args,
     format: Rendition,
     session: &'a Input,
-    /// Whether it is one of those of a directory.
+    /// Whether the session is one of those of a directory.
     is_from_directory: bool,
-    /// What was removed from it.
+    /// The secrets that were removed from the session, with `--redact`.
     removed: Option<&'a RemovedSecrets>,
     /// The sessions of sub-agents, for a trajectory.
     agents: &'a [OpenSession],
@@ -459,8 +463,9 @@ impl Exporter<'_> {
             .with_hint("give a larger --max-size"))
     }
 
-    /// Writes the export to a new file, which appears only if no secret is left in it. Returns
-    /// `None` if it is there already.
+    /// Writes the export to a new file. With `--redact`, the export is searched before the file appears
+    /// at its path: if a secret is left in it, the command fails, and there is no file. Returns `None`
+    /// if an earlier run has written the same file.
     fn create_file(
         &self,
         contents: &Contents,
@@ -473,8 +478,8 @@ impl Exporter<'_> {
         let _waiting = ui.start_spinner("exporting");
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
         let Some(removed) = self.removed else {
-            let committed = store::create(&path, session.file(), force, &mut write);
-            return self.accept_complete(&path, committed, &mut write);
+            let create_result = store::create(&path, session.file(), force, &mut write);
+            return self.accept_complete(&path, create_result, &mut write);
         };
 
         let mut left_secrets = BTreeSet::new();
@@ -482,33 +487,36 @@ impl Exporter<'_> {
             left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
             refuse_leftovers(!left_secrets.is_empty())
         };
-        let committed = store::create_checked(&path, session.file(), force, &mut write, &mut check);
+        let create_result =
+            store::create_checked(&path, session.file(), force, &mut write, &mut check);
+        // If a secret is left, `create_result` is an error, too, but does not name the secret.
         removed.refuse_left_in_export(&left_secrets, session)?;
         report_redaction(&removed.report, session, true, ui);
         // An earlier run kept its export only if no secret was left in it.
-        self.accept_complete(&path, committed, &mut write)
+        self.accept_complete(&path, create_result, &mut write)
     }
 
-    /// Accepts an export of a directory's session that an earlier run completed before it was
-    /// killed: the file has the same content. Returns `None` for it.
+    /// Accepts that a file exists if the session is one of a directory's, and the file has the content
+    /// that `write` would write: an earlier run wrote it before it was killed. Returns `None` then.
     fn accept_complete(
         &self,
         path: &Path,
-        committed: Result<Committed, StoreError>,
+        create_result: Result<Committed, StoreError>,
         write: &mut Fill,
     ) -> Result<Option<Committed>, Failure> {
-        let error = match committed {
+        let error = match create_result {
             Ok(committed) => return Ok(Some(committed)),
             Err(error) => error,
         };
-        let exists = error.kind() == Some(io::ErrorKind::AlreadyExists);
-        if self.is_from_directory && exists && store::has_content(path, write)? {
+        let is_occupied = error.kind() == Some(io::ErrorKind::AlreadyExists);
+        if self.is_from_directory && is_occupied && store::has_content(path, write)? {
             return Ok(None);
         }
         Err(error.into())
     }
 
-    /// Writes the export to standard output, but only if no secret is left in it.
+    /// Writes the export to standard output. With `--redact`, it is written to a temporary file first,
+    /// and printed only if no secret is left in it.
     fn print_to_stdout(&self, contents: &Contents, ui: &mut Ui) -> Result<(), Failure> {
         let session = self.session;
         let Some(removed) = self.removed else {
@@ -526,7 +534,8 @@ impl Exporter<'_> {
         Ok(())
     }
 
-    /// Prints the path of the new file.
+    /// Prints the path of the new file; as JSON, also the number of entries, and with `--redact` what
+    /// was removed.
     fn print_path(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
         let path = path.to_string_lossy();
         ui.print_after_write(&path, |ui| {
@@ -543,8 +552,8 @@ impl Exporter<'_> {
         })
     }
 
-    /// Returns the contents of the sub-agents. Several may have one id: from the second on, their
-    /// number is appended to it, so that ids are unique in the trajectory.
+    /// Returns the contents of the sub-agents that have steps. If several have the same id, a number is
+    /// appended from the second on, because ids must be unique in the trajectory.
     fn sub_agent_contents(&self) -> Vec<SubAgent<'_>> {
         let mut agents: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
@@ -553,12 +562,12 @@ impl Exporter<'_> {
                 continue;
             }
             let mut id = session.header.id.to_string_lossy().into_owned();
-            let with_same_id = agents
+            let same_id_count = agents
                 .iter()
                 .filter(|agent| agent.contents.session.header.id == session.header.id)
                 .count();
-            if with_same_id > 0 {
-                id += &format!("-{}", with_same_id + 1);
+            if same_id_count > 0 {
+                id += &format!("-{}", same_id_count + 1);
             }
             agents.push(SubAgent {
                 id,
@@ -569,6 +578,7 @@ impl Exporter<'_> {
         agents
     }
 
+    /// Writes the contents in the format, through a buffer of [`WRITE_BUFFER`] bytes.
     fn write_contents(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(WRITE_BUFFER, out);
         match self.format {
@@ -593,8 +603,9 @@ fn path_text(input: &Input) -> String {
     }
 }
 
-/// Returns where to write: to `-o`, or in it or the current directory to a file named after the
-/// session; standard output if the input is a stream.
+/// Returns the path of the export: that of `-o`, or in the directory of `-o` a file named after the
+/// session. Without `-o`, that file is in the current directory. A stream has no name: its export is
+/// `-`, standard output.
 fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
     let extension = match format {
         Rendition::Page | Rendition::StaticPage => ".html",
