@@ -88,7 +88,9 @@ impl CompletionShell {
         }
     }
 
-    /// Returns a candidate on one line, in the form that the script of the shell reads.
+    /// Returns a candidate on one line, in the form that the script of the shell reads: for bash the
+    /// word alone, for zsh `WORD:HELP` with escaped colons, for other shells `WORD<TAB>HELP`. Only the
+    /// first line of the help is shown.
     fn format_candidate(self, candidate: &CompletionCandidate) -> String {
         let value = candidate.get_value().to_string_lossy();
         let help = candidate.get_help().map(ToString::to_string);
@@ -110,27 +112,42 @@ impl CompletionShell {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let lines: String = match (&args.line, args.at) {
-        (Some(line), _) => {
-            let line = words::split_line(line);
-            let words: Vec<_> = line.words.iter().map(OsString::from).collect();
-            let found_candidates = find_candidates(super::build_cli(), &words, ui);
-            let insertions = found_candidates.iter().filter_map(|found| {
-                line.text_to_insert(&found.get_value().to_string_lossy(), &args.word)
-            });
-            insertions.map(|word| format!("{word}\n")).collect()
-        }
-        (None, Some(at)) => {
-            let mut words = args.words.clone();
-            // Some shells omit an empty last word.
-            words.resize(at + 1, OsString::new());
-            find_candidates(super::build_cli(), &words, ui)
-                .iter()
-                .map(|found| format!("{}\n", args.shell.format_candidate(found)))
-                .collect()
-        }
-        (None, None) => args.shell.script().to_owned(),
+    let output = if let Some(line) = &args.line {
+        complete_bash_line(line, &args.word, ui)
+    } else if let Some(word_index) = args.at {
+        complete_words(args, word_index, ui)
+    } else {
+        args.shell.script().to_owned()
     };
-    ui.print(&lines)?;
+    ui.print(&output)?;
     Ok(Exit::Done)
+}
+
+/// Returns what bash may insert at the end of a line, each text on a line. `word` is the part of the
+/// last word that bash replaces.
+fn complete_bash_line(line: &str, word: &str, ui: &mut Ui) -> String {
+    let line = words::split_line(line);
+    let words: Vec<_> = line.words.iter().map(OsString::from).collect();
+    let mut output = String::new();
+    for candidate in find_candidates(super::build_cli(), &words, ui) {
+        let value = candidate.get_value().to_string_lossy();
+        if let Some(inserted) = line.text_to_insert(&value, word) {
+            output += &inserted;
+            output.push('\n');
+        }
+    }
+    output
+}
+
+/// Returns the candidates for the word with this index, each on a line in the form of the shell.
+fn complete_words(args: &Args, word_index: usize, ui: &mut Ui) -> String {
+    let mut words = args.words.clone();
+    // Some shells omit an empty last word.
+    words.resize(word_index + 1, OsString::new());
+    let mut output = String::new();
+    for candidate in find_candidates(super::build_cli(), &words, ui) {
+        output += &args.shell.format_candidate(&candidate);
+        output.push('\n');
+    }
+    output
 }

@@ -20,14 +20,18 @@ use std::ffi::{OsStr, OsString};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
+/// The maximum number of sessions that are offered, the newest or the first archived ones.
 const MAX_SESSIONS: usize = 100;
+/// The maximum number of the newest sessions whose models are offered.
 const MAX_MODEL_SESSIONS: usize = 20;
 /// The number of bytes at the start of a session that are searched for the first user message.
 const HEAD_BYTES: u64 = 64 * 1024;
 /// The number of bytes at the end of a session that are searched for its name.
 const NAME_TAIL_BYTES: u64 = 256 * 1024;
 
-/// Returns the candidates for the last word of a command line of `command`.
+/// Returns the candidates for the last word of a command line of `command`. Options are offered only if
+/// the word begins like one. A candidate with a control character is left out, because the scripts of
+/// the shells read one candidate per line.
 pub fn find_candidates(
     command: Command,
     words: &[OsString],
@@ -42,18 +46,22 @@ pub fn find_candidates(
         Some(ui.current_folder()),
     )
     .unwrap_or_default();
-    let last_word = words.last().cloned().unwrap_or_default();
-    // The scripts of the shells read lines.
-    let is_line = |found: &OsStr| !found.to_string_lossy().contains(char::is_control);
-    // Options are offered if the word begins one.
-    let is_option = |word: &OsStr| word.as_encoded_bytes().starts_with(b"-");
-    candidates.retain(|found| {
-        is_line(found.get_value()) && (is_option(&last_word) || !is_option(found.get_value()))
+    let offers_options = words.last().is_some_and(|word| is_option(word));
+    candidates.retain(|candidate| {
+        let value = candidate.get_value();
+        let is_one_line = !value.to_string_lossy().contains(char::is_control);
+        is_one_line && (offers_options || !is_option(value))
     });
     candidates
 }
 
-/// Returns the command line with completers for what clap does not know.
+fn is_option(word: &OsStr) -> bool {
+    word.as_encoded_bytes().starts_with(b"-")
+}
+
+/// Adds completers for the values that clap does not know, by the name that the help shows for each:
+/// sessions, entries, times, models and topics. The sessions and entries are read now, because a
+/// completer must not borrow.
 fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
     let sessions = list_sessions(words, ui);
     let folder = ui.current_folder().to_owned();
@@ -74,21 +82,18 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
 
     let references = Arc::new(move |word: &str| entries.complete_reference(word));
     let paths = Arc::new(move |word: &str| {
-        let mut words = complete_sessions(word, &sessions);
-        words.extend(complete_files(
-            word,
-            &folder,
-            home.as_deref().map(Path::new),
-        ));
-        words
+        let mut candidates = complete_sessions(word, &sessions);
+        let home = home.as_deref().map(Path::new);
+        candidates.extend(complete_files(word, &folder, home));
+        candidates
     });
     let references_or_paths = {
         let references = Arc::clone(&references);
         let paths = Arc::clone(&paths);
         move |word: &str| {
-            let mut words = references(word);
-            words.extend(paths(word));
-            words
+            let mut candidates = references(word);
+            candidates.extend(paths(word));
+            candidates
         }
     };
     let completers = [
@@ -112,8 +117,8 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
             }),
         ),
     ];
-    command.mut_subcommands(|verb| {
-        verb.mut_args(|arg| {
+    command.mut_subcommands(|subcommand| {
+        subcommand.mut_args(|arg| {
             let name = value_name(&arg);
             match completers.iter().find(|(known, _)| *known == name) {
                 Some((_, completer)) => arg.add(completer.clone()),
@@ -149,10 +154,13 @@ fn value_name(arg: &Arg) -> String {
     String::new()
 }
 
+/// A session that may be offered.
 #[derive(Debug)]
 struct KnownSession {
+    /// The session's id, or another name for it such as `last`.
     id: String,
     name: Option<String>,
+    /// The first user message, or the title of an archived session.
     question: String,
 }
 
@@ -166,16 +174,19 @@ impl KnownSession {
     /// Returns the session as a candidate, described by its first user message, and its name if
     /// that is given.
     fn to_candidate(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
-        let words = [name, Some(self.question.trim())]
-            .into_iter()
-            .flatten()
-            .filter(|words| !words.is_empty());
-        new_candidate(value, words.collect::<Vec<_>>().join(": "))
+        let question = self.question.trim();
+        let description = match name {
+            Some(name) if !name.is_empty() && !question.is_empty() => format!("{name}: {question}"),
+            Some(name) if question.is_empty() => name.to_owned(),
+            _ => question.to_owned(),
+        };
+        new_candidate(value, description)
     }
 }
 
-/// Returns the sessions of the current directory, newest first and again as `last`, or the archived
-/// ones for the options that take those; none if the word is written as a path.
+/// Returns the sessions of the current directory, the newest first, after that one as `last`. For
+/// `archive --restore` and `archive --delete`, returns the archived sessions. There are none if the
+/// last word is written as a path or an option.
 fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
     let word = match words.last() {
         Some(word) => word.to_string_lossy(),
@@ -187,18 +198,20 @@ fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
         return Vec::new();
     }
 
-    let places = SessionStores::locate(ui);
+    let stores = SessionStores::locate(ui);
     let has_word = |wanted: &str| words.iter().any(|word| word == wanted);
     if has_word("archive") && (has_word("--restore") || has_word("--delete")) {
-        let archives = places.find_archives(true).unwrap_or_default();
-        let archives = archives.iter().take(MAX_SESSIONS);
+        let archives = stores.find_archives(true).unwrap_or_default();
         return archives
+            .iter()
+            .take(MAX_SESSIONS)
             .filter_map(|path| read_archived_session(path))
             .collect();
     }
 
-    let newest = places.newest_sessions().take(MAX_SESSIONS);
-    let mut sessions: Vec<_> = newest
+    let mut sessions: Vec<_> = stores
+        .newest_sessions()
+        .take(MAX_SESSIONS)
         .filter_map(|path| read_known_session(&path))
         .collect();
     if let Some(newest) = sessions.first() {
@@ -212,6 +225,7 @@ fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
     sessions
 }
 
+/// Reads a session at its ends only. `None` if it cannot be read.
 fn read_known_session(path: &Path) -> Option<KnownSession> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
@@ -232,12 +246,14 @@ fn read_archived_session(path: &Path) -> Option<KnownSession> {
     ))
 }
 
-/// Returns sessions. A session is offered by its name or, if others have the same name, by its id.
+/// Returns the sessions that begin with the word. A session is offered by its name. If it has none, or
+/// others have the same name, it is offered by the end of its id, or by the whole id if the word begins
+/// that. Of two sessions with one name, each is offered by its id if the word begins the name.
 fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
-    let mut names: HashMap<&str, usize> = HashMap::default();
+    let mut name_counts: HashMap<&str, usize> = HashMap::default();
     for session in sessions {
         if let Some(name) = &session.name {
-            *names.entry(name).or_default() += 1;
+            *name_counts.entry(name).or_default() += 1;
         }
     }
 
@@ -245,25 +261,21 @@ fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCan
     for session in sessions {
         let id = &*session.id;
         let short_id = id_suffix(id, ID_SUFFIX_LEN);
-        match session.name.as_deref() {
-            Some(name) if names[name] > 1 => {
-                let is_name = name.starts_with(word);
-                let offered = if is_name {
+        let mut described_name = None;
+        let value = match session.name.as_deref() {
+            Some(name) if name_counts[name] > 1 => {
+                described_name = Some(name);
+                if name.starts_with(word) {
                     Some(short_id)
                 } else {
                     first_with_prefix(word, &[short_id, id])
-                };
-                candidates.extend(offered.map(|id| session.to_candidate(id, Some(name))));
+                }
             }
-            // For an empty word, this is the name, else the end of the id.
-            Some(name) => {
-                let offered = first_with_prefix(word, &[name, short_id, id]);
-                candidates.extend(offered.map(|value| session.to_candidate(value, None)));
-            }
-            None => {
-                let offered = first_with_prefix(word, &[short_id, id]);
-                candidates.extend(offered.map(|id| session.to_candidate(id, None)));
-            }
+            Some(name) => first_with_prefix(word, &[name, short_id, id]),
+            None => first_with_prefix(word, &[short_id, id]),
+        };
+        if let Some(value) = value {
+            candidates.push(session.to_candidate(value, described_name));
         }
     }
     candidates
@@ -273,7 +285,8 @@ fn first_with_prefix<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
     values.iter().copied().find(|value| value.starts_with(word))
 }
 
-/// Returns session files and directories that begin with the word.
+/// Returns the directories and the `*.jsonl` files whose paths begin with the word, sorted. A relative
+/// path is below `folder`. Hidden ones are offered only if the name that is typed begins with a dot.
 fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
     let path = Path::new(word);
     let (folder_part, name_prefix) = if word.ends_with(std::path::is_separator) {
@@ -284,21 +297,19 @@ fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<Complet
             path.file_name().unwrap_or_default(),
         )
     };
+
     let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder.join(expand_home(folder_part, home)))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    let Ok(entries) = std::fs::read_dir(folder.join(expand_home(folder_part, home))) else {
+        return Vec::new();
+    };
+    for entry in entries.flatten() {
         let name = entry.file_name();
-        let is_hidden = name.as_encoded_bytes().starts_with(b".") && name_prefix.is_empty();
-        if is_hidden
-            || !name
-                .as_encoded_bytes()
-                .starts_with(name_prefix.as_encoded_bytes())
-        {
+        let name_bytes = name.as_encoded_bytes();
+        let is_hidden = name_bytes.starts_with(b".") && name_prefix.is_empty();
+        if is_hidden || !name_bytes.starts_with(name_prefix.as_encoded_bytes()) {
             continue;
         }
+
         let mut value = folder_part.join(&name).into_os_string();
         if entry.path().is_dir() {
             value.push(MAIN_SEPARATOR_STR);
@@ -319,31 +330,35 @@ fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Returns the models of the named session and of the newest sessions, if the last word is a model.
+/// Returns the models of the named session and of the newest sessions, if the last word is the value of
+/// `--model`; otherwise none, because reading them takes time.
 fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
+    // The last word is the value, or the option with its value: `--model=VALUE`.
     let is_model = |word: &OsString| word.to_string_lossy().split('=').next() == Some("--model");
     if !words.iter().rev().take(2).any(is_model) {
         return Vec::new();
     }
-    let newest = SessionStores::locate(ui)
-        .newest_sessions()
-        .take(MAX_MODEL_SESSIONS)
-        .collect::<Vec<_>>();
-    let models = find_session(command, words, ui)
-        .into_iter()
-        .chain(newest)
-        .filter_map(|path| {
-            let file = Glance::open(&path).ok()?;
-            models_near_end(&file).ok()
-        });
+
+    let stores = SessionStores::locate(ui);
+    let mut sessions = Vec::from_iter(find_session(command, words, ui));
+    sessions.extend(stores.newest_sessions().take(MAX_MODEL_SESSIONS));
     let mut seen = HashSet::default();
+    let mut models = Vec::new();
+    for path in sessions {
+        let Ok(file) = Glance::open(&path) else {
+            continue;
+        };
+        for model in models_near_end(&file).unwrap_or_default() {
+            if seen.insert(model.clone()) {
+                models.push(model);
+            }
+        }
+    }
     models
-        .flatten()
-        .filter(|model| seen.insert(model.clone()))
-        .collect()
 }
 
-/// Returns the session named by the words before the last one, if another argument follows.
+/// Returns the path of the session that the words before the last one name, so that the last word may
+/// be an entry of it. `None` if they name none, or if it is not found.
 fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf> {
     let words_before = &words[..words.len().saturating_sub(1)];
     let matches = command
@@ -351,15 +366,13 @@ fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBu
         .ignore_errors(true)
         .try_get_matches_from(words_before)
         .ok()?;
-    let (verb, matches) = matches.subcommand()?;
-    let verb = command.find_subcommand(verb)?;
-    let session = verb
+    let (name, matches) = matches.subcommand()?;
+    let subcommand = command.find_subcommand(name)?;
+    let session = subcommand
         .get_positionals()
         .find(|arg| value_name(arg) == "SESSION")?;
-    let session_argument = matches.get_raw(session.get_id().as_str())?.next()?;
-    let given = expand_home(
-        Path::new(session_argument),
-        ui.home().as_deref().map(Path::new),
-    );
-    resolve_argument(&given, ui).ok()
+    let argument = matches.get_raw(session.get_id().as_str())?.next()?;
+    let home = ui.home();
+    let path_or_name = expand_home(Path::new(argument), home.as_deref().map(Path::new));
+    resolve_argument(&path_or_name, ui).ok()
 }

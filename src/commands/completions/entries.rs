@@ -22,15 +22,18 @@ const MAX_IDS: usize = 200;
 /// The entries near the end of a session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EntryCandidates {
-    /// The leaf, each with its text.
+    /// `@`, described by the text of the leaf.
     leaf: Option<CompletionCandidate>,
+    /// The labels, described by the texts of the labelled entries.
     labels: Vec<CompletionCandidate>,
+    /// The ids, described by the texts of the entries; the newest first.
     ids: Vec<CompletionCandidate>,
+    /// The names of the roles and types that the entries have.
     kinds: Vec<&'static str>,
 }
 
 impl EntryCandidates {
-    /// Returns the leaf, labels and ids of the entries in the last MiB, each with its text.
+    /// Reads the entries in the last [`TAIL_BYTES`] of a session. At most [`MAX_IDS`] ids are offered.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<EntryCandidates, LoadError> {
         let home = home.map(|home| Text::from(home.to_owned()));
         let options = LoadOptions {
@@ -50,12 +53,11 @@ impl EntryCandidates {
         for (ix, change) in Labels::new(&session).iter() {
             labels.push(candidate(&session.text(change.name).to_string_lossy(), ix));
         }
-        let newest = session
+        let ids = session
             .entry_indexes()
             .rev()
             .filter(|&ix| !session.entry(ix).id.is_empty())
-            .take(MAX_IDS);
-        let ids = newest
+            .take(MAX_IDS)
             .map(|ix| candidate(&session.id(ix).to_string_lossy(), ix))
             .collect();
 
@@ -67,8 +69,9 @@ impl EntryCandidates {
         })
     }
 
-    /// Returns the references that begin with the word; of `label:X`, `id:X` and `REF^{kind}`,
-    /// those whose form the user has begun, the last one also without its brace.
+    /// Returns the references that begin with the word: the leaf, labels and ids. `label:X` and `id:X`
+    /// are offered only after the colon is typed, and `REF^{kind}` only after the `^`, with or without
+    /// the brace.
     pub fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
         let plain_candidates = self.leaf.iter().chain(&self.labels).chain(&self.ids);
         let mut candidates: Vec<_> = plain_candidates.map(copy_candidate).collect();
@@ -83,11 +86,12 @@ impl EntryCandidates {
         }
         candidates.retain(|candidate| begins_with(candidate, word));
 
-        if let Some((below, kind)) = word.rsplit_once('^') {
-            let start = kind.strip_prefix('{').unwrap_or(kind);
-            for known in &self.kinds {
-                if known.starts_with(start) {
-                    candidates.push(CompletionCandidate::new(format!("{below}^{{{known}}}")));
+        if let Some((reference, braced_start)) = word.rsplit_once('^') {
+            let kind_start = braced_start.strip_prefix('{').unwrap_or(braced_start);
+            for kind in &self.kinds {
+                if kind.starts_with(kind_start) {
+                    let value = format!("{reference}^{{{kind}}}");
+                    candidates.push(CompletionCandidate::new(value));
                 }
             }
         }
@@ -112,7 +116,7 @@ fn kind_names_in(session: &Session) -> Vec<&'static str> {
     names
 }
 
-/// Returns the models of the replies in the last MiB.
+/// Returns the models of the replies in the last [`TAIL_BYTES`] of a session, as `PROVIDER/ID`.
 pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
     let options = LoadOptions {
         list_stats: Some(Period::default()),

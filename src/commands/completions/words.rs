@@ -10,7 +10,9 @@ pub struct BashLine {
     pub open_quote: Option<char>,
 }
 
-/// Splits a line.
+/// Splits a line into words, and removes quotes and backslashes, as bash does. White space outside
+/// quotes ends a word. A backslash stands for itself between single quotes, and between double quotes
+/// unless a character follows that is special there.
 pub fn split_line(line: &str) -> BashLine {
     let mut words = vec![String::new()];
     let mut is_in_word = false;
@@ -42,9 +44,10 @@ pub fn split_line(line: &str) -> BashLine {
 }
 
 impl BashLine {
-    /// Returns the end of a candidate in the form that bash inserts: what replaces the last word,
-    /// of which bash has split off `word`. `None` if the candidate does not continue what precedes
-    /// that.
+    /// Returns the text by which bash replaces `word` to insert a candidate, quoted as the last word is.
+    ///
+    /// bash splits words at characters such as `:`, too. So `word` may be only the end of the last
+    /// word, and bash keeps what precedes it. `None` if the candidate does not begin with that.
     pub fn text_to_insert(&self, candidate: &str, word: &str) -> Option<String> {
         let quoted_word: String = self
             .open_quote
@@ -59,24 +62,23 @@ impl BashLine {
             .last()
             .and_then(|last| last.strip_suffix(&*typed_word))
             .unwrap_or_default();
-        match candidate
-            .strip_prefix('~')
-            .filter(|rest| kept_prefix.is_empty() && rest.starts_with('/'))
+        if kept_prefix.is_empty()
+            && candidate.starts_with("~/")
+            && let Some(below_home) = candidate.strip_prefix('~')
         {
-            // In quotes, a tilde is not the home directory.
-            Some(rest) => self
-                .open_quote
-                .is_none()
-                .then(|| format!("~{}", quote_word(rest, None))),
-            None => candidate
-                .strip_prefix(kept_prefix)
-                .map(|rest| quote_word(rest, self.open_quote)),
+            // In quotes, a tilde is not the home directory. Outside, it must not be quoted.
+            return match self.open_quote {
+                Some(_) => None,
+                None => Some(format!("~{}", quote_word(below_home, None))),
+            };
         }
+        let inserted = candidate.strip_prefix(kept_prefix)?;
+        Some(quote_word(inserted, self.open_quote))
     }
 }
 
-/// Returns a word that bash parses as this text, after this quote. Outside quotes, plain text stays
-/// as it is, so that completion can continue in it.
+/// Quotes a text for bash: after the quote that is open, or outside quotes by backslashes. Outside
+/// quotes, plain characters stay as they are, so that completion can continue in the word.
 fn quote_word(word: &str, quote: Option<char>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
     let mut out = String::with_capacity(word.len());
@@ -92,7 +94,11 @@ fn quote_word(word: &str, quote: Option<char>) -> String {
         }
     }
     // bash closes the quote, unless the last character is one.
-    out.extend(quote.filter(|&quote| out.ends_with(quote)));
+    if let Some(quote) = quote
+        && out.ends_with(quote)
+    {
+        out.push(quote);
+    }
     out
 }
 
