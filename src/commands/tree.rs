@@ -120,8 +120,8 @@ pub struct Args {
 }
 
 impl Args {
+    /// Whether consecutive tool results become one row. Searches and `--filter all` show every row.
     fn folds_results(&self) -> bool {
-        // Searches and `--filter all` show every row.
         !self.unfold && self.filter != Filter::All && self.search.trim().is_empty()
     }
 }
@@ -139,7 +139,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
-/// Prints the tree that is there now.
+/// Prints the tree as it is now; on a terminal, below a heading with the usage. A search that finds
+/// nothing is a negative answer.
 fn print_tree(
     args: &Args,
     open: &OpenSession,
@@ -161,8 +162,8 @@ fn print_tree(
     })
 }
 
-/// Prints what is there and what is written from then on. Ends only with a failure, of which one is
-/// that nobody reads the output.
+/// Prints the tree, and then the entries that other programs write, until standard output is closed or
+/// another failure occurs.
 fn follow_session(
     args: &Args,
     mut followed: FollowedSession,
@@ -171,7 +172,8 @@ fn follow_session(
     print_tree(args, &followed.open, followed.open.session.leaf, ui)?;
     let mut wait = watch_files(std::slice::from_ref(&followed.path));
     let mut changed = ChangedFiles::default();
-    // Changes are reported of what a link leads to, and only of sessions by their extension.
+    // The watcher reports only files with the extension of sessions, and for a link the name of the
+    // file that it leads to. Otherwise, the session is read after each wait.
     let is_reported =
         !followed.path.is_symlink() && followed.path.extension().is_some_and(|end| end == "jsonl");
     loop {
@@ -185,7 +187,9 @@ fn follow_session(
     }
 }
 
-/// Prints the rows of a drawing, below a heading if the usage for it is given.
+/// Prints the rows of a drawing, as JSON or as text; text below a heading if the usage for that is
+/// given. Of a live drawing, all rows are printed as they are; otherwise, rows show what was undone,
+/// edited and pruned.
 fn print_drawing(
     args: &Args,
     open: &OpenSession,
@@ -197,25 +201,25 @@ fn print_drawing(
     // New entries are all printed, however far from the leaf.
     let around = if is_live { None } else { args.around };
     if args.json {
-        let entries = drawing.tree_rows.iter().map(|place| place.entry);
+        let entries = drawing.tree_rows.iter().map(|row| row.entry);
         let shown_rows = drawing.rows_around_leaf(entries, around);
-        for place in &drawing.tree_rows[shown_rows] {
-            ui.print_json(&json_row(&open.session, &drawing, place))?;
+        for row in &drawing.tree_rows[shown_rows] {
+            ui.print_json(&json_row(&open.session, &drawing, row))?;
         }
         return Ok(());
     }
 
-    let drawn_entries = drawing.tree_rows.iter().map(|place| place.entry);
+    let drawn_entries = drawing.tree_rows.iter().map(|row| row.entry);
     drawing.rendered = args.renderers.render_rows(open, drawn_entries, ui)?;
     let mut edits = HashMap::default();
-    let mut pruned_entries = 0;
+    let mut pruned_count = 0;
     if !is_live {
         drawing.undone = open
             .input
             .map_read_error(find_undone(&open.session, &open.entry_reader()))?;
         edits = open.find_edits(drawing.leaf)?;
         for operation in &pruned::list_pruned(open) {
-            pruned_entries += operation.entries;
+            pruned_count += operation.entries;
         }
     }
 
@@ -224,19 +228,19 @@ fn print_drawing(
     } else {
         Glyphs::UNICODE
     };
-    let look = EntryPainter {
+    let entry_painter = EntryPainter {
         drawing: &drawing,
         edits: &edits,
         styles: ui.styles,
         glyphs,
     };
-    let rows = RowArgs {
+    let row_args = RowArgs {
         folds_tools: args.folds_results() && !is_live,
         shows_ids: !args.no_ids,
         clock: args.times.then(|| Clock::new(ui)),
     };
-    let painter = TreePainter::new(look, rows, ui)?;
-    painter.print_tree(usage, around, pruned_entries, ui)
+    let painter = TreePainter::new(entry_painter, row_args, ui)?;
+    painter.print_tree(usage, around, pruned_count, ui)
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.
@@ -257,8 +261,10 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     options
 }
 
-fn json_row(session: &Session, drawing: &TreeView, place: &TreeRow) -> Vec<u8> {
-    let ix = place.entry;
+/// Returns a row as JSON. `targetId` is present for labels, `branched` with `--follow`, and `match` with
+/// `--search`.
+fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8> {
+    let ix = tree_row.entry;
     let entry = session.entry(ix);
     let id = if entry.id.is_empty() {
         None
@@ -272,7 +278,7 @@ fn json_row(session: &Session, drawing: &TreeView, place: &TreeRow) -> Vec<u8> {
         .text_or_null("role", session.role_name(ix).as_ref())
         .number("line", f64::from(entry.line.0))
         .text_or_null("timestamp", session.timestamp(ix).as_ref())
-        .number("depth", f64::from(place.depth))
+        .number("depth", f64::from(tree_row.depth))
         .text_or_null("label", drawing.label(ix).as_ref())
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
@@ -289,7 +295,7 @@ fn json_row(session: &Session, drawing: &TreeView, place: &TreeRow) -> Vec<u8> {
     row.finish()
 }
 
-/// Returns the position of the words; `null` if only the agent's own search matches the row.
+/// Returns the position of the search words in a row; `null` if only the agent's own search matches it.
 fn match_json(drawing: &TreeView, ix: EntryIx) -> Vec<u8> {
     let Some(hit) = drawing.find_hit(ix) else {
         return b"null".to_vec();

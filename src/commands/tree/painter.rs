@@ -23,11 +23,20 @@ use std::ops::Range;
 /// The maximum number of levels that a row is indented.
 const MAX_LEVELS: usize = 24;
 
+/// The width of a level, in columns: that of a bar or a connector.
+const LEVEL_COLUMNS: usize = 3;
+
+/// The minimum width that is left for the text of a row, in columns, as in oh-my-pi.
+const MIN_TEXT_COLUMNS: usize = 24;
+
+/// The number of columns that neither levels nor the text are given.
+const SPARE_COLUMNS: usize = 4;
+
 /// The minimum length of a rule, on either side of its text.
 const MIN_RULE_LENGTH: usize = 2;
 
-/// Prints the heading of the session, above its tree: its name, its project, its size, and its
-/// usage. The name is cut if the line is too long, but keeps a third of it.
+/// Prints the heading above a tree: the session's name, its project, its size and its usage. If the
+/// line is too long, the name is cut first, to a third of the line, and then the rest.
 fn print_heading(
     session: &Session,
     usage: UsageSums,
@@ -50,18 +59,22 @@ fn print_heading(
     if usage.cost > 0.0 {
         details.push(format_dollars(usage.cost));
     }
-    let facts = details.join(glyphs.dot);
+    let details = details.join(glyphs.dot);
 
     let width = ui.row_width().unwrap_or(usize::MAX);
-    let facts_width = display_width(&facts) + display_width(glyphs.dot);
-    let name_width = width.saturating_sub(facts_width).max(width / 3);
+    let details_width = display_width(&details) + display_width(glyphs.dot);
+    let name_width = width.saturating_sub(details_width).max(width / 3);
     let name = match session.name() {
         Some(name) => truncate_end(&to_visible(&name.to_string()), name_width, glyphs.ellipsis),
         None => String::new(),
     };
     let separator = if name.is_empty() { "" } else { glyphs.dot };
     let rest_width = width.saturating_sub(display_width(&name));
-    let rest = truncate_end(&format!("{separator}{facts}"), rest_width, glyphs.ellipsis);
+    let rest = truncate_end(
+        &format!("{separator}{details}"),
+        rest_width,
+        glyphs.ellipsis,
+    );
     ui.print(&format!(
         "{}{}\n",
         apply_style(&name, ui.styles.bold),
@@ -69,22 +82,25 @@ fn print_heading(
     ))
 }
 
-/// Returns the bars that continue past a row, given those before it: a bit for each level above the
-/// row. The bars of deeper levels end there. Only the first [`MAX_LEVELS`] are ever drawn.
-fn bars_beside_row(bars: u32, place: &TreeRow) -> u32 {
-    let levels = place.branch_points - u32::from(place.has_connector);
-    let deeper = u32::MAX.checked_shl(levels).unwrap_or(0);
-    bars & !deeper
+/// Returns the bars that are drawn beside a row, as a bit mask: bit N is set if level N has a bar.
+/// `bars` are those that reach the row. Bars of deeper levels than the row's end above it. Levels that
+/// do not fit into the mask have no bars: only the first [`MAX_LEVELS`] are ever drawn.
+fn bars_beside_row(bars: u32, tree_row: &TreeRow) -> u32 {
+    let levels = tree_row.branch_points - u32::from(tree_row.has_connector);
+    let deeper_levels = u32::MAX.checked_shl(levels).unwrap_or(0);
+    bars & !deeper_levels
 }
 
-/// Returns the bars after a row, given those that continue past it: one leads to its next sibling.
-fn bars_after(bars: u32, place: &TreeRow) -> u32 {
-    let has_next_sibling = place.has_connector && !place.is_last;
+/// Returns the bars that reach the next row, given those beside a row. If the row has a next sibling, a
+/// bar at the level of its connector leads there.
+fn bars_below_row(bars: u32, tree_row: &TreeRow) -> u32 {
+    let has_next_sibling = tree_row.has_connector && !tree_row.is_last;
     if !has_next_sibling {
         return bars;
     }
-    let to_sibling = 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0);
-    bars | to_sibling
+    let connector_level = tree_row.branch_points - 1;
+    let bar_to_sibling = 1_u32.checked_shl(connector_level).unwrap_or(0);
+    bars | bar_to_sibling
 }
 
 /// How the rows are drawn.
@@ -98,9 +114,10 @@ pub struct RowArgs {
 
 /// Draws rows, one after the other.
 pub struct TreePainter<'a> {
-    look: EntryPainter<'a>,
-    /// The positions in the drawing that each row represents; the last of them is the entry that
-    /// the row shows.
+    /// Draws the text of an entry, and has the drawing.
+    entry_painter: EntryPainter<'a>,
+    /// The rows of the drawing that each printed row stands for, by their indexes; the last of them is
+    /// the one that is shown.
     folds: Vec<Range<usize>>,
     /// The size and age of the branch below each entry; empty if no branch is drawn.
     branch_extents: Vec<SubtreeExtent>,
@@ -126,127 +143,141 @@ impl RowMark {
     }
 }
 
-/// Returns the number of levels that a terminal has room for, at 3 columns each. Half of a narrow
-/// terminal, but at least 24 columns, is left for the text, as in oh-my-pi.
+/// Returns the number of levels that fit into a terminal, at least 1. Half of the width, but at least
+/// [`MIN_TEXT_COLUMNS`], is left for the text, as in oh-my-pi.
 fn levels_that_fit(width: usize) -> usize {
-    let for_text = (width / 2).max(24) + 4;
-    let levels = width.saturating_sub(for_text) / 3;
+    let text_columns = (width / 2).max(MIN_TEXT_COLUMNS);
+    let levels = width.saturating_sub(text_columns + SPARE_COLUMNS) / LEVEL_COLUMNS;
     levels.max(1)
 }
 
 impl<'a> TreePainter<'a> {
-    pub fn new(look: EntryPainter<'a>, args: RowArgs, ui: &Ui) -> Result<Self, Failure> {
-        let drawing = look.drawing;
+    /// Returns a painter for the rows of the drawing that `entry_painter` has.
+    pub fn new(entry_painter: EntryPainter<'a>, args: RowArgs, ui: &Ui) -> Result<Self, Failure> {
+        let drawing = entry_painter.drawing;
         let session = drawing.session;
         let now_ms = Ids::new(ui)?.now_ms(ui);
 
         let folds = if args.folds_tools {
-            fold_tool_rows(drawing, look.edits)
+            fold_tool_rows(drawing, entry_painter.edits)
         } else {
-            (0..drawing.tree_rows.len()).map(|at| at..at + 1).collect()
+            (0..drawing.tree_rows.len())
+                .map(|index| index..index + 1)
+                .collect()
         };
-        let has_branches = drawing.tree_rows.iter().any(|place| place.has_connector);
-        let extents = if has_branches {
+        let has_branches = drawing
+            .tree_rows
+            .iter()
+            .any(|tree_row| tree_row.has_connector);
+        let branch_extents = if has_branches {
             measure_subtrees(session)
         } else {
             Vec::new()
         };
-        let most_levels = match ui.row_width() {
+        let max_levels = match ui.row_width() {
             Some(width) => levels_that_fit(width).min(MAX_LEVELS),
             None => MAX_LEVELS,
         };
         let mut id_width = None;
         if args.shows_ids {
-            let lengths = drawing
+            let id_lengths = drawing
                 .tree_rows
                 .iter()
-                .map(|place| session.entry(place.entry).id.len as usize);
-            id_width = Some(lengths.max().unwrap_or(0).min(ID_COLUMNS));
+                .map(|tree_row| session.entry(tree_row.entry).id.len as usize);
+            id_width = Some(id_lengths.max().unwrap_or(0).min(ID_COLUMNS));
         }
         Ok(TreePainter {
             folds,
-            branch_extents: extents,
+            branch_extents,
             now_ms,
-            max_levels: most_levels,
+            max_levels,
             id_width,
             clock: args.clock,
             marked_entry: drawing.marked_entry(),
-            look,
+            entry_painter,
         })
     }
 
-    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows.
-    /// If a distance is given (`around`), only the rows within it from the leaf are printed, and
-    /// how many are left out above and below them. After a heading, a pager opens at the leaf.
+    /// Prints a heading if the usage for it is given, then how many entries were pruned, then the rows.
+    /// If `around` is given, only the rows within that distance from the leaf are printed, and how many
+    /// are left out above and below them. After a heading, a pager opens at the leaf.
     pub fn print_tree(
         &self,
         usage: Option<UsageSums>,
         around: Option<usize>,
-        pruned: usize,
+        pruned_count: usize,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let glyphs = self.look.glyphs;
+        let glyphs = self.entry_painter.glyphs;
         let entries = self.folds.iter().map(|fold| self.shown_entry(fold));
-        let shown = self.look.drawing.rows_around_leaf(entries, around);
-        let above = shown.start;
-        let below = self.folds.len() - shown.end;
-
+        let shown = self.entry_painter.drawing.rows_around_leaf(entries, around);
+        let rows_above = shown.start;
+        let rows_below = self.folds.len() - shown.end;
         if let Some(usage) = usage {
-            let leaf = self
+            let leaf_row = self
                 .folds
                 .iter()
-                .position(|fold| self.marked_entry == Some(self.shown_entry(fold)));
-            let leaf = leaf.unwrap_or(0);
-            let lines_before = usize::from(above > 0) + usize::from(pruned > 0);
-            let lines_after = usize::from(below > 0);
+                .position(|fold| self.marked_entry == Some(self.shown_entry(fold)))
+                .unwrap_or(0);
+            let lines_before = usize::from(rows_above > 0) + usize::from(pruned_count > 0);
+            let lines_after = usize::from(rows_below > 0);
             // The heading is line 1, so without lines between, the first row is line 2.
-            ui.set_pager_line(
-                2 + lines_before + leaf - shown.start,
-                1 + lines_before + shown.len() + lines_after,
-            );
-            print_heading(self.look.drawing.session, usage, glyphs, ui)?;
+            let leaf_line = 2 + lines_before + leaf_row - shown.start;
+            let line_count = 1 + lines_before + shown.len() + lines_after;
+            ui.set_pager_line(leaf_line, line_count);
+            print_heading(self.entry_painter.drawing.session, usage, glyphs, ui)?;
         }
 
-        if pruned > 0 {
-            let entries = if pruned == 1 { "entry" } else { "entries" };
-            let number = group_digits(pruned as f64);
+        if pruned_count > 0 {
+            let entries = if pruned_count == 1 {
+                "entry"
+            } else {
+                "entries"
+            };
+            let number = group_digits(pruned_count as f64);
             let line = format!("{} {number} {entries} pruned", glyphs.ellipsis);
             self.print_dim_line(&line, ui)?;
         }
-        if above > 0 {
-            let rows = format_count(above, "row", "rows");
+        if rows_above > 0 {
+            let rows = format_count(rows_above, "row", "rows");
             self.print_dim_line(&format!("{}{rows} above", glyphs.fold), ui)?;
         }
         self.print_rows(shown, ui)?;
-        if below > 0 {
-            let rows = format_count(below, "row", "rows");
+        if rows_below > 0 {
+            let rows = format_count(rows_below, "row", "rows");
             self.print_dim_line(&format!("{}{rows} below", glyphs.fold), ui)?;
         }
         Ok(())
     }
 
-    /// Returns the entry that a row shows: the last of those that are folded into it.
+    /// Returns the row of the drawing that a fold shows: the last of those that are folded into it.
+    fn shown_row(&self, fold: &Range<usize>) -> &TreeRow {
+        &self.entry_painter.drawing.tree_rows[fold.end - 1]
+    }
+
+    /// Returns the entry that a fold shows.
     fn shown_entry(&self, fold: &Range<usize>) -> EntryIx {
-        self.look.drawing.tree_rows[fold.end - 1].entry
+        self.shown_row(fold).entry
     }
 
     /// Prints a line about rows that are not drawn.
     fn print_dim_line(&self, line: &str, ui: &mut Ui) -> Result<(), Failure> {
-        ui.print(&(apply_style(line, self.look.styles.dim) + "\n"))
+        ui.print(&(apply_style(line, self.entry_painter.styles.dim) + "\n"))
     }
 
-    /// Prints rows in batches, which are drawn in parallel. The bars at the start of each batch
-    /// follow from all rows before it, so they are computed first.
+    /// Prints rows in batches, which are drawn in parallel. The bars at the start of each batch follow
+    /// from all rows before it, even those that are not shown, so they are computed first.
     fn print_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
-        let places = &self.look.drawing.tree_rows;
         let mut bars = 0;
         let mut bars_at_starts = Vec::new();
-        for (at, fold) in self.folds[..shown.end].iter().enumerate() {
-            if at >= shown.start && (at - shown.start).is_multiple_of(BATCH_ROWS) {
+        for (index, fold) in self.folds[..shown.end].iter().enumerate() {
+            let starts_batch =
+                index >= shown.start && (index - shown.start).is_multiple_of(BATCH_ROWS);
+            if starts_batch {
                 bars_at_starts.push(bars);
             }
-            let place = &places[fold.end - 1];
-            bars = bars_after(bars_beside_row(bars, place), place);
+            let tree_row = self.shown_row(fold);
+            bars = bars_below_row(bars_beside_row(bars, tree_row), tree_row);
         }
 
         let folds = &self.folds[shown];
@@ -256,7 +287,7 @@ impl<'a> TreePainter<'a> {
         };
         let empty_rows = RowBuffer::new(
             ui.row_width(),
-            self.look.glyphs.ellipsis,
+            self.entry_painter.glyphs.ellipsis,
             self.clock.clone(),
         );
         draw_batches(&empty_rows, folds.len(), draw, ui)
@@ -270,55 +301,44 @@ impl<'a> TreePainter<'a> {
         bars_at_start: u32,
         rows: &mut RowBuffer,
     ) {
-        let drawing = self.look.drawing;
+        let drawing = self.entry_painter.drawing;
         // The date is shown where it differs from that of the row before.
-        let row_before = batch.start.checked_sub(1);
-        let time_before =
-            row_before.map(|at| drawing.session.entry(self.shown_entry(&folds[at])).time_ms);
+        let index_before = batch.start.checked_sub(1);
+        let time_before = index_before.map(|index| {
+            let entry_before = self.shown_entry(&folds[index]);
+            drawing.session.entry(entry_before).time_ms
+        });
         rows.set_previous_time(time_before);
 
         let mut bars = bars_at_start;
         for fold in &folds[batch] {
+            // While a session is followed, each row has its date.
             if drawing.is_live() {
                 rows.set_previous_time(None);
             }
-            let place = &drawing.tree_rows[fold.end - 1];
-            bars = bars_beside_row(bars, place);
-            self.draw_row(fold, place, bars, rows);
-            bars = bars_after(bars, place);
+            let tree_row = self.shown_row(fold);
+            bars = bars_beside_row(bars, tree_row);
+            self.draw_row(fold, tree_row, bars, rows);
+            bars = bars_below_row(bars, tree_row);
         }
     }
 
-    /// Draws a row: its id, its time, its bars, the dot of the active path, its text, and its
-    /// marks.
-    fn draw_row(&self, fold: &Range<usize>, place: &TreeRow, bars: u32, rows: &mut RowBuffer) {
-        let ix = place.entry;
+    /// Draws a row: its id, its time, its bars, the dot of the active path, its text, and its marks. A
+    /// compaction or reset is drawn as a rule, which the text interrupts.
+    ///
+    /// If the text is cut, the marks and the end of a rule stay visible, unless there is room for
+    /// nothing else.
+    fn draw_row(&self, fold: &Range<usize>, tree_row: &TreeRow, bars: u32, rows: &mut RowBuffer) {
+        let ix = tree_row.entry;
         let EntryPainter {
             drawing,
             styles,
             glyphs,
             ..
-        } = &self.look;
+        } = &self.entry_painter;
         let is_active = drawing.is_active(ix);
-        rows.begin_row();
-        if let Some(width) = self.id_width {
-            rows.push_text(&drawing.session.id(ix));
-            rows.pad_part(width);
-            rows.push_str("  ");
-            rows.finish_part(styles.dim);
-        }
-        if rows.clock.is_some() {
-            rows.push_time(drawing.session.entry(ix).time_ms);
-            rows.push_str("  ");
-            rows.finish_part(styles.dim);
-        }
-        self.push_prefix(place, bars, rows);
-        rows.finish_part(styles.dim);
-        if is_active {
-            rows.push_part(glyphs.bullet, styles.active);
-        }
+        self.draw_row_start(tree_row, bars, rows);
 
-        // A compaction or reset is drawn as a rule, which the text interrupts.
         let kind = drawing.session.entry(ix).kind;
         let is_rule = matches!(kind, Kind::Compaction | Kind::ResetBoundary);
         let rule_style = if is_active {
@@ -326,9 +346,7 @@ impl<'a> TreePainter<'a> {
         } else {
             styles.dim
         };
-        // The marks and the end of a rule stay visible if the text is cut, unless there is room for
-        // nothing else.
-        let marks = self.row_marks(place);
+        let marks = self.row_marks(tree_row);
         let mut reserved: usize = marks.iter().map(|mark| display_width(&mark.text)).sum();
         if is_rule {
             reserved += 1 + MIN_RULE_LENGTH;
@@ -339,17 +357,17 @@ impl<'a> TreePainter<'a> {
         }
 
         if is_rule {
-            rows.push_part(
-                &format!("{} ", glyphs.rule.repeat(MIN_RULE_LENGTH)),
-                rule_style,
-            );
+            let rule = glyphs.rule.repeat(MIN_RULE_LENGTH);
+            rows.push_part(&format!("{rule} "), rule_style);
         }
         if fold.len() == 1 {
-            self.look.draw_entry(rows, ix, !is_active);
+            self.entry_painter.draw_entry(rows, ix, !is_active);
         } else {
             self.draw_fold(fold, rows, !is_active);
         }
+
         if fits {
+            // The width was limited for the text only.
             let unused = rows.columns_left.take().unwrap_or(0);
             if is_rule {
                 let rule = glyphs.rule.repeat(MIN_RULE_LENGTH + unused);
@@ -362,21 +380,52 @@ impl<'a> TreePainter<'a> {
         rows.end_row();
     }
 
-    /// Returns what is remarked at the end of a row.
-    fn row_marks(&self, place: &TreeRow) -> Vec<RowMark> {
-        let ix = place.entry;
+    /// Draws what precedes the text of a row: its id and its time if they are shown, its bars, and the
+    /// dot of the active path.
+    fn draw_row_start(&self, tree_row: &TreeRow, bars: u32, rows: &mut RowBuffer) {
+        let ix = tree_row.entry;
         let EntryPainter {
             drawing,
             styles,
             glyphs,
             ..
-        } = &self.look;
+        } = &self.entry_painter;
+        rows.begin_row();
+        if let Some(width) = self.id_width {
+            rows.push_text(&drawing.session.id(ix));
+            rows.pad_part(width);
+            rows.push_str("  ");
+            rows.finish_part(styles.dim);
+        }
+        if rows.clock.is_some() {
+            rows.push_time(drawing.session.entry(ix).time_ms);
+            rows.push_str("  ");
+            rows.finish_part(styles.dim);
+        }
+        self.push_bars(tree_row, bars, rows);
+        rows.finish_part(styles.dim);
+        if drawing.is_active(ix) {
+            rows.push_part(glyphs.bullet, styles.active);
+        }
+    }
+
+    /// Returns the marks at the end of a row: that it is the leaf, undone, hidden, or in a cycle of
+    /// parents; the entry that a label is on; of a new entry on another branch, the entry that it
+    /// follows; and the size of the branch that begins with the row.
+    fn row_marks(&self, tree_row: &TreeRow) -> Vec<RowMark> {
+        let ix = tree_row.entry;
+        let EntryPainter {
+            drawing,
+            styles,
+            glyphs,
+            ..
+        } = &self.entry_painter;
         let flags = drawing.session.entry(ix).flags;
         let mut marks = Vec::new();
 
         if self.marked_entry == Some(ix) {
-            // What follows the conversation, such as a label or the mark of a switch, is no part of
-            // it.
+            // The leaf may be a label or the mark of a switch after the conversation, which is no part
+            // of it.
             let is_last = drawing.is_leaf(ix)
                 || last_conversation_entry(drawing.session, drawing.leaf) == Some(ix);
             let hidden = if is_last { "" } else { " below, not shown" };
@@ -408,7 +457,7 @@ impl<'a> TreePainter<'a> {
             };
             marks.push(RowMark::new(format!("  (after {parent})"), styles.active));
         }
-        if place.has_connector
+        if tree_row.has_connector
             && let Some(extent) = self.branch_extent(ix)
         {
             marks.push(RowMark::new(format!("  {extent}"), styles.dim));
@@ -428,21 +477,22 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`
+    /// Draws the text of a row that stands for several tool results, as in
+    /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`.
     fn draw_fold(&self, fold: &Range<usize>, rows: &mut RowBuffer, is_dim: bool) {
         let EntryPainter {
             drawing,
             styles,
             glyphs,
             ..
-        } = &self.look;
+        } = &self.entry_painter;
         rows.push_str(glyphs.fold);
         rows.push_number(fold.len(), 0);
         rows.push_str(" tools: ");
         rows.finish_part(styles.dim);
 
-        for (at, (name, count)) in count_folded_tools(drawing, fold).iter().enumerate() {
-            if at > 0 {
+        for (index, (name, count)) in count_folded_tools(drawing, fold).iter().enumerate() {
+            if index > 0 {
                 rows.push_str(", ");
             }
             rows.push_number(*count, 0);
@@ -451,36 +501,36 @@ impl<'a> TreePainter<'a> {
         }
         rows.finish_part(if is_dim { styles.dim } else { Style::new() });
 
-        let mut failed = 0;
-        for place in &drawing.tree_rows[fold.clone()] {
-            let entry = drawing.session.entry(place.entry);
+        let mut failed_count = 0;
+        for tree_row in &drawing.tree_rows[fold.clone()] {
+            let entry = drawing.session.entry(tree_row.entry);
             if Ending::from_entry(entry).is_some() {
-                failed += 1;
+                failed_count += 1;
             }
         }
-        if failed > 0 {
+        if failed_count > 0 {
             let style = if is_dim { styles.dim } else { styles.error };
-            rows.push_part(&format!(", {failed} failed"), style);
+            rows.push_part(&format!(", {failed_count} failed"), style);
         }
     }
 
-    /// Appends the bars and the connector of a row. Levels beyond the maximum become one mark.
-    fn push_prefix(&self, place: &TreeRow, bars: u32, rows: &mut RowBuffer) {
-        let glyphs = &self.look.glyphs;
-        let connector = match (place.has_connector, place.is_last) {
+    /// Appends the bars and the connector of a row, a level for each. If there are more than
+    /// `max_levels`, an ellipsis replaces the others.
+    fn push_bars(&self, tree_row: &TreeRow, bars: u32, rows: &mut RowBuffer) {
+        let glyphs = &self.entry_painter.glyphs;
+        let connector = match (tree_row.has_connector, tree_row.is_last) {
             (true, true) => glyphs.corner,
             (true, false) => glyphs.tee,
             (false, _) => "",
         };
-        // The connector takes a level.
-        let connector_levels = usize::from(place.has_connector);
-        let levels = place.branch_points as usize - connector_levels;
-        let shown = levels.min(self.max_levels - connector_levels);
-        for level in 0..shown {
+        let connector_levels = usize::from(tree_row.has_connector);
+        let levels = tree_row.branch_points as usize - connector_levels;
+        let shown_levels = levels.min(self.max_levels - connector_levels);
+        for level in 0..shown_levels {
             let has_bar = bars >> level & 1 == 1;
             rows.push_str(if has_bar { glyphs.bar } else { "   " });
         }
-        if shown < levels {
+        if shown_levels < levels {
             rows.push_str(glyphs.ellipsis);
             rows.push_str(" ");
         }
