@@ -118,6 +118,7 @@ impl Args {
             .map(|cwd| normalize_path(&ui.current_folder().join(cwd)))
     }
 
+    /// Returns whether a subtree is copied with the path to it.
     fn ancestor_choice(&self) -> Ancestors {
         if self.alone {
             Ancestors::LeftOut
@@ -129,14 +130,14 @@ impl Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let chosen_entry = if args.branches {
+    let chosen_position = if args.branches {
         open.session.leaf
     } else {
         open.resolve_position(&args.at)?
     };
     // With --before, the copy ends above this message, whose text is edited again.
     let edited_message = if args.before {
-        Some(require_user_message(args, &open, chosen_entry)?)
+        Some(require_user_message(args, &open, chosen_position)?)
     } else {
         None
     };
@@ -144,11 +145,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(hook) = &hook {
         let event = open
             .input
-            .map_read_error(hook_event(args, &open, chosen_entry))?;
+            .map_read_error(hook_event(args, &open, chosen_position))?;
         hook.ask_hook(event, &open, ui)?;
     }
 
-    let mut end = chosen_entry;
+    let mut end = chosen_position;
     let mut editor_text = None;
     if let Some(message) = edited_message {
         end = open.session.entry(message).parent;
@@ -158,6 +159,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .draft_text(&open.entry_reader(), message);
         editor_text = Some(open.input.map_read_error(text)?);
     }
+
     let mut ids = Ids::new(ui)?;
     let cwd = args
         .absolute_cwd(ui)
@@ -171,16 +173,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         source,
         cwd,
     };
-    let new = ids.with_id_source(ui, |fresh| {
+    let new_session = ids.with_id_source(ui, |id_source| {
         open.input
-            .map_read_error(new_session(args, &open, end, &options, fresh))
+            .map_read_error(build_new_session(args, &open, end, &options, id_source))
     })?;
     let folder = project_folder(args, &open, ui);
-    let path = new_file_path(args, &open, folder.as_deref(), &new);
-    let notification = hook.map(|hook| fork_notification(hook, &open, &new, &options));
+    let path = new_file_path(args, &open, folder.as_deref(), &new_session);
+    let notification = hook.map(|hook| fork_notification(hook, &open, &new_session, &options));
     open.create_session(
         Creation {
-            new_session: new,
+            new_session,
             path,
             folder,
             editor_text,
@@ -195,9 +197,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn require_user_message(
     args: &Args,
     open: &OpenSession,
-    chosen_entry: Position,
+    chosen_position: Position,
 ) -> Result<EntryIx, Failure> {
-    match chosen_entry {
+    match chosen_position {
         Some(ix) if open.session.is_message(ix, Role::User) => Ok(ix),
         _ => {
             let what = format_args!("{} is not a user message", args.at);
@@ -207,33 +209,36 @@ fn require_user_message(
     }
 }
 
-/// Returns the new session: all branches, the subtree of `end`, or the path to `end`; converted, if
-/// it is for another agent.
-fn new_session(
+/// Builds the new session: a copy of all branches, of the subtree of `end`, or of the path to `end`. If
+/// it is for another agent, the copy is converted.
+fn build_new_session(
     args: &Args,
     open: &OpenSession,
     end: Position,
     options: &ForkOptions,
-    fresh: &mut IdSource,
+    id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = &open.session;
     let reader = open.entry_reader();
-    let new = if args.branches {
-        fork_all(session, options, fresh)
+    let copy = if args.branches {
+        fork_all(session, options, id_source)
     } else if args.subtree {
-        fork_subtree(&reader, end, args.ancestor_choice(), options, fresh)?
+        fork_subtree(&reader, end, args.ancestor_choice(), options, id_source)?
     } else {
-        fork(&reader, end, options, fresh)?
+        fork(&reader, end, options, id_source)?
     };
     match args.agent {
-        Some(agent) if agent != session.dialect => convert_session(&reader, new, options, fresh),
-        _ => Ok(new),
+        Some(agent) if agent != session.dialect => {
+            convert_session(&reader, copy, options, id_source)
+        }
+        _ => Ok(copy),
     }
 }
 
-/// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself.
-fn hook_event(args: &Args, open: &OpenSession, chosen_entry: Position) -> io::Result<Object> {
-    let entry = match chosen_entry {
+/// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself, and
+/// which other entries are copied.
+fn hook_event(args: &Args, open: &OpenSession, chosen_position: Position) -> io::Result<Object> {
+    let entry = match chosen_position {
         Some(ix) => open.entry_reader().read_line(ix)?.trim_ascii().to_vec(),
         None => b"null".to_vec(),
     };
@@ -241,7 +246,7 @@ fn hook_event(args: &Args, open: &OpenSession, chosen_entry: Position) -> io::Re
         .str("type", "session_before_fork")
         .text_or_null(
             "entryId",
-            chosen_entry.map(|ix| open.session.id(ix)).as_ref(),
+            chosen_position.map(|ix| open.session.id(ix)).as_ref(),
         )
         .str("position", if args.before { "before" } else { "at" })
         .bool("all", args.branches)
@@ -250,7 +255,8 @@ fn hook_event(args: &Args, open: &OpenSession, chosen_entry: Position) -> io::Re
         .json("entry", &entry))
 }
 
-/// Returns the notification for the hook after the new session is written (`session_branch`).
+/// Returns the notification for the hook after the new session is written (`session_branch`). Its
+/// session id, working directory and leaf are those of the new session.
 fn fork_notification(
     hook: ShellCommand,
     open: &OpenSession,
@@ -274,8 +280,8 @@ fn fork_notification(
     }
 }
 
-/// Returns the path of the new file: the one that is given, else one in `folder` or beside the
-/// session. A session read from standard input is forked to standard output.
+/// Returns the path of the new file: that of `-o`, else a new name in the directory of `--dir`, in
+/// `folder`, or beside the session. A session read from standard input is forked to standard output.
 fn new_file_path(
     args: &Args,
     open: &OpenSession,

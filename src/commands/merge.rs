@@ -45,7 +45,8 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let from = open.resolve_position(&args.from)?;
-    // The summary goes under the leaf even if that is a user message.
+    // The leaf stays, and the summary is appended below it, even if the leaf is a user message: a move
+    // to such a message would go above it, to edit its text.
     let leaf = open.session.leaf;
     let navigation = Navigation {
         new_leaf: leaf,
@@ -53,8 +54,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ..navigate(&open.session, from, leaf)
     };
     let step = PlannedMove::with_summary(&open, navigation, &args.options);
-    let has_summary_option = args.options.summary.prepare || args.options.summary.has_given_text();
-    if !has_summary_option && !step.abandons_content() {
+    let needs_no_content = args.options.summary.prepare || args.options.summary.has_given_text();
+    if !needs_no_content && !step.abandons_content() {
         let failure = open
             .input
             .negative_answer(format_args!("{} has no entries to summarize", args.from));
@@ -80,21 +81,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     append_summary(from, step, ui)
 }
 
-/// Appends the summary under the leaf. If another process has appended entries under the same leaf
-/// in the meantime, the summary follows them.
+/// Makes the summary, and appends it below the leaf. If another process has appended entries below the
+/// same leaf in the meantime, the summary follows them. If another process has moved the leaf to
+/// another branch, fails: the summary belongs on the branch for which it was requested.
 fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
-    let leaf = step.new_leaf_id()?;
+    let old_leaf_id = step.new_leaf_id()?;
     let hook = step.hook_command(ui);
     let summary = step.prepare_summary(hook.as_ref(), ui)?;
     let label = step.parse_label()?;
     let branch_tip = from.map(|ix| step.open.session.id(ix).into_owned());
     step.open
-        .apply_change(&step.options.write, ui, |locked_open, fresh| {
+        .apply_change(&step.options.write, ui, |locked_open, id_source| {
             // The session may have been read again, so its entries are found by their ids.
             let session = &locked_open.session;
-            let leaf_before = leaf.as_ref().and_then(|id| session.find_entry(id));
-            if let Some(leaf_before) = leaf_before
-                && !session.path(session.leaf).contains(&leaf_before)
+            let old_leaf = old_leaf_id.as_ref().and_then(|id| session.find_entry(id));
+            if let Some(old_leaf) = old_leaf
+                && !session.path(session.leaf).contains(&old_leaf)
             {
                 return Err(locked_open
                     .input
@@ -109,17 +111,11 @@ fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<
                 session.leaf,
                 &summary,
                 label.as_ref(),
-                fresh,
+                id_source,
             );
-            let old_leaf = session.leaf.map(|leaf| session.id(leaf));
+            let leaf_id = session.leaf.map(|leaf| session.id(leaf));
             let notification = hook.clone().map(|hook| {
-                session_tree_event(
-                    hook,
-                    locked_open,
-                    &change,
-                    old_leaf.as_ref(),
-                    Some(&summary),
-                )
+                session_tree_event(hook, locked_open, &change, leaf_id.as_ref(), Some(&summary))
             });
             Ok(Decision {
                 change,
@@ -130,7 +126,7 @@ fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<
         })
 }
 
-/// Returns the summary by which the branch was merged before.
+/// Returns the summary by which the branch was merged before; `None` if it was not.
 fn find_previous_merge(step: &PlannedMove) -> io::Result<Position> {
     let session = &step.open.session;
     let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else {

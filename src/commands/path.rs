@@ -57,12 +57,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     } else {
         // Rows have the same text as in the tree, which shows a tool result as its call.
-        print_rows(
-            &view_without_layout(&open.session, end),
-            &open.find_edits(end)?,
-            &path,
-            ui,
-        )?;
+        let drawing = view_without_layout(&open.session, end);
+        let edits = open.find_edits(end)?;
+        print_rows(&drawing, &edits, &path, ui)?;
     }
     Ok(Exit::Done)
 }

@@ -50,20 +50,24 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let mut also_copied = String::new();
-    let exit = open.apply_change(&args.write, ui, |locked_open, fresh| {
+    let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let parent = locked_open.resolve_position(&args.at)?;
+        // Fails if new entries cannot name the parent.
         locked_open.new_parent_id(parent)?;
+
         let chosen_entries = locked_open.find_entries(&args.entries)?;
         let needed_entries = complete_selection(&locked_open.entry_reader(), &chosen_entries)
             .map_err(|refusal| locked_open.refusal_failure(refusal))?;
-        let chosen: HashSet<_> = chosen_entries.into_iter().collect();
+        // A call is copied with its results, even if only one of them was chosen.
+        let chosen_entries: HashSet<_> = chosen_entries.into_iter().collect();
         let unchosen_entries: Vec<_> = needed_entries
             .iter()
             .copied()
-            .filter(|ix| !chosen.contains(ix))
+            .filter(|ix| !chosen_entries.contains(ix))
             .collect();
         also_copied = list_ids(&locked_open.session, &unchosen_entries);
-        let change = copy_onto(&locked_open.entry_reader(), &needed_entries, parent, fresh)
+        let reader = locked_open.entry_reader();
+        let change = copy_onto(&reader, &needed_entries, parent, id_source)
             .map_err(|refusal| locked_open.refusal_failure(refusal))?;
         Ok(change.into())
     })?;

@@ -46,16 +46,16 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let target = match &args.to {
-        Some(reference) => open.resolve_position(reference)?,
-        None => Some(
-            last_request(&open.session, open.session.leaf).ok_or_else(|| {
-                let failure = open
-                    .input
-                    .negative_answer("there is no user message on the path to the leaf");
-                failure.with_hint("give the entry to go back to")
-            })?,
-        ),
+    let target = if let Some(reference) = &args.to {
+        open.resolve_position(reference)?
+    } else {
+        let Some(request) = last_request(&open.session, open.session.leaf) else {
+            let failure = open
+                .input
+                .negative_answer("there is no user message on the path to the leaf");
+            return Err(failure.with_hint("give the entry to go back to"));
+        };
+        Some(request)
     };
     let navigation = navigate(&open.session, open.session.leaf, target);
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)

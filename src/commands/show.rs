@@ -103,35 +103,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         LoadOptions::default()
     };
-    let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
-    let entries = match resolve_entries(args, &open) {
-        Ok(entries) => entries,
-        Err(failure) => {
-            // It may be an entry that was pruned.
-            let Some(unpruned) = open_with_pruned(&args.session, options, ui)? else {
-                return Err(failure);
-            };
-            let Ok(entries) = resolve_entries(args, &unpruned) else {
-                return Err(failure);
-            };
-            ui.print_status(&format!(
-                "{}: shown as before it was pruned",
-                open.input.name
-            ));
-            open = unpruned;
-            entries
-        }
-    };
+    let ShownEntries { open, entries } = open_and_resolve(args, options, ui)?;
     match (args.json, args.children) {
         (true, _) => print_entry_lines(&open, &entries, ui)?,
         (false, true) => {
             let leaf = open.session.leaf;
-            print_rows(
-                &view_without_layout(&open.session, leaf),
-                &open.find_edits(leaf)?,
-                &entries,
-                ui,
-            )?;
+            let drawing = view_without_layout(&open.session, leaf);
+            let edits = open.find_edits(leaf)?;
+            print_rows(&drawing, &edits, &entries, ui)?;
         }
         (false, false) if is_quotation => print_quotations(args, &open, &entries, ui)?,
         (false, false) => {
@@ -142,7 +121,43 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Prints entries as quotations in Markdown, with an empty line between two.
+/// The entries to show, and the session that has them.
+struct ShownEntries {
+    open: OpenSession,
+    entries: Vec<EntryIx>,
+}
+
+/// Opens the session, and finds the entries to show. If one is not found, it may have been pruned: then
+/// the session is opened as it was before, with a note. If it is not found there either, returns the
+/// failure for the session as it is.
+fn open_and_resolve(
+    args: &Args,
+    options: LoadOptions,
+    ui: &mut Ui,
+) -> Result<ShownEntries, Failure> {
+    let open = OpenSession::open(&args.session, options.clone(), ui)?;
+    let failure = match resolve_entries(args, &open) {
+        Ok(entries) => return Ok(ShownEntries { open, entries }),
+        Err(failure) => failure,
+    };
+
+    let Some(unpruned) = open_with_pruned(&args.session, options, ui)? else {
+        return Err(failure);
+    };
+    let Ok(entries) = resolve_entries(args, &unpruned) else {
+        return Err(failure);
+    };
+    ui.print_status(&format!(
+        "{}: shown as before it was pruned",
+        open.input.name
+    ));
+    Ok(ShownEntries {
+        open: unpruned,
+        entries,
+    })
+}
+
+/// Prints entries as quotations in Markdown, without thinking, and with an empty line between two.
 fn print_quotations(
     args: &Args,
     open: &OpenSession,
@@ -166,7 +181,8 @@ fn print_quotations(
     Ok(())
 }
 
-/// Returns the entries to show: those of the references, or their children with `--children`.
+/// Returns the entries to show: those that the references name, or with `--children` their children.
+/// Without a reference, it is the leaf. The root has children, but is not an entry itself.
 fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     let mut references: Vec<&str> = args.entries.iter().map(String::as_str).collect();
     if references.is_empty() {
@@ -199,6 +215,8 @@ fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Fail
     Ok(entries)
 }
 
+/// Prints entries in full, with an empty line between two: a heading, and then all fields, or the text
+/// that a renderer made of the entry.
 fn print_in_full(
     open: &OpenSession,
     entries: &[EntryIx],
@@ -210,15 +228,15 @@ fn print_in_full(
     let clock = Clock::new(ui);
     let drawing = view_without_layout(session, session.leaf);
     let edits = open.find_edits(session.leaf)?;
-    let look = EntryPainter {
+    let painter = EntryPainter {
         drawing: &drawing,
         edits: &edits,
         styles: ui.styles,
         glyphs: Glyphs::UNICODE,
     };
-    for (at, &ix) in entries.iter().enumerate() {
-        let mut out = String::from(if at == 0 { "" } else { "\n" });
-        push_heading(&look, &clock, ix, &mut out);
+    for (index, &ix) in entries.iter().enumerate() {
+        let mut out = String::from(if index == 0 { "" } else { "\n" });
+        push_heading(&painter, &clock, ix, &mut out);
         let line = open.input.map_read_error(reader.read_line(ix))?;
         let parts = match rendered.get(&ix) {
             Some(markdown) => vec![EntryPart::Body(Text::from(markdown.clone()))],
@@ -231,7 +249,7 @@ fn print_in_full(
             if is_text && was_text {
                 out.push('\n');
             }
-            push_part(part, &look.styles, &mut out);
+            push_part(part, &painter.styles, &mut out);
             was_text = is_text;
         }
         ui.print(&out)?;
@@ -239,66 +257,57 @@ fn print_in_full(
     Ok(())
 }
 
-/// Appends the heading of an entry: its id, type, time, label, line number and parent.
-fn push_heading(look: &EntryPainter, clock: &Clock, ix: EntryIx, out: &mut String) {
-    let EntryPainter {
-        drawing,
-        edits,
-        styles,
-        ..
-    } = look;
-    let session = drawing.session;
+/// Appends the heading of an entry: its id, its role and type, its time, its label, whether it was
+/// edited, its line number and its parent.
+fn push_heading(painter: &EntryPainter, clock: &Clock, ix: EntryIx, out: &mut String) {
+    let styles = &painter.styles;
+    let session = painter.drawing.session;
     let entry = session.entry(ix);
-    let shown = |text: &Text| to_visible(&text.to_string_lossy());
     let id = if entry.id.is_empty() {
         "(no id)".to_owned()
     } else {
-        shown(&session.id(ix))
+        visible_text(&session.id(ix))
     };
-    let kind = shown(&session.kind_name(ix));
-    let what = match session.role_name(ix) {
-        Some(role) if entry.kind == Kind::Message => format!("{} {kind}", shown(&role)),
+    let kind = visible_text(&session.kind_name(ix));
+    let role_and_kind = match session.role_name(ix) {
+        Some(role) if entry.kind == Kind::Message => format!("{} {kind}", visible_text(&role)),
         _ => kind,
     };
-    let parent = session.parent_id(ix).map_or("no parent".to_owned(), |id| {
-        format!("parent {}", shown(&id))
-    });
+    let tone = tone_style(row_tone(entry.kind, entry.role), styles);
+    let time = clock.format_time(entry.time_ms);
+    let parent = match session.parent_id(ix) {
+        Some(id) => format!("parent {}", visible_text(&id)),
+        None => "no parent".to_owned(),
+    };
+
     *out += &apply_style(&id, styles.dim);
-    *out += &format!(
-        "  {}",
-        apply_style(&what, tone_style(row_tone(entry.kind, entry.role), styles))
-    );
-    *out += &apply_style(
-        &format!("  {}", clock.format_time(entry.time_ms)),
-        styles.dim,
-    );
-    if let Some(label) = drawing.label(ix) {
-        *out += &format!(
-            "  {}",
-            apply_style(&format!("[{}]", shown(&label)), styles.label)
-        );
+    *out += &format!("  {}", apply_style(&role_and_kind, tone));
+    *out += &apply_style(&format!("  {time}"), styles.dim);
+    if let Some(label) = painter.drawing.label(ix) {
+        let label = format!("[{}]", visible_text(&label));
+        *out += &format!("  {}", apply_style(&label, styles.label));
     }
-    if let Some(&edited) = edits.get(&ix) {
+    if let Some(&edited) = painter.edits.get(&ix) {
         *out += &format!("  {}", apply_style(edit_mark(edited), styles.summary));
     }
     *out += &apply_style(&format!("  line {}, {parent}", entry.line.0), styles.dim);
     out.push('\n');
 }
 
+fn visible_text(text: &Text) -> String {
+    to_visible(&text.to_string_lossy())
+}
+
 /// Appends one part of an entry. Text is indented further than field names, and field names further
 /// than headings, so that no text can be mistaken for either.
 fn push_part(part: &EntryPart, styles: &Styles, out: &mut String) {
-    let shown = |text: &Text| to_visible(&text.to_string_lossy());
     match part {
         EntryPart::Title(title) => {
-            *out += &format!("  {}\n", apply_style(&shown(title), styles.dim))
+            *out += &format!("  {}\n", apply_style(&visible_text(title), styles.dim))
         }
         EntryPart::Field(name, value) => {
-            *out += &format!(
-                "  {} {}\n",
-                apply_style(&format!("{}:", shown(name)), styles.dim),
-                shown(value)
-            );
+            let name = apply_style(&format!("{}:", visible_text(name)), styles.dim);
+            *out += &format!("  {name} {}\n", visible_text(value));
         }
         EntryPart::Body(text) => {
             for line in to_visible_lines(&text.to_string_lossy()).lines() {

@@ -69,7 +69,8 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    // Above the mark of a switch is where the session is already.
+    // `@` is the leaf itself. `@^` starts at the last entry of the conversation: the session is already
+    // at the entry above the mark of a switch.
     let target = if args.to == LEAF_REFERENCE {
         open.session.leaf
     } else {
@@ -82,10 +83,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_only_shown =
         summary.prepare || summary.prompt || write.change.dry_run || write.change.json;
     // With the session on standard output, standard error has the id.
-    let to_stdout = write
-        .output
-        .as_deref()
-        .map_or(open.input.file().is_none(), |path| path == Path::new("-"));
+    let to_stdout = match &write.output {
+        Some(output) => output == Path::new("-"),
+        None => open.input.file().is_none(),
+    };
     let step = PlannedMove {
         open: &open,
         navigation,
@@ -99,8 +100,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Plans the move to `target`, which `reference` refers to. The leaf itself stays the leaf, even if
-/// it is a user message: in pi, too, selecting the current leaf does nothing.
+/// Plans the move to `target`, the position that `reference` names. The leaf stays where it is if it is
+/// the target, even if it is a user message: in pi, too, selecting the current leaf does nothing. `-`
+/// returns to the leaf before, also without going above a user message.
 fn plan_navigation(
     open: &OpenSession,
     reference: &str,
@@ -122,14 +124,19 @@ fn plan_navigation(
 /// The maximum width of the text of an entry in a message.
 const MAX_TEXT_WIDTH: usize = 60;
 
-/// Returns the id and the text of the entry of the conversation at a position, or the one above it.
-fn describe_position(open: &mut OpenSession, place: Position, ui: &Ui) -> Result<String, Failure> {
-    let Some(ix) = last_conversation_entry(&open.session, place) else {
+/// Returns the id and the text of the entry at a position; if that is not part of the conversation, of
+/// the nearest entry above that is.
+fn describe_position(
+    open: &mut OpenSession,
+    position: Position,
+    ui: &Ui,
+) -> Result<String, Failure> {
+    let Some(ix) = last_conversation_entry(&open.session, position) else {
         return Ok("root".to_owned());
     };
     open.add_rows(&[ix], row_options(ui))?;
     let row = row_cell(
-        &view_without_layout(&open.session, place).row(ix),
+        &view_without_layout(&open.session, position).row(ix),
         &ui.styles,
     );
     let text: String = row.into_iter().map(|(text, _)| text).collect();
