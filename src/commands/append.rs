@@ -112,6 +112,7 @@ pub struct Args {
 /// The thinking levels of pi and oh-my-pi.
 const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
+/// Appends entries below the entry of `--at`: those that options give, or else lines of JSON.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     // The calls of a session are needed only to append a tool result, which no option gives.

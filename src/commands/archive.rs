@@ -98,6 +98,8 @@ pub struct Args {
     pub change: ChangeArgs,
 }
 
+/// Lists, restores or deletes archives, or archives the sessions that are named and those that a filter
+/// chooses.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let before_ms = match &args.older_than {
         Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),

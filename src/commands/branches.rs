@@ -72,6 +72,8 @@ struct BranchList<'a> {
     typed_skills: HashMap<EntryIx, Text<'static>>,
 }
 
+/// Prints the branches of a session, as JSON or as a table. The branches are found before any rows are
+/// loaded, because rows are needed only for the entries that are shown.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         timestamps: args.json,

@@ -127,6 +127,8 @@ impl ContextFormat {
     }
 }
 
+/// Prints the context at an entry: its size in tokens, or its messages in the format of `--as`. A hook
+/// may replace the messages; it is not called for the size.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let request = args.build_request()?;
     let options = LoadOptions {

@@ -76,6 +76,8 @@ pub struct Args {
     pub json: bool,
 }
 
+/// Compares two paths of one session if two references are given, else two sessions. Of two sessions,
+/// the paths end at their leaves.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = if args.context {
         LoadOptions {

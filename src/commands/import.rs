@@ -252,6 +252,7 @@ struct ImportCounts {
 }
 
 impl ImportCounts {
+    /// Counts outcomes. A failure is counted only in the total.
     fn from_outcomes(outcomes: &[ImportOutcome]) -> ImportCounts {
         let mut counts = ImportCounts {
             total: outcomes.len(),

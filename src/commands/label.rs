@@ -81,6 +81,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// Lists labels, or sets, moves or clears the label of an entry. Without a name and `--clear`, labels
+/// are listed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.name.is_none() && !args.clear {
         return list_labels(args, ui);

@@ -122,6 +122,10 @@ pub struct Args {
     pub json: bool,
 }
 
+/// Lists the sessions of the current directory, of the paths that are given, or of all projects.
+///
+/// Each reason for an empty list has its own warning: there are no files, no file is a session, or
+/// nothing was written in the period. A failure is reported, and the other sessions are listed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
     let stores = SessionStores::locate(ui);

@@ -42,6 +42,8 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
+/// Appends a summary of another branch at the leaf. A branch that was merged before has a summary
+/// already: that is only labelled, and a warning names it, unless the text of a summary is given.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let from = open.resolve_position(&args.from)?;

@@ -98,6 +98,7 @@ impl Args {
     }
 }
 
+/// Migrates one session to another file or to standard output, or any number of files in place.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let has_output = args.write.output.is_some();
     if let [session] = &args.sessions[..]
@@ -298,6 +299,7 @@ fn status_without_migration(session: &Session) -> Status {
 }
 
 impl MigrationOutcome {
+    /// Returns the outcome for a session that was read, without a commit.
     fn new(path: &Path, session: &Session, status: Status) -> MigrationOutcome {
         let version = match session.format {
             Format::V1 => "v1",
@@ -434,6 +436,7 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
     outcome_table(outcomes, args).print(ui)
 }
 
+/// Returns an outcome as one line: the version and the number of entries before the migration.
 fn outcome_line(outcome: &MigrationOutcome) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
     let (from, entries) = match &outcome.old_file {
@@ -490,6 +493,7 @@ struct VersionCounts {
 }
 
 impl VersionCounts {
+    /// Counts a file of this version. Of a failure, the entries are unknown.
     fn add_outcome(&mut self, outcome: &MigrationOutcome) {
         self.files += 1;
         if let Ok(found) = &outcome.old_file {

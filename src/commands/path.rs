@@ -39,6 +39,7 @@ pub struct Args {
     pub json: bool,
 }
 
+/// Prints the entries from the root to an entry: as lines of JSON, as ids, or as rows.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = if args.json || args.ids {
         LoadOptions::default()

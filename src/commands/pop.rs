@@ -44,6 +44,8 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
+/// Goes back to before the last user message, or to the entry that is given, with a summary of what
+/// followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let target = if let Some(reference) = &args.to {

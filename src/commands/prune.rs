@@ -145,6 +145,9 @@ impl Args {
     }
 }
 
+/// Prunes a session, restores it, or prints what would be pruned. Of the session, the spans of messages
+/// are loaded to find payloads, tokens for the summary of `-n`, and usage to find the sub-agents of a
+/// branch.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
         let why = "-o -: the payloads go to a file beside the result, so it must be a file";

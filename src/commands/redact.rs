@@ -91,6 +91,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// Writes a copy of one session without its secrets. With `--check` or `-n`, only reports the secrets,
+/// of any number of sessions.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.check || args.write.change.dry_run {
         return report_secrets(args, ui);

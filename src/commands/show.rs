@@ -96,6 +96,8 @@ pub enum ShowFormat {
     Markdown,
 }
 
+/// Prints entries as JSON, in full, or as quotations; or a row for each of their children. JSON takes
+/// precedence, then `--children`.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_quotation = args.format == ShowFormat::Markdown;
     let options = if args.children && !args.json || is_quotation {

@@ -96,6 +96,7 @@ pub struct Args {
     pub json: bool,
 }
 
+/// Prints the sums of all sessions or of groups, or with `--by entry` each billed entry.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     require_valid_keys(&args.by)?;
     let period = args.period.parse_period(ui)?;

@@ -67,6 +67,8 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
+/// Moves the leaf, and reports on standard error where it is then. Nothing is reported if the command
+/// only prints a plan or a prompt, or if the session is on standard output.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     // `@` is the leaf itself. `@^` starts at the last entry of the conversation: the session is already

@@ -57,6 +57,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// Undoes the last operation by entries that are appended. The leaf goes back to where it was before,
+/// unless the operation only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let mut undone_operation = String::new();

@@ -34,6 +34,7 @@ impl PruneOutcome {
         }
     }
 
+    /// Counts what was put back: a record with a field is a payload, one without an entry.
     pub fn from_restored(records: &[PrunedRecord]) -> PruneOutcome {
         let entries = records
             .iter()
