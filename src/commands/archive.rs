@@ -214,12 +214,12 @@ impl Args {
         } else {
             Scope::CurrentProject
         };
-        let found = stores.find_sessions(&scope);
+        let found_files = stores.find_sessions(&scope);
         let mut worst_exit = Exit::Done;
-        for failure in named::search_failures(found.troubles, true, ui) {
+        for failure in named::search_failures(found_files.troubles, true, ui) {
             worst_exit = worst_exit.max(ui.report_failure(&failure));
         }
-        for file in found.files {
+        for file in found_files.files {
             if file.owner.is_none() {
                 sessions.push(file.path);
             }

@@ -264,8 +264,9 @@ impl Compactor<'_> {
             .map_read_error(estimate_context(&self.reader))
     }
 
-    /// Returns where the kept part starts: at the entry of `--first-kept`, nowhere with `none`, or,
-    /// without the option, where the agent cuts to keep `--keep-recent-tokens`.
+    /// Returns the cut that the options ask for: above the entry of `--first-kept`, or with `none` after
+    /// the last entry, so that nothing is kept. Without the option, the agent cuts where the kept part
+    /// has about `--keep-recent-tokens`.
     fn resolve_first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
             return Ok(FirstKept::RecentTokens(self.args.keep_recent_tokens));
@@ -510,7 +511,9 @@ impl Compactor<'_> {
         Ok(())
     }
 
-    /// Returns the event for a hook before a compaction (`session_before_compact`).
+    /// Returns the event for a hook before a compaction (`session_before_compact`). The hook gets all
+    /// that a summary may be made from: the preparation, the entries on the path, the compactions
+    /// before, the instructions and the current model.
     fn hook_event_before(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);

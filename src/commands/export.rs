@@ -260,14 +260,14 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
         .with_hint("give an existing directory with -o"));
     }
 
-    let found = expand_arguments(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let found_sessions = expand_arguments(std::slice::from_ref(&args.session), Reach::Whole, ui);
     let mut worst_exit = Exit::Done;
-    for failure in &found.failures {
+    for failure in &found_sessions.failures {
         worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
     let mut exported_names = HashSet::default();
-    for file in found.files {
+    for file in found_sessions.files {
         if file.owner.is_some() {
             continue;
         }

@@ -234,6 +234,7 @@ fn report_outcomes(
     let counts = ImportCounts::from_outcomes(&outcomes);
     let written_count = counts.created + counts.appended;
     let mut worst_exit = Exit::Done;
+    // `print` raises `worst_exit`, also before printing fails.
     let mut print = |ui: &mut Ui| print_outcomes(&outcomes, &counts, args, &mut worst_exit, ui);
     let printed = if written_count == 0 || args.write.change.dry_run {
         print(ui)

@@ -89,12 +89,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let name = args.name.as_deref().map(parse_label).transpose()?;
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    open.apply_change(&args.write, ui, |locked_open, fresh| {
+    open.apply_change(&args.write, ui, |locked_open, id_source| {
         let target = locked_open.find_entry(args.target.as_deref().unwrap_or(LEAF_REFERENCE))?;
         locked_open.check_referable(target, "have a label")?;
         let change = match &name {
-            Some(name) if args.moves => move_label(&locked_open.session, target, name, fresh),
-            name => label(&locked_open.session, target, name.as_ref(), fresh),
+            Some(name) if args.moves => move_label(&locked_open.session, target, name, id_source),
+            name => label(&locked_open.session, target, name.as_ref(), id_source),
         };
         Ok(change
             .map_err(|refusal| locked_open.refusal_failure(refusal))?

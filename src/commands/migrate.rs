@@ -330,7 +330,7 @@ impl MigrationOutcome {
     /// Returns the version that the file had; `None` if it could not be read.
     fn old_version(&self) -> Option<&'static str> {
         match &self.old_file {
-            Ok(found) => Some(found.version),
+            Ok(old_file) => Some(old_file.version),
             Err(_) => None,
         }
     }
@@ -440,7 +440,7 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
 fn outcome_line(outcome: &MigrationOutcome) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
     let (from, entries) = match &outcome.old_file {
-        Ok(found) => (found.version, found.entries),
+        Ok(old_file) => (old_file.version, old_file.entries),
         Err(_) => ("?", 0),
     };
     match outcome.status {
@@ -496,8 +496,8 @@ impl VersionCounts {
     /// Counts a file of this version. Of a failure, the entries are unknown.
     fn add_outcome(&mut self, outcome: &MigrationOutcome) {
         self.files += 1;
-        if let Ok(found) = &outcome.old_file {
-            self.entries += found.entries;
+        if let Ok(old_file) = &outcome.old_file {
+            self.entries += old_file.entries;
         }
         match outcome.status {
             Status::Migrated | Status::Outdated => self.migrated += 1,

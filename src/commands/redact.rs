@@ -425,7 +425,8 @@ fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
     )
 }
 
-/// Returns a secret as JSON: its first place, and all places.
+/// Returns a secret as JSON. `places`, at least one, are all its places in the session: the first is
+/// also in the members of the secret itself.
 fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
     let first_place = places[0];
     let secret = &first_place.secret;

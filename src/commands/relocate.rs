@@ -95,6 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     report.report_unread(&mut mover, ui);
     report.report_forks(&mover, ui);
+    // `print` raises `report.worst_exit`, also before printing fails.
     let print = |ui: &mut Ui| {
         for (session, result) in results {
             report.report_session(session, result, ui)?;
@@ -315,7 +316,7 @@ impl RelocationReport<'_> {
     }
 }
 
-/// Returns the result for a session as JSON; `left` are the paths that stay behind.
+/// Returns the result for a session as JSON. Its member `left` has the paths that stay behind.
 fn relocation_json(outcome: &Relocation, leftovers: &[String]) -> Vec<u8> {
     let leftovers: Vec<_> = leftovers
         .iter()

@@ -137,8 +137,8 @@ impl<'a> CheckReport<'a> {
         ));
     }
 
-    /// Returns a group of equal findings as one line: `line: severity: message (entry id) —
-    /// consequence [repairable]`. The line and the message are those of the first finding. If the
+    /// Returns a group of equal findings, at least one, as one line: `line: severity: message (entry id)
+    /// — consequence [repairable]`. The line and the message are those of the first finding. If the
     /// group has several lines, they are listed in place of the entry. If the repair resolves the
     /// finding, `repaired` replaces the severity, and the fix replaces the consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
@@ -265,7 +265,7 @@ fn shorten(text: &Text) -> String {
     format!("{head}{ellipsis}")
 }
 
-/// Returns a finding as JSON. `repaired` is `None` without `--repair`.
+/// Returns a finding as JSON. Without `--repair`, `repaired` is `None`, and there is no such member.
 fn finding_json(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
     Object::new()
         .str("path", &path.to_string_lossy())

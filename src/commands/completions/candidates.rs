@@ -214,11 +214,11 @@ fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
         .take(MAX_SESSIONS)
         .filter_map(|path| read_known_session(&path))
         .collect();
-    if let Some(newest) = sessions.first() {
+    if let Some(newest_session) = sessions.first() {
         let last = KnownSession {
             id: "last".to_owned(),
             name: None,
-            question: newest.question.clone(),
+            question: newest_session.question.clone(),
         };
         sessions.insert(0, last);
     }
@@ -246,9 +246,11 @@ fn read_archived_session(path: &Path) -> Option<KnownSession> {
     ))
 }
 
-/// Returns the sessions that begin with the word. A session is offered by its name. If it has none, or
-/// others have the same name, it is offered by the end of its id, or by the whole id if the word begins
-/// that. Of two sessions with one name, each is offered by its id if the word begins the name.
+/// Returns the sessions whose name or id begins with the word.
+///
+/// A session is offered by the first of these that begins with the word: its name, the end of its id,
+/// its id. If several sessions have the same name, the name is not offered: a word that begins it
+/// offers the end of each id, described by the name.
 fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
     let mut name_counts: HashMap<&str, usize> = HashMap::default();
     for session in sessions {

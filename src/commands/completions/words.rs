@@ -20,6 +20,7 @@ pub fn split_line(line: &str) -> BashLine {
     let mut quote = None;
     while let Some(c) = chars.next() {
         let is_space = quote.is_none() && c.is_whitespace();
+        // Several spaces end only one word.
         if is_space && is_in_word {
             words.push(String::new());
         }

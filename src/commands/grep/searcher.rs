@@ -278,11 +278,11 @@ impl Searcher {
         ui: &Ui,
     ) -> Option<Matches> {
         let session_file = match &state.snapshot {
-            Some(seen) => seen.look(&state.path).ok()??,
+            Some(snapshot) => snapshot.look(&state.path).ok()??,
             None => SessionFile::open(&state.path).ok()?,
         };
         let has_grown = match &state.snapshot {
-            Some(seen) => seen.is_start_of(&session_file).ok()?,
+            Some(snapshot) => snapshot.is_start_of(&session_file).ok()?,
             None => false,
         };
         if !has_grown {

@@ -192,12 +192,16 @@ fn find_known_sessions(
 ) -> Result<HashMap<String, PathBuf>, Failure> {
     let files = match output {
         None => {
-            let found = SessionStores::locate(ui).find_sessions(&Scope::All);
+            let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
             // A session in a directory that cannot be read may be imported once more.
-            for trouble in &found.troubles {
+            for trouble in &found_files.troubles {
                 ui.warn(&trouble.text);
             }
-            found.files.into_iter().map(|file| file.path).collect()
+            found_files
+                .files
+                .into_iter()
+                .map(|file| file.path)
+                .collect()
         }
         Some(folder) if folder.is_dir() => store::paths_in(folder)?,
         Some(_) => Vec::new(),

@@ -408,8 +408,8 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
     to_visible(&title)
 }
 
-/// Returns the number of characters at the end of an id that the list shows: the usual number, or
-/// four more if only these distinguish all ids. If not even four more do, the usual number.
+/// Returns the number of characters at the end of an id that the list shows. It is the usual number if
+/// that distinguishes all ids, else four more if these do, else the usual number.
 fn distinct_id_length(list: &[ListedSession]) -> usize {
     for length in [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4] {
         let mut suffixes = HashSet::default();

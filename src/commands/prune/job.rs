@@ -107,8 +107,8 @@ impl PruneJob<'_> {
         self.report_outcome(committed, &outcome, ui)
     }
 
-    /// Returns the file beside the session that is read, which may be another than that of the
-    /// result.
+    /// Returns the path of the file beside the session that is read. With `-o`, it is another than the
+    /// file beside the result.
     pub(super) fn source_side_file(&self) -> PathBuf {
         match self.open.input.file() {
             Some(file) => pruned_file(&session_own_path(file)),
@@ -198,8 +198,8 @@ impl PruneJob<'_> {
         Ok((Some(attempt), outcome))
     }
 
-    /// Plans what to prune from the session as it is now. The removal of entries may add a mark,
-    /// which needs an id.
+    /// Plans what to prune from the session as it is now: `open` may have been read again under the
+    /// lock. The removal of entries needs ids, because it may append a mark.
     pub(super) fn plan_prune(&self, open: &OpenSession, ui: &Ui) -> Result<PrunePlan, Failure> {
         let source = open.input.source();
         match &self.task {

@@ -62,6 +62,7 @@ impl PruneJob<'_> {
             };
             let restoration = self.plan_restore(locked_open, pruned)?;
             let outcome = PruneOutcome::from_restored(&restoration.restored_records);
+            // If nothing is unplaced, all of the file is in the session.
             let mut remove_side_file = || {
                 if restoration.unplaced.is_empty() {
                     removal_error = store::remove(&self.side_file).err();

@@ -25,12 +25,12 @@ pub struct Unread {
 impl StoredSessions {
     /// Reads the headers of all sessions.
     pub fn read(ui: &Ui) -> StoredSessions {
-        let found = SessionStores::locate(ui).find_sessions(&Scope::All);
+        let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
         let mut stored = StoredSessions {
             headers: Vec::new(),
             unread: Vec::new(),
         };
-        for trouble in found.troubles {
+        for trouble in found_files.troubles {
             if let Some(error) = trouble.error {
                 stored.unread.push(Unread {
                     path: error.path.clone(),
@@ -38,7 +38,7 @@ impl StoredSessions {
                 });
             }
         }
-        for file in found.files {
+        for file in found_files.files {
             if file.owner.is_none() {
                 stored.add_session(file.path);
             }

@@ -205,7 +205,8 @@ impl StatsGroups {
         &mut self.groups[position]
     }
 
-    /// Returns the name of a session: the end of its id, its date and the name of its directory.
+    /// Returns a name for a session: the end of its id, the local day of its start, and the name of its
+    /// working directory. What the session does not record is left out.
     fn session_title(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id_suffix(&id, ID_SUFFIX_LEN);

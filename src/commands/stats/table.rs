@@ -538,7 +538,7 @@ fn draw_bar(fraction: f64, columns: usize) -> String {
 
 /// Returns a cost in dollars, after `~` if a part of it is estimated; `unpriced` if there are
 /// billed requests, but none with a price.
-fn format_cost(totals: &Totals, places: usize) -> String {
+fn format_cost(totals: &Totals, decimal_places: usize) -> String {
     if totals.usage.request_count > 0 && totals.usage.request_count == totals.usage.unpriced_count {
         "unpriced".to_owned()
     } else {
@@ -547,7 +547,7 @@ fn format_cost(totals: &Totals, places: usize) -> String {
         } else {
             ""
         };
-        format!("{estimate_mark}${:.places$}", totals.usage.cost)
+        format!("{estimate_mark}${:.decimal_places$}", totals.usage.cost)
     }
 }
 
