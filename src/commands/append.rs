@@ -174,9 +174,9 @@ fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<
     )
 }
 
-/// Adds lines of JSON. The first line that is refused is a failure with its number; `name` is that of
-/// the source. If the first entry does not begin like JSON, it is taken for plain text, and the hint
-/// is the option for that.
+/// Adds lines of JSON. The first line that is refused is a failure, which names the source (`name`) and
+/// the line. If the very first entry does not begin like JSON, the source is probably plain text: then
+/// the hint is the option for that.
 fn add_lines(
     name: &str,
     text: &[u8],

@@ -102,7 +102,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Lists the labels in effect: all of them, or that of one entry.
+/// Lists the labels in effect, as JSON or as rows: all of them, or that of one entry. If the entry is
+/// not found, the only argument after the session may have been meant as a label: the hint says so.
 fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let filter = match args.target.as_deref() {

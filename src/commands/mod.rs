@@ -289,10 +289,11 @@ fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, 
     }
 }
 
-/// Handles what clap returns as an error: prints help and version to standard output, and returns
-/// anything else as a failure.
+/// Handles what clap returns as an error. Help and version, if they were asked for, are printed on
+/// standard output. Without any argument, the help is printed on standard error, and the command
+/// fails. Anything else is returned as a failure.
 fn handle_clap_error(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
-    // The help that `-h` prints is short.
+    // The help that `-h` prints is short, and needs no pager.
     if !args.iter().any(|arg| arg == "--no-pager" || arg == "-h") {
         ui.enable_pager();
     }

@@ -425,8 +425,8 @@ fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
     )
 }
 
-/// Returns a secret as JSON. `places`, at least one, are all its places in the session: the first is
-/// also in the members of the secret itself.
+/// Returns a secret as JSON. `places` are all its places in the session, at least one. The members
+/// `id`, `line` and `field` are those of the first place.
 fn secret_json(path: &Path, places: &[&FoundSecret]) -> Vec<u8> {
     let first_place = places[0];
     let secret = &first_place.secret;

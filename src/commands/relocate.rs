@@ -210,8 +210,8 @@ impl RelocationReport<'_> {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
     }
 
-    /// Reports what could not be read of the stores. It is a failure if it may hold sessions that
-    /// were to be moved; anywhere else, forks may still name a former path.
+    /// Reports what could not be read of the stores: as a failure if it may hold sessions that were to
+    /// be moved, otherwise as a warning, because only forks in it may still name a former path.
     fn report_unread(&mut self, mover: &mut Mover, ui: &mut Ui) {
         let mut stores = Vec::new();
         if let Some(old) = &self.args.moved_from {

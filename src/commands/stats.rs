@@ -146,9 +146,9 @@ fn print_entries(
     Ok(exit)
 }
 
-/// Prints the sums of all entries in the period, or of each group of them. A copy of an entry of an
-/// earlier session is not counted. The usage of sub-agents that a tool result records is not
-/// counted if their sessions are read.
+/// Prints the sums of all entries in the period, or of each group of them. An entry is not counted if
+/// it is a copy of one in a session that was read before. Nor is the usage of sub-agents that a tool
+/// result records, if their sessions are read, too.
 fn print_sums(
     args: &Args,
     mut sessions: SessionsToRead,
@@ -157,6 +157,7 @@ fn print_sums(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let found_none = sessions.found_none;
+    // Of several copies, the one that is read first is counted.
     sessions.sort_agents_first();
     let options = load_options(args, sessions.is_single, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);

@@ -33,7 +33,7 @@ pub struct EntryCandidates {
 }
 
 impl EntryCandidates {
-    /// Reads the entries in the last [`TAIL_BYTES`] of a session. At most [`MAX_IDS`] ids are offered.
+    /// Reads the entries in the last MiB of a session (`TAIL_BYTES`). At most `MAX_IDS` ids are offered.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<EntryCandidates, LoadError> {
         let home = home.map(|home| Text::from(home.to_owned()));
         let options = LoadOptions {
@@ -116,7 +116,7 @@ fn kind_names_in(session: &Session) -> Vec<&'static str> {
     names
 }
 
-/// Returns the models of the replies in the last [`TAIL_BYTES`] of a session, as `PROVIDER/ID`.
+/// Returns the models of the replies in the last MiB of a session (`TAIL_BYTES`), as `PROVIDER/ID`.
 pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
     let options = LoadOptions {
         list_stats: Some(Period::default()),
