@@ -174,9 +174,9 @@ fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<
     )
 }
 
-/// Adds lines of JSON. The first line that is refused is a failure, which names the source (`name`) and
-/// the line. If the very first entry does not begin like JSON, the source is probably plain text: then
-/// the hint is the option for that.
+/// Adds lines of JSON. The first line that is refused is a failure, which names the source (`name`)
+/// and the line. If the very first entry does not begin like JSON, the source is probably plain
+/// text: then the hint is the option for that.
 fn add_lines(
     name: &str,
     text: &[u8],
@@ -283,9 +283,9 @@ impl Args {
         Ok(())
     }
 
-    /// Returns the entries given by options, as lines of JSON: first the name and the settings, then
-    /// custom entries, then messages. An assistant message is a copy of an earlier reply with another
-    /// text.
+    /// Returns the entries given by options, as lines of JSON: first the name and the settings,
+    /// then custom entries, then messages. An assistant message is a copy of an earlier reply with
+    /// another text.
     fn entry_lines(&self, open: &OpenSession, parent: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
@@ -331,8 +331,8 @@ impl Args {
     }
 }
 
-/// Returns the message that a new reply below `position` is copied from: its API, provider and model
-/// are those of the nearest assistant message at or above `position`.
+/// Returns the message that a new reply below `position` is copied from: its API, provider and
+/// model are those of the nearest assistant message at or above `position`.
 ///
 /// The model may be another: `requested_model`, or the one to which a later entry changed. Then the
 /// nearest reply of the same provider is copied, because the API depends on the provider.

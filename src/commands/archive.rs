@@ -98,8 +98,8 @@ pub struct Args {
     pub change: ChangeArgs,
 }
 
-/// Lists, restores or deletes archives, or archives the sessions that are named and those that a filter
-/// chooses.
+/// Lists, restores or deletes archives, or archives the sessions that are named and those that a
+/// filter chooses.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let before_ms = match &args.older_than {
         Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
@@ -200,9 +200,9 @@ impl Args {
         Ok(exit.max(search_exit))
     }
 
-    /// Adds the sessions of the project, or with `--all` of all projects, except those of sub-agents.
-    /// Returns the worst exit code of the failures: a directory that cannot be read is one, because it
-    /// may contain sessions that the filter chooses.
+    /// Adds the sessions of the project, or with `--all` of all projects, except those of
+    /// sub-agents. Returns the worst exit code of the failures: a directory that cannot be read is
+    /// one, because it may contain sessions that the filter chooses.
     fn add_stored_sessions(
         &self,
         stores: &SessionStores,
@@ -227,8 +227,8 @@ impl Args {
         worst_exit
     }
 
-    /// Restores the sessions that earlier runs left hidden when they were killed: those in the archives
-    /// of the stores if there is a filter, and those that are named. Returns the failures.
+    /// Restores the sessions that earlier runs left hidden when they were killed: those in the
+    /// archives of the stores if there is a filter, and those that are named. Returns the failures.
     fn finish_interrupted(
         &self,
         stores: &SessionStores,
@@ -271,9 +271,9 @@ impl Args {
     }
 }
 
-/// Archives sessions on all processors, and adds their outcomes. With a filter, sessions that it does
-/// not choose have no outcome, nor has a file that is not a session, or that another process just
-/// moved. Returns why sessions were skipped that the filter chooses.
+/// Archives sessions on all processors, and adds their outcomes. With a filter, sessions that it
+/// does not choose have no outcome, nor has a file that is not a session, or that another process
+/// just moved. Returns why sessions were skipped that the filter chooses.
 fn archive_all(
     packer: &Packer,
     sessions: Vec<PathBuf>,

@@ -72,8 +72,8 @@ struct BranchList<'a> {
     typed_skills: HashMap<EntryIx, Text<'static>>,
 }
 
-/// Prints the branches of a session, as JSON or as a table. The branches are found before any rows are
-/// loaded, because rows are needed only for the entries that are shown.
+/// Prints the branches of a session, as JSON or as a table. The branches are found before any rows
+/// are loaded, because rows are needed only for the entries that are shown.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         timestamps: args.json,
@@ -185,8 +185,8 @@ impl BranchList<'_> {
         }
     }
 
-    /// Returns a branch as JSON. `question` is its last user message, `null` if it has none; an entry
-    /// without an id has `null` in place of it.
+    /// Returns a branch as JSON. `question` is its last user message, `null` if it has none; an
+    /// entry without an id has `null` in place of it.
     fn branch_json(&self, branch: &Branch) -> Vec<u8> {
         let session = self.drawing.session;
         let last_entry = branch.last_shown_entry(session);
@@ -213,8 +213,8 @@ impl BranchList<'_> {
             .finish()
     }
 
-    /// Prints a row for each branch: a mark if it is active, its last entry, the age of that entry, the
-    /// numbers of entries and of tokens, and the last user message.
+    /// Prints a row for each branch: a mark if it is active, its last entry, the age of that entry,
+    /// the numbers of entries and of tokens, and the last user message.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
@@ -269,11 +269,12 @@ impl BranchList<'_> {
         cell
     }
 
-    /// Returns the last user message of a branch, or the entry that represents the branch without one.
+    /// Returns the last user message of a branch, or the entry that represents the branch without
+    /// one.
     ///
-    /// Before it is `(undone)` if the branch was undone, then the label of another entry of the branch
-    /// with the id of that entry, then the label of the message. The label of the last entry is in
-    /// [`Self::tip_cell`].
+    /// Before it is `(undone)` if the branch was undone, then the label of another entry of the
+    /// branch with the id of that entry, then the label of the message. The label of the last entry
+    /// is in [`Self::tip_cell`].
     fn message_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
         let representative = self.representative_entry(branch);
         let mut cell = Cell::new();

@@ -89,8 +89,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Checks sessions, or with `--repair` repairs them. `--cwd` and the home directory serve to rebuild a
-/// missing header.
+/// Checks sessions, or with `--repair` repairs them. `--cwd` and the home directory serve to
+/// rebuild a missing header.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let cwd = CwdSources {
         cwd_option: args

@@ -85,8 +85,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Runs the command. Summarizing may take minutes, so it is done before the session is locked. If the
-/// session grows in the meantime, the summarized entries are still ancestors of the new ones.
+/// Runs the command. Summarizing may take minutes, so it is done before the session is locked. If
+/// the session grows in the meantime, the summarized entries are still ancestors of the new ones.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = load_options();
     let open = OpenSession::open(&args.session, options, ui)?;
@@ -153,8 +153,8 @@ fn load_options() -> LoadOptions {
     }
 }
 
-/// Reports the size of the context before and after the compaction, in tokens, if the session can be
-/// read again: the written file, or in a dry run the session with the planned change.
+/// Reports the size of the context before and after the compaction, in tokens, if the session can
+/// be read again: the written file, or in a dry run the session with the planned change.
 fn report_sizes(
     args: &Args,
     mut open: OpenSession,
@@ -193,8 +193,8 @@ fn estimate_context(reader: &EntryReader) -> io::Result<f64> {
         .estimate_context(&session.path(session.leaf), reader)
 }
 
-/// Returns the size of the context in `source`, the session with a compaction appended; `None` if it
-/// cannot be read. `session` is loaded already, so only what was appended is read.
+/// Returns the size of the context in `source`, the session with a compaction appended; `None` if
+/// it cannot be read. `session` is loaded already, so only what was appended is read.
 fn context_tokens_after(session: &mut Session, source: &dyn ReadAt) -> Option<f64> {
     let options = load_options();
     let is_appended = load_appended(session, source, &options).ok()?;
@@ -264,9 +264,9 @@ impl Compactor<'_> {
             .map_read_error(estimate_context(&self.reader))
     }
 
-    /// Returns the cut that the options ask for: above the entry of `--first-kept`, or with `none` after
-    /// the last entry, so that nothing is kept. Without the option, the agent cuts where the kept part
-    /// has about `--keep-recent-tokens`.
+    /// Returns the cut that the options ask for: above the entry of `--first-kept`, or with `none`
+    /// after the last entry, so that nothing is kept. Without the option, the agent cuts where the
+    /// kept part has about `--keep-recent-tokens`.
     fn resolve_first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
             return Ok(FirstKept::RecentTokens(self.args.keep_recent_tokens));
@@ -342,8 +342,8 @@ impl Compactor<'_> {
         Err(self.all_kept_failure(&messages, self.context_tokens()?))
     }
 
-    /// Returns the failure if all messages are within the tokens to keep. It names each size by which
-    /// the user may have decided: the text of the messages, its scaled size, and the context.
+    /// Returns the failure if all messages are within the tokens to keep. It names each size by
+    /// which the user may have decided: the text of the messages, its scaled size, and the context.
     fn all_kept_failure(&self, messages: &MessageEstimate, context_tokens: f64) -> Failure {
         let scaled_tokens = messages.scaled_tokens();
         let mut why = format!(
@@ -411,8 +411,8 @@ impl Compactor<'_> {
         self.open.input.map_read_error(prompts)
     }
 
-    /// Makes the compaction. Its summary is the one that an option gives, else that of the hook, else
-    /// a new one. The hook is asked in any case: it may also move the cut, and replace the
+    /// Makes the compaction. Its summary is the one that an option gives, else that of the hook,
+    /// else a new one. The hook is asked in any case: it may also move the cut, and replace the
     /// instructions for a new summary.
     fn make_compaction(
         &mut self,
@@ -483,8 +483,8 @@ impl Compactor<'_> {
     }
 
     /// Moves the cut to the entry that a hook named, which may be any on the path: pi stores it
-    /// unchecked. If nothing precedes the cut, the hook must give the summary (`has_summary`): there
-    /// is nothing to make one from.
+    /// unchecked. If nothing precedes the cut, the hook must give the summary (`has_summary`):
+    /// there is nothing to make one from.
     fn move_cut(
         &self,
         preparation: &mut Preparation,
@@ -511,9 +511,9 @@ impl Compactor<'_> {
         Ok(())
     }
 
-    /// Returns the event for a hook before a compaction (`session_before_compact`). The hook gets all
-    /// that a summary may be made from: the preparation, the entries on the path, the compactions
-    /// before, the instructions and the current model.
+    /// Returns the event for a hook before a compaction (`session_before_compact`). The hook gets
+    /// all that a summary may be made from: the preparation, the entries on the path, the
+    /// compactions before, the instructions and the current model.
     fn hook_event_before(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
@@ -535,7 +535,8 @@ impl Compactor<'_> {
         Ok(add_reason(&self.args, event))
     }
 
-    /// Makes a summary without a model: from the messages, and the summary of the compaction before.
+    /// Makes a summary without a model: from the messages, and the summary of the compaction
+    /// before.
     fn summarize_without_model(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
         let previous_summary = self
             .open
@@ -570,8 +571,8 @@ impl Compactor<'_> {
         Ok(Exit::Done)
     }
 
-    /// Returns the JSON of a preparation, which `--prepare` prints and a hook receives. The settings
-    /// are those of pi's that apply to it.
+    /// Returns the JSON of a preparation, which `--prepare` prints and a hook receives. The
+    /// settings are those of pi's that apply to it.
     fn preparation_json(&self, preparation: &Preparation) -> io::Result<Vec<u8>> {
         let settings = Object::new()
             .bool("enabled", true)

@@ -88,9 +88,9 @@ impl CompletionShell {
         }
     }
 
-    /// Returns a candidate on one line, in the form that the script of the shell reads: for bash the
-    /// word alone, for zsh `WORD:HELP` with escaped colons, for other shells `WORD<TAB>HELP`. Only the
-    /// first line of the help is shown.
+    /// Returns a candidate on one line, in the form that the script of the shell reads: for bash
+    /// the word alone, for zsh `WORD:HELP` with escaped colons, for other shells `WORD<TAB>HELP`.
+    /// Only the first line of the help is shown.
     fn format_candidate(self, candidate: &CompletionCandidate) -> String {
         let value = candidate.get_value().to_string_lossy();
         let help = candidate.get_help().map(ToString::to_string);
@@ -123,8 +123,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns what bash may insert at the end of a line, each text on a line. `word` is the part of the
-/// last word that bash replaces.
+/// Returns what bash may insert at the end of a line, each text on a line. `word` is the part of
+/// the last word that bash replaces.
 fn complete_bash_line(line: &str, word: &str, ui: &mut Ui) -> String {
     let line = words::split_line(line);
     let words: Vec<_> = line.words.iter().map(OsString::from).collect();

@@ -127,8 +127,8 @@ impl ContextFormat {
     }
 }
 
-/// Prints the context at an entry: its size in tokens, or its messages in the format of `--as`. A hook
-/// may replace the messages; it is not called for the size.
+/// Prints the context at an entry: its size in tokens, or its messages in the format of `--as`. A
+/// hook may replace the messages; it is not called for the size.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let request = args.build_request()?;
     let options = LoadOptions {
@@ -164,8 +164,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Calls the hook with the context, and replaces the messages by those of its answer. A message that
-/// the session's agent would not accept is refused, with its number.
+/// Calls the hook with the context, and replaces the messages by those of its answer. A message
+/// that the session's agent would not accept is refused, with its number.
 fn apply_hook(
     hook: &ShellCommand,
     context: &mut Context,
@@ -192,8 +192,8 @@ fn apply_hook(
 }
 
 impl Args {
-    /// Returns the request to print; `None` if the format is not that of an API. Then the options of
-    /// requests are refused.
+    /// Returns the request to print; `None` if the format is not that of an API. Then the options
+    /// of requests are refused.
     fn build_request(&self) -> Result<Option<Request>, Failure> {
         if let Some(api) = self.form.api() {
             let model = self.model.as_ref().map(|(provider, id)| Model {
@@ -273,9 +273,9 @@ fn hook_event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::
     Ok(with_messages.json("branchEntries", &hook::entries_json(path, reader)?))
 }
 
-/// Returns the messages of a hook, which replace the agent's. Each message is attributed to an entry,
-/// but a hook does not say which: it gets the entry of the original message with the same index, or
-/// of the last one.
+/// Returns the messages of a hook, which replace the agent's. Each message is attributed to an
+/// entry, but a hook does not say which: it gets the entry of the original message with the same
+/// index, or of the last one.
 fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextMessage> {
     let mut messages_from_hook = Vec::new();
     for (index, json) in messages.items().enumerate() {
@@ -288,8 +288,8 @@ fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextM
     messages_from_hook
 }
 
-/// Prints the agent's messages and settings as a JSON object. Messages that are stored in the file are
-/// printed as they are there, if possible by several threads.
+/// Prints the agent's messages and settings as a JSON object. Messages that are stored in the file
+/// are printed as they are there, if possible by several threads.
 fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
     ui.verbatim_stdout().write_all(b"{\"messages\":[")?;
     if !try_send_messages(&context.messages, open, ui)? {

@@ -76,8 +76,8 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Compares two paths of one session if two references are given, else two sessions. Of two sessions,
-/// the paths end at their leaves.
+/// Compares two paths of one session if two references are given, else two sessions. Of two
+/// sessions, the paths end at their leaves.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = if args.context {
         LoadOptions {
@@ -116,8 +116,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     print_diff(args, &ends, ui)
 }
 
-/// Opens the second session. If it seems to be a reference to an entry instead, the failure says how to
-/// compare two entries.
+/// Opens the second session. If it seems to be a reference to an entry instead, the failure says
+/// how to compare two entries.
 fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open_result = OpenSession::open(&args.other, options, ui);
     open_result.map_err(|failure| {
@@ -152,8 +152,8 @@ impl PathEnd<'_> {
     }
 }
 
-/// Prints the difference between two paths: of the contexts as lines, or of the entries. A difference
-/// is a negative answer.
+/// Prints the difference between two paths: of the contexts as lines, or of the entries. A
+/// difference is a negative answer.
 fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     let [left_end, right_end] = ends;
     let left_reader = left_end.open.entry_reader();
@@ -213,8 +213,9 @@ fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec
         .finish()
 }
 
-/// Prints the last common entry, dimmed, and then a row for each entry that differs: changed entries
-/// as they are on the right, then those that only the left path has, then those of the right.
+/// Prints the last common entry, dimmed, and then a row for each entry that differs: changed
+/// entries as they are on the right, then those that only the left path has, then those of the
+/// right.
 fn print_entries(
     [left, right]: &[PathEnd; 2],
     difference: &Difference,
@@ -235,8 +236,8 @@ fn print_entries(
 }
 
 impl PathEnd<'_> {
-    /// Prints a row for each entry, after a sign in this style. With the sign of a common entry, two
-    /// spaces, the whole row is dimmed.
+    /// Prints a row for each entry, after a sign in this style. With the sign of a common entry,
+    /// two spaces, the whole row is dimmed.
     fn print_rows(
         &self,
         sign: &str,

@@ -64,8 +64,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Edits what the model sees of entries: one entry is replaced by a text, or any number of entries are
-/// omitted or get their own content again.
+/// Edits what the model sees of entries: one entry is replaced by a text, or any number of entries
+/// are omitted or get their own content again.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     // The text is read before the session is locked.

@@ -246,7 +246,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Exports the sessions below a directory. Those of sub-agents are not exported on their own: they
-/// belong to the session that started them. A failure is reported, and the other sessions are exported.
+/// belong to the session that started them. A failure is reported, and the other sessions are
+/// exported.
 fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.at.is_some() {
         return Err(Failure::usage_error("REF is an entry of one session")
@@ -386,9 +387,9 @@ fn load_options(ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Opens the sessions of sub-agents, which are in the directory named like the session. A session that
-/// cannot be read is left out, with a warning. If `removed_secrets` is given, secrets are removed from
-/// each session, and added to those.
+/// Opens the sessions of sub-agents, which are in the directory named like the session. A session
+/// that cannot be read is left out, with a warning. If `removed_secrets` is given, secrets are
+/// removed from each session, and added to those.
 fn open_sub_agents(
     input: &Input,
     args: &Args,
@@ -463,9 +464,9 @@ impl Exporter<'_> {
             .with_hint("give a larger --max-size"))
     }
 
-    /// Writes the export to a new file. With `--redact`, the export is searched before the file appears
-    /// at its path: if a secret is left in it, the command fails, and there is no file. Returns `None`
-    /// if an earlier run has written the same file.
+    /// Writes the export to a new file. With `--redact`, the export is searched before the file
+    /// appears at its path: if a secret is left in it, the command fails, and there is no file.
+    /// Returns `None` if an earlier run has written the same file.
     fn create_file(
         &self,
         contents: &Contents,
@@ -496,8 +497,9 @@ impl Exporter<'_> {
         self.accept_complete(&path, create_result, &mut write)
     }
 
-    /// Accepts that a file exists if the session is one of a directory's, and the file has the content
-    /// that `write` would write: an earlier run wrote it before it was killed. Returns `None` then.
+    /// Accepts that a file exists if the session is one of a directory's, and the file has the
+    /// content that `write` would write: an earlier run wrote it before it was killed. Returns
+    /// `None` then.
     fn accept_complete(
         &self,
         path: &Path,
@@ -515,8 +517,8 @@ impl Exporter<'_> {
         Err(error.into())
     }
 
-    /// Writes the export to standard output. With `--redact`, it is written to a temporary file first,
-    /// and printed only if no secret is left in it.
+    /// Writes the export to standard output. With `--redact`, it is written to a temporary file
+    /// first, and printed only if no secret is left in it.
     fn print_to_stdout(&self, contents: &Contents, ui: &mut Ui) -> Result<(), Failure> {
         let session = self.session;
         let Some(removed) = self.removed else {
@@ -534,8 +536,8 @@ impl Exporter<'_> {
         Ok(())
     }
 
-    /// Prints the path of the new file; as JSON, also the number of entries, and with `--redact` what
-    /// was removed.
+    /// Prints the path of the new file; as JSON, also the number of entries, and with `--redact`
+    /// what was removed.
     fn print_path(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
         let path = path.to_string_lossy();
         ui.print_after_write(&path, |ui| {
@@ -552,8 +554,8 @@ impl Exporter<'_> {
         })
     }
 
-    /// Returns the contents of the sub-agents that have steps. If several have the same id, a number is
-    /// appended from the second on, because ids must be unique in the trajectory.
+    /// Returns the contents of the sub-agents that have steps. If several have the same id, a
+    /// number is appended from the second on, because ids must be unique in the trajectory.
     fn sub_agent_contents(&self) -> Vec<SubAgent<'_>> {
         let mut agents: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
@@ -604,8 +606,8 @@ fn path_text(input: &Input) -> String {
 }
 
 /// Returns the path of the export: that of `-o`, or in the directory of `-o` a file named after the
-/// session. Without `-o`, that file is in the current directory. A stream has no name: its export is
-/// `-`, standard output.
+/// session. Without `-o`, that file is in the current directory. A stream has no name: its export
+/// is `-`, standard output.
 fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
     let extension = match format {
         Rendition::Page | Rendition::StaticPage => ".html",

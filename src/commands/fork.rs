@@ -209,8 +209,8 @@ fn require_user_message(
     }
 }
 
-/// Builds the new session: a copy of all branches, of the subtree of `end`, or of the path to `end`. If
-/// it is for another agent, the copy is converted.
+/// Builds the new session: a copy of all branches, of the subtree of `end`, or of the path to
+/// `end`. If it is for another agent, the copy is converted.
 fn build_new_session(
     args: &Args,
     open: &OpenSession,
@@ -235,8 +235,8 @@ fn build_new_session(
     }
 }
 
-/// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself, and
-/// which other entries are copied.
+/// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself,
+/// and which other entries are copied.
 fn hook_event(args: &Args, open: &OpenSession, chosen_position: Position) -> io::Result<Object> {
     let entry = match chosen_position {
         Some(ix) => open.entry_reader().read_line(ix)?.trim_ascii().to_vec(),
@@ -281,7 +281,8 @@ fn fork_notification(
 }
 
 /// Returns the path of the new file: that of `-o`, else a new name in the directory of `--dir`, in
-/// `folder`, or beside the session. A session read from standard input is forked to standard output.
+/// `folder`, or beside the session. A session read from standard input is forked to standard
+/// output.
 fn new_file_path(
     args: &Args,
     open: &OpenSession,

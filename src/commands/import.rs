@@ -114,9 +114,9 @@ fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure>
     Ok(sources)
 }
 
-/// Imports the sources on all processors. If several files contain parts of one session, the first is
-/// imported with the other sources. The rest follow one after another, because they append to the
-/// session that the first has made.
+/// Imports the sources on all processors. If several files contain parts of one session, the first
+/// is imported with the other sources. The rest follow one after another, because they append to
+/// the session that the first has made.
 fn import_all(
     importer: &Importer,
     destinations: Vec<Destination>,
@@ -160,8 +160,8 @@ struct SurveyedFiles {
     failures: Vec<ImportOutcome>,
 }
 
-/// Surveys the files on all processors. A file that the user did not name is left out if it is not a
-/// session, or has no messages: a directory contains such files, too.
+/// Surveys the files on all processors. A file that the user did not name is left out if it is not
+/// a session, or has no messages: a directory contains such files, too.
 fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
     let mut results = Vec::new();
     let survey = |file: FoundFile| {
@@ -331,8 +331,9 @@ impl ImportOutcome {
         }
     }
 
-    /// Prints the path of a session that was written; with `-n`, what would be written to which file.
-    /// Prints nothing for a failure, and for a session that has not grown. JSON is printed for all.
+    /// Prints the path of a session that was written; with `-n`, what would be written to which
+    /// file. Prints nothing for a failure, and for a session that has not grown. JSON is printed
+    /// for all.
     fn print_line(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
         if args.write.change.json {
             return ui.print_json(&self.outcome_json(args.write.change.dry_run));

@@ -81,8 +81,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Lists labels, or sets, moves or clears the label of an entry. Without a name and `--clear`, labels
-/// are listed.
+/// Lists labels, or sets, moves or clears the label of an entry. Without a name and `--clear`,
+/// labels are listed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.name.is_none() && !args.clear {
         return list_labels(args, ui);
@@ -102,8 +102,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Lists the labels in effect, as JSON or as rows: all of them, or that of one entry. If the entry is
-/// not found, the only argument after the session may have been meant as a label: the hint says so.
+/// Lists the labels in effect, as JSON or as rows: all of them, or that of one entry. If the entry
+/// is not found, the only argument after the session may have been meant as a label: the hint says
+/// so.
 fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let filter = match args.target.as_deref() {

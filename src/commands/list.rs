@@ -230,8 +230,8 @@ impl Args {
     }
 
     /// Finds the files to read: of the agents, or with `--source` of another agent. Reports paths
-    /// where nothing can be read. Archives are added with `--archived`. If they are not, and a period
-    /// is given, there is a note on those that may have sessions of it.
+    /// where nothing can be read. Archives are added with `--archived`. If they are not, and a
+    /// period is given, there is a note on those that may have sessions of it.
     fn find_files(
         &self,
         period: Period,
@@ -274,9 +274,9 @@ impl Args {
     }
 }
 
-/// Reads the files on all processors, and adds their sessions to the list. Reports those that cannot
-/// be read: as errors if they were named on the command line, else as warnings. Returns whether
-/// there was an error.
+/// Reads the files on all processors, and adds their sessions to the list. Reports those that
+/// cannot be read: as errors if they were named on the command line, else as warnings. Returns
+/// whether there was an error.
 fn read_sessions(
     list: &mut Vec<ListedSession>,
     files: Vec<FoundFile>,
@@ -564,8 +564,8 @@ fn read_first_message(session: &ListedSession) -> Option<Text<'static>> {
 }
 
 /// Returns a session as JSON. `repository` is present only with `--repo`, `owner` only for the
-/// session of a sub-agent. The first message is whole, which the list does not keep: it is read from
-/// the file again. If that has changed meanwhile, the start of the message is printed.
+/// session of a sub-agent. The first message is whole, which the list does not keep: it is read
+/// from the file again. If that has changed meanwhile, the start of the message is printed.
 fn session_json(session: &ListedSession, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let agent = args

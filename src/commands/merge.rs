@@ -47,8 +47,8 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let from = open.resolve_position(&args.from)?;
-    // The leaf stays, and the summary is appended below it, even if the leaf is a user message: a move
-    // to such a message would go above it, to edit its text.
+    // The leaf stays, and the summary is appended below it, even if the leaf is a user message: a
+    // move to such a message would go above it, to edit its text.
     let leaf = open.session.leaf;
     let navigation = Navigation {
         new_leaf: leaf,
@@ -83,9 +83,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     append_summary(from, step, ui)
 }
 
-/// Makes the summary, and appends it below the leaf. If another process has appended entries below the
-/// same leaf in the meantime, the summary follows them. If another process has moved the leaf to
-/// another branch, fails: the summary belongs on the branch for which it was requested.
+/// Makes the summary, and appends it below the leaf. If another process has appended entries below
+/// the same leaf in the meantime, the summary follows them. If another process has moved the leaf
+/// to another branch, fails: the summary belongs on the branch for which it was requested.
 fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
     let old_leaf_id = step.new_leaf_id()?;
     let hook = step.hook_command(ui);

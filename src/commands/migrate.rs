@@ -127,8 +127,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     migrate_in_place(args, ui)
 }
 
-/// Migrates the files that are given, and those in the directories that are given. With `--check` or
-/// `-n`, only reports which need it: then subdirectories are searched even without `-r`.
+/// Migrates the files that are given, and those in the directories that are given. With `--check`
+/// or `-n`, only reports which need it: then subdirectories are searched even without `-r`.
 fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let reach = if args.writes_files() {
         reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
@@ -177,8 +177,8 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Migrates one session to another file, or without `-o` to standard output. With `--check` or `-n`,
-/// only reports whether it needs that.
+/// Migrates one session to another file, or without `-o` to standard output. With `--check` or
+/// `-n`, only reports whether it needs that.
 fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if path.is_dir() {
         let name = to_visible(&path.to_string_lossy());
@@ -256,8 +256,8 @@ fn migrate_with_retries(
     }
 }
 
-/// Migrates one file; fails if it is changed or replaced in the meantime. A file of version 3 is not
-/// written, and with `--check` or `-n` none is.
+/// Migrates one file; fails if it is changed or replaced in the meantime. A file of version 3 is
+/// not written, and with `--check` or `-n` none is.
 fn try_migrate(
     path: &Path,
     args: &Args,
@@ -345,8 +345,8 @@ impl MigrationOutcome {
         }
     }
 
-    /// Prints on standard error: the warnings of the commit, the path of a migrated session that was
-    /// given by its name, and the failure.
+    /// Prints on standard error: the warnings of the commit, the path of a migrated session that
+    /// was given by its name, and the failure.
     fn report_to_stderr(&self, args: &Args, ui: &mut Ui) {
         if let Some(committed) = &self.committed {
             ui.report_commit_warnings(committed);

@@ -47,8 +47,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Appends copies of entries. A tool call and its results are always copied together: a warning names
-/// the entries that were copied without being chosen.
+/// Appends copies of entries. A tool call and its results are always copied together: a warning
+/// names the entries that were copied without being chosen.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let mut also_copied = String::new();

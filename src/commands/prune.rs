@@ -128,8 +128,8 @@ impl Args {
         }
     }
 
-    /// Returns the path of the file that is pruned or restored: that of `-o`, else the session's own.
-    /// A stream can only be planned with `-n`, under the path `-`.
+    /// Returns the path of the file that is pruned or restored: that of `-o`, else the session's
+    /// own. A stream can only be planned with `-n`, under the path `-`.
     fn target_path(&self, open: &OpenSession) -> Result<PathBuf, Failure> {
         if let Some(output) = &self.write.output {
             return Ok(output.clone());
@@ -145,9 +145,9 @@ impl Args {
     }
 }
 
-/// Prunes a session, restores it, or prints what would be pruned. Of the session, the spans of messages
-/// are loaded to find payloads, tokens for the summary of `-n`, and usage to find the sub-agents of a
-/// branch.
+/// Prunes a session, restores it, or prints what would be pruned. Of the session, the spans of
+/// messages are loaded to find payloads, tokens for the summary of `-n`, and usage to find the
+/// sub-agents of a branch.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
         let why = "-o -: the payloads go to a file beside the result, so it must be a file";

@@ -91,8 +91,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Writes a copy of one session without its secrets. With `--check` or `-n`, only reports the secrets,
-/// of any number of sessions.
+/// Writes a copy of one session without its secrets. With `--check` or `-n`, only reports the
+/// secrets, of any number of sessions.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.check || args.write.change.dry_run {
         return report_secrets(args, ui);
@@ -114,9 +114,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     write_copy(args, output, &Input::open(session, ui)?, ui)
 }
 
-/// Searches sessions for secrets, and reports them without writing anything. The failure of a single
-/// session is returned. A failure among several is reported, and the others are searched. With
-/// `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n` it does not.
+/// Searches sessions for secrets, and reports them without writing anything. The failure of a
+/// single session is returned. A failure among several is reported, and the others are searched.
+/// With `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n` it does not.
 fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sessions = if args.all {
         &existing_store_roots(ui)
@@ -267,8 +267,9 @@ struct SecretGroup {
 }
 
 impl SecretGroups {
-    /// Adds a secret to its group. `places` are all places of the secret in one session. All secrets
-    /// of a session are added before those of another, so that each session is counted once.
+    /// Adds a secret to its group. `places` are all places of the secret in one session. All
+    /// secrets of a session are added before those of another, so that each session is counted
+    /// once.
     fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
         let first_place = places[0];
         let key = (first_place.secret.kind, first_place.secret.name.clone());
@@ -321,8 +322,9 @@ impl SecretGroups {
     }
 }
 
-/// Writes the redacted copy to a new file. The copy is searched again before the file appears at its
-/// path: if a secret that was found is left in the copy, the command fails, and there is no file.
+/// Writes the redacted copy to a new file. The copy is searched again before the file appears at
+/// its path: if a secret that was found is left in the copy, the command fails, and there is no
+/// file.
 fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, Failure> {
     let values = args.redaction.read_values(input, ui)?;
     let mut redactor = args.redaction.new_redactor(input, values, ui)?;

@@ -122,8 +122,8 @@ struct SessionMove {
     new_cwd: PathBuf,
 }
 
-/// Returns the sessions to move: those that are given, or with `--moved-from` those of the directory
-/// that was moved to `dir`.
+/// Returns the sessions to move: those that are given, or with `--moved-from` those of the
+/// directory that was moved to `dir`.
 fn plan_moves(
     args: &Args,
     sessions: &[PathBuf],
@@ -153,8 +153,8 @@ fn plan_moves(
     Ok(moves)
 }
 
-/// Returns the stored sessions whose working directory is the moved directory `old`, or was below it.
-/// Their new working directory is `new`, or the same directory below `new`.
+/// Returns the stored sessions whose working directory is the moved directory `old`, or was below
+/// it. Their new working directory is `new`, or the same directory below `new`.
 ///
 /// A run that was interrupted may have changed a header, but not moved the file. Such a session is
 /// recognized by the place of its file: it is still among the sessions of the former directory.
@@ -210,8 +210,8 @@ impl RelocationReport<'_> {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
     }
 
-    /// Reports what could not be read of the stores: as a failure if it may hold sessions that were to
-    /// be moved, otherwise as a warning, because only forks in it may still name a former path.
+    /// Reports what could not be read of the stores: as a failure if it may hold sessions that were
+    /// to be moved, otherwise as a warning, because only forks in it may still name a former path.
     fn report_unread(&mut self, mover: &mut Mover, ui: &mut Ui) {
         let mut stores = Vec::new();
         if let Some(old) = &self.args.moved_from {
@@ -241,8 +241,8 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Prints the result for a session: as JSON, or the new path. What is left in the old directory is
-    /// reported on standard error.
+    /// Prints the result for a session: as JSON, or the new path. What is left in the old directory
+    /// is reported on standard error.
     fn report_session(
         &mut self,
         session: &Path,

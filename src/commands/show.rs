@@ -96,8 +96,8 @@ pub enum ShowFormat {
     Markdown,
 }
 
-/// Prints entries as JSON, in full, or as quotations; or a row for each of their children. JSON takes
-/// precedence, then `--children`.
+/// Prints entries as JSON, in full, or as quotations; or a row for each of their children. JSON
+/// takes precedence, then `--children`.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_quotation = args.format == ShowFormat::Markdown;
     let options = if args.children && !args.json || is_quotation {
@@ -129,9 +129,9 @@ struct ShownEntries {
     entries: Vec<EntryIx>,
 }
 
-/// Opens the session, and finds the entries to show. If one is not found, it may have been pruned: then
-/// the session is opened as it was before, with a note. If it is not found there either, returns the
-/// failure for the session as it is.
+/// Opens the session, and finds the entries to show. If one is not found, it may have been pruned:
+/// then the session is opened as it was before, with a note. If it is not found there either,
+/// returns the failure for the session as it is.
 fn open_and_resolve(
     args: &Args,
     options: LoadOptions,
@@ -183,8 +183,9 @@ fn print_quotations(
     Ok(())
 }
 
-/// Returns the entries to show: those that the references name, or with `--children` their children.
-/// Without a reference, it is the leaf. The root has children, but is not an entry itself.
+/// Returns the entries to show: those that the references name, or with `--children` their
+/// children. Without a reference, it is the leaf. The root has children, but is not an entry
+/// itself.
 fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     let mut references: Vec<&str> = args.entries.iter().map(String::as_str).collect();
     if references.is_empty() {
@@ -217,8 +218,8 @@ fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Fail
     Ok(entries)
 }
 
-/// Prints entries in full, with an empty line between two: a heading, and then all fields, or the text
-/// that a renderer made of the entry.
+/// Prints entries in full, with an empty line between two: a heading, and then all fields, or the
+/// text that a renderer made of the entry.
 fn print_in_full(
     open: &OpenSession,
     entries: &[EntryIx],

@@ -146,9 +146,9 @@ fn print_entries(
     Ok(exit)
 }
 
-/// Prints the sums of all entries in the period, or of each group of them. An entry is not counted if
-/// it is a copy of one in a session that was read before. Nor is the usage of sub-agents that a tool
-/// result records, if their sessions are read, too.
+/// Prints the sums of all entries in the period, or of each group of them. An entry is not counted
+/// if it is a copy of one in a session that was read before. Nor is the usage of sub-agents that a
+/// tool result records, if their sessions are read, too.
 fn print_sums(
     args: &Args,
     mut sessions: SessionsToRead,
@@ -247,8 +247,8 @@ impl Args {
     }
 }
 
-/// Returns what to collect from each session. The keys of entries, by which copies in other sessions
-/// are recognized, are needed only for the sums of several sessions.
+/// Returns what to collect from each session. The keys of entries, by which copies in other
+/// sessions are recognized, are needed only for the sums of several sessions.
 fn load_options(args: &Args, is_single: bool, ui: &Ui) -> LoadOptions {
     LoadOptions {
         workers: if is_single { ui.processor_count() } else { 1 },

@@ -67,12 +67,12 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
-/// Moves the leaf, and reports on standard error where it is then. Nothing is reported if the command
-/// only prints a plan or a prompt, or if the session is on standard output.
+/// Moves the leaf, and reports on standard error where it is then. Nothing is reported if the
+/// command only prints a plan or a prompt, or if the session is on standard output.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    // `@` is the leaf itself. `@^` starts at the last entry of the conversation: the session is already
-    // at the entry above the mark of a switch.
+    // `@` is the leaf itself. `@^` starts at the last entry of the conversation: the session is
+    // already at the entry above the mark of a switch.
     let target = if args.to == LEAF_REFERENCE {
         open.session.leaf
     } else {
@@ -102,9 +102,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Plans the move to `target`, the position that `reference` names. The leaf stays where it is if it is
-/// the target, even if it is a user message: in pi, too, selecting the current leaf does nothing. `-`
-/// returns to the leaf before, also without going above a user message.
+/// Plans the move to `target`, the position that `reference` names. The leaf stays where it is if
+/// it is the target, even if it is a user message: in pi, too, selecting the current leaf does
+/// nothing. `-` returns to the leaf before, also without going above a user message.
 fn plan_navigation(
     open: &OpenSession,
     reference: &str,
@@ -126,8 +126,8 @@ fn plan_navigation(
 /// The maximum width of the text of an entry in a message.
 const MAX_TEXT_WIDTH: usize = 60;
 
-/// Returns the id and the text of the entry at a position; if that is not part of the conversation, of
-/// the nearest entry above that is.
+/// Returns the id and the text of the entry at a position; if that is not part of the conversation,
+/// of the nearest entry above that is.
 fn describe_position(
     open: &mut OpenSession,
     position: Position,

@@ -162,8 +162,8 @@ fn print_tree(
     })
 }
 
-/// Prints the tree, and then the entries that other programs write, until standard output is closed or
-/// another failure occurs.
+/// Prints the tree, and then the entries that other programs write, until standard output is closed
+/// or another failure occurs.
 fn follow_session(
     args: &Args,
     mut followed: FollowedSession,
@@ -188,8 +188,8 @@ fn follow_session(
 }
 
 /// Prints the rows of a drawing, as JSON or as text; text below a heading if the usage for that is
-/// given. Of a live drawing, all rows are printed as they are; otherwise, rows show what was undone,
-/// edited and pruned.
+/// given. Of a live drawing, all rows are printed as they are; otherwise, rows show what was
+/// undone, edited and pruned.
 fn print_drawing(
     args: &Args,
     open: &OpenSession,
@@ -261,8 +261,8 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     options
 }
 
-/// Returns a row as JSON. `targetId` is present for labels, `branched` with `--follow`, and `match` with
-/// `--search`.
+/// Returns a row as JSON. `targetId` is present for labels, `branched` with `--follow`, and `match`
+/// with `--search`.
 fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8> {
     let ix = tree_row.entry;
     let entry = session.entry(ix);
@@ -295,7 +295,8 @@ fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8
     row.finish()
 }
 
-/// Returns the position of the search words in a row; `null` if only the agent's own search matches it.
+/// Returns the position of the search words in a row; `null` if only the agent's own search matches
+/// it.
 fn match_json(drawing: &TreeView, ix: EntryIx) -> Vec<u8> {
     let Some(hit) = drawing.find_hit(ix) else {
         return b"null".to_vec();

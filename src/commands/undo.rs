@@ -57,8 +57,8 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// Undoes the last operation by entries that are appended. The leaf goes back to where it was before,
-/// unless the operation only annotated the session.
+/// Undoes the last operation by entries that are appended. The leaf goes back to where it was
+/// before, unless the operation only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let mut undone_operation = String::new();
@@ -125,8 +125,8 @@ fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
         .with_hint(format!("{hint}; --force undoes what was appended before")))
 }
 
-/// The maximum number of undone entries that are each described. Of more, only the first and the last
-/// are named.
+/// The maximum number of undone entries that are each described. Of more, only the first and the
+/// last are named.
 const MAX_DESCRIBED: usize = 3;
 
 /// Describes the entries of an operation that is undone, and the position to which the leaf goes
@@ -160,8 +160,8 @@ fn describe_operation(
     Ok(description)
 }
 
-/// Describes an entry that is taken back: by what it changed if it is an annotation or a move of the
-/// leaf, otherwise by its role, its kind and its id.
+/// Describes an entry that is taken back: by what it changed if it is an annotation or a move of
+/// the leaf, otherwise by its role, its kind and its id.
 fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let session = &open.session;
     let reader = open.entry_reader();

@@ -51,8 +51,8 @@ impl ArchivedSession {
     }
 }
 
-/// Prints the archived sessions that a filter chooses, newest first, as JSON or as a table. An archive
-/// that cannot be read is reported, and the others are listed.
+/// Prints the archived sessions that a filter chooses, newest first, as JSON or as a table. An
+/// archive that cannot be read is reported, and the others are listed.
 pub fn list_archived(
     stores: &SessionStores,
     all: bool,
@@ -119,8 +119,8 @@ fn list_table(list: &[ArchivedSession], now_ms: i64, ui: &Ui) -> Table {
 }
 
 impl ArchivedSession {
-    /// Returns an archived session as JSON. `session` is the path to which it would be restored; it is
-    /// absent if the archive is not beside a store.
+    /// Returns an archived session as JSON. `session` is the path to which it would be restored; it
+    /// is absent if the archive is not beside a store.
     fn archived_json(&self, stores: &SessionStores) -> Vec<u8> {
         let facts = &self.facts;
         let header = &facts.header;

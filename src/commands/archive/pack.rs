@@ -100,8 +100,8 @@ impl Packer<'_> {
         }))
     }
 
-    /// Returns the path for the archive of a session. Refuses a session that is in no store, and one
-    /// of a sub-agent: its owner, the session that started it, is archived with it.
+    /// Returns the path for the archive of a session. Refuses a session that is in no store, and
+    /// one of a sub-agent: its owner, the session that started it, is archived with it.
     fn find_archive_path(&self, input: &Input, session: &Path) -> Result<PathBuf, Failure> {
         let Some(archive_path) = self.stores.archive_path(session) else {
             let failure = input.failure("it is in no agent's store");
@@ -163,9 +163,9 @@ impl Packer<'_> {
         Err(failure.with_hint("give it as SESSION to archive it now"))
     }
 
-    /// Archives a session under its lock: writes the archive, and then removes the files. Until all of
-    /// the files are hidden, an error leaves everything as it was, without the archive (rule 7 of the
-    /// store).
+    /// Archives a session under its lock: writes the archive, and then removes the files. Until all
+    /// of the files are hidden, an error leaves everything as it was, without the archive (rule 7
+    /// of the store).
     fn pack_session(
         &self,
         input: &Input,
@@ -238,8 +238,8 @@ impl Packer<'_> {
     }
 }
 
-/// Removes the files that are in the archive, except for blobs, which other sessions may use. If one
-/// of the files was changed since it was read, nothing is removed.
+/// Removes the files that are in the archive, except for blobs, which other sessions may use. If
+/// one of the files was changed since it was read, nothing is removed.
 fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
     for source in sources {
         source.open().map_err(|error| Unremoved {
@@ -254,8 +254,8 @@ fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremov
     locked.remove_with(&companions)
 }
 
-/// Returns the failure if files are hidden, and could not be given their names back. All of them are
-/// in the archive.
+/// Returns the failure if files are hidden, and could not be given their names back. All of them
+/// are in the archive.
 fn hidden_failure(error: StoreError, to: &Path) -> Failure {
     let name = to_visible(&to.to_string_lossy());
     Failure::from(error).after_writing(&name).with_hint(format!(
@@ -277,8 +277,8 @@ impl PlacedArchive {
             return Ok(());
         }
         match store::remove(to) {
-            // The archive is removed. If it is there again after a power failure, it holds the same as
-            // the session.
+            // The archive is removed. If it is there again after a power failure, it holds the same
+            // as the session.
             Err(StoreError {
                 cause: Cause::Unsynced(_),
                 ..
@@ -289,8 +289,8 @@ impl PlacedArchive {
     }
 }
 
-/// Writes the archive, reads it again and compares it with the files. If the path is occupied, a killed
-/// run may have left the archive there: it is used if it holds the same files.
+/// Writes the archive, reads it again and compares it with the files. If the path is occupied, a
+/// killed run may have left the archive there: it is used if it holds the same files.
 ///
 /// # Errors
 /// Also if the archive may not be on the disk yet: then it is removed again, since the session must

@@ -59,8 +59,9 @@ impl ArchiveResult {
         }
     }
 
-    /// Prints where the session is now; for a deleted archive, where that was. With `-n`, also prints
-    /// where the session is to be moved. A failure was reported, and is printed only as JSON.
+    /// Prints where the session is now; for a deleted archive, where that was. With `-n`, also
+    /// prints where the session is to be moved. A failure was reported, and is printed only as
+    /// JSON.
     fn print_result(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
@@ -129,8 +130,9 @@ pub fn report_outcomes(
     worst_exit.or_print_failure(printed)
 }
 
-/// Reports the errors that occurred after a session was archived; returns the worst exit code. That a
-/// change may not be on the disk yet is only a warning; a file that could not be removed is a failure.
+/// Reports the errors that occurred after a session was archived; returns the worst exit code. That
+/// a change may not be on the disk yet is only a warning; a file that could not be removed is a
+/// failure.
 fn report_late_errors(result: &ArchiveResult, ui: &mut Ui) -> Exit {
     let mut worst_exit = Exit::Done;
     for error in &result.errors {

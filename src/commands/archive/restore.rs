@@ -124,8 +124,8 @@ impl RestoreTarget<'_> {
     }
 }
 
-/// Returns where the files of an archive belong, and where they are now, in the order of the archive.
-/// Refuses an archive with a file that has no place.
+/// Returns where the files of an archive belong, and where they are now, in the order of the
+/// archive. Refuses an archive with a file that has no place.
 fn find_targets<'a>(
     open: &'a OpenArchive,
     session: &Path,
@@ -191,8 +191,8 @@ fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Fa
     }
 }
 
-/// Returns why a file of an archive cannot be restored; `None` if it can. A file that is in its place,
-/// or hidden, must begin with the archived content: it may have grown since.
+/// Returns why a file of an archive cannot be restored; `None` if it can. A file that is in its
+/// place, or hidden, must begin with the archived content: it may have grown since.
 fn check_target(
     open: &OpenArchive,
     target: &RestoreTarget,
@@ -266,8 +266,8 @@ impl RestoredFiles {
         Ok(())
     }
 
-    /// Puts one file in its place, unless it is there: a hidden file is renamed, another is written with
-    /// the content in the archive.
+    /// Puts one file in its place, unless it is there: a hidden file is renamed, another is written
+    /// with the content in the archive.
     fn put_file(
         &mut self,
         target: &RestoreTarget,
@@ -293,8 +293,8 @@ impl RestoredFiles {
         }
     }
 
-    /// Undoes the changes, the last one first. An error is ignored: what cannot be undone is a whole
-    /// file, and its archive is still there.
+    /// Undoes the changes, the last one first. An error is ignored: what cannot be undone is a
+    /// whole file, and its archive is still there.
     fn undo_all(mut self) {
         for path in self.written.iter().rev() {
             let _ = store::remove(path);

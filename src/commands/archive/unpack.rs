@@ -14,9 +14,9 @@ use pisess_store::{
 };
 use std::path::{Path, PathBuf};
 
-/// Finds the archive that an argument names. The argument is the path that the session had, the path
-/// of the archive, or the id or the name of the session. After an interrupted run, the session may
-/// still be at its path: then the argument means its archive even so.
+/// Finds the archive that an argument names. The argument is the path that the session had, the
+/// path of the archive, or the id or the name of the session. After an interrupted run, the session
+/// may still be at its path: then the argument means its archive even so.
 pub fn find_archive(
     argument: &Path,
     stores: &SessionStores,
@@ -48,8 +48,9 @@ pub fn find_archive(
     }
 }
 
-/// Returns the failure for an argument that names no archived session, or several. If a session in the
-/// stores has that name, the failure says so; else it names archived sessions with similar names.
+/// Returns the failure for an argument that names no archived session, or several. If a session in
+/// the stores has that name, the failure says so; else it names archived sessions with similar
+/// names.
 fn unknown_archive_failure(argument: &str, error: NameError, stores: &SessionStores) -> Failure {
     let NameError::Unknown { similar, name } = &error else {
         return Failure::invalid(&error).with_hint(error.hint());
@@ -115,8 +116,8 @@ impl OpenArchive {
     }
 }
 
-/// Returns the options for the lock of an archive. No agent has an archive open, so `--force` does not
-/// matter here: it only prevents the question before an archive is deleted.
+/// Returns the options for the lock of an archive. No agent has an archive open, so `--force` does
+/// not matter here: it only prevents the question before an archive is deleted.
 pub(super) fn write_options(change: &ChangeArgs) -> WriteOptions {
     WriteOptions {
         wait: change.wait,
@@ -124,8 +125,8 @@ pub(super) fn write_options(change: &ChangeArgs) -> WriteOptions {
     }
 }
 
-/// Deletes an archive, after a question to the user unless `--force` is given. With `-n`, only checks
-/// that it is an archive.
+/// Deletes an archive, after a question to the user unless `--force` is given. With `-n`, only
+/// checks that it is an archive.
 pub fn delete_archive(
     path: &Path,
     change: &ChangeArgs,

@@ -18,8 +18,8 @@ use pisess_store::{
 use std::io;
 use std::path::Path;
 
-/// Repairs one session into another file (`-o`), or any number of sessions in place. With `-n`, only
-/// reports what would be repaired.
+/// Repairs one session into another file (`-o`), or any number of sessions in place. With `-n`,
+/// only reports what would be repaired.
 pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut repairer = Repairer {
         backup_suffix: args.backup.as_deref(),
@@ -64,10 +64,10 @@ struct Repairer<'a> {
 }
 
 impl Repairer<'_> {
-    /// Repairs the sessions that are given, and those in the directories that are given. The failure
-    /// of a single session is returned; a failure among several is reported, and the others are
-    /// repaired. Returns whether a session with repairs is in a subdirectory of a given directory:
-    /// with `-n`, such sessions are found even without `-r`.
+    /// Repairs the sessions that are given, and those in the directories that are given. The
+    /// failure of a single session is returned; a failure among several is reported, and the others
+    /// are repaired. Returns whether a session with repairs is in a subdirectory of a given
+    /// directory: with `-n`, such sessions are found even without `-r`.
     fn repair_files_and_folders(&mut self, args: &Args, ui: &mut Ui) -> Result<bool, Failure> {
         let reach = if args.write.change.dry_run {
             Reach::Visible
@@ -310,8 +310,8 @@ fn write_with_rejected(
 /// The highest number in the name of a file of removed bytes.
 const MAX_REJECTED_NUMBER: u32 = 1000;
 
-/// Writes the removed bytes to the first of `OUTPUT.rejected`, `OUTPUT.rejected.1` and so on that is
-/// free. A file with the same bytes, left by a killed run, counts as free.
+/// Writes the removed bytes to the first of `OUTPUT.rejected`, `OUTPUT.rejected.1` and so on that
+/// is free. A file with the same bytes, left by a killed run, counts as free.
 fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
     let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
     let mut number = 0;

@@ -137,10 +137,11 @@ impl<'a> CheckReport<'a> {
         ));
     }
 
-    /// Returns a group of equal findings, at least one, as one line: `line: severity: message (entry id)
-    /// — consequence [repairable]`. The line and the message are those of the first finding. If the
-    /// group has several lines, they are listed in place of the entry. If the repair resolves the
-    /// finding, `repaired` replaces the severity, and the fix replaces the consequence.
+    /// Returns a group of equal findings, at least one, as one line: `line: severity: message
+    /// (entry id) — consequence [repairable]`. The line and the message are those of the first
+    /// finding. If the group has several lines, they are listed in place of the entry. If the
+    /// repair resolves the finding, `repaired` replaces the severity, and the fix replaces the
+    /// consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
@@ -265,7 +266,8 @@ fn shorten(text: &Text) -> String {
     format!("{head}{ellipsis}")
 }
 
-/// Returns a finding as JSON. Without `--repair`, `repaired` is `None`, and there is no such member.
+/// Returns a finding as JSON. Without `--repair`, `repaired` is `None`, and there is no such
+/// member.
 fn finding_json(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
     Object::new()
         .str("path", &path.to_string_lossy())

@@ -29,9 +29,9 @@ const HEAD_BYTES: u64 = 64 * 1024;
 /// The number of bytes at the end of a session that are searched for its name.
 const NAME_TAIL_BYTES: u64 = 256 * 1024;
 
-/// Returns the candidates for the last word of a command line of `command`. Options are offered only if
-/// the word begins like one. A candidate with a control character is left out, because the scripts of
-/// the shells read one candidate per line.
+/// Returns the candidates for the last word of a command line of `command`. Options are offered
+/// only if the word begins like one. A candidate with a control character is left out, because the
+/// scripts of the shells read one candidate per line.
 pub fn find_candidates(
     command: Command,
     words: &[OsString],
@@ -59,9 +59,9 @@ fn is_option(word: &OsStr) -> bool {
     word.as_encoded_bytes().starts_with(b"-")
 }
 
-/// Adds completers for the values that clap does not know, by the name that the help shows for each:
-/// sessions, entries, times, models and topics. The sessions and entries are read now, because a
-/// completer must not borrow.
+/// Adds completers for the values that clap does not know, by the name that the help shows for
+/// each: sessions, entries, times, models and topics. The sessions and entries are read now,
+/// because a completer must not borrow.
 fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
     let sessions = list_sessions(words, ui);
     let folder = ui.current_folder().to_owned();
@@ -248,9 +248,9 @@ fn read_archived_session(path: &Path) -> Option<KnownSession> {
 
 /// Returns the sessions whose name or id begins with the word.
 ///
-/// A session is offered by the first of these that begins with the word: its name, the end of its id,
-/// its id. If several sessions have the same name, the name is not offered: a word that begins it
-/// offers the end of each id, described by the name.
+/// A session is offered by the first of these that begins with the word: its name, the end of its
+/// id, its id. If several sessions have the same name, the name is not offered: a word that begins
+/// it offers the end of each id, described by the name.
 fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
     let mut name_counts: HashMap<&str, usize> = HashMap::default();
     for session in sessions {
@@ -287,8 +287,9 @@ fn first_with_prefix<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
     values.iter().copied().find(|value| value.starts_with(word))
 }
 
-/// Returns the directories and the `*.jsonl` files whose paths begin with the word, sorted. A relative
-/// path is below `folder`. Hidden ones are offered only if the name that is typed begins with a dot.
+/// Returns the directories and the `*.jsonl` files whose paths begin with the word, sorted. A
+/// relative path is below `folder`. Hidden ones are offered only if the name that is typed begins
+/// with a dot.
 fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
     let path = Path::new(word);
     let (folder_part, name_prefix) = if word.ends_with(std::path::is_separator) {
@@ -332,8 +333,8 @@ fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Returns the models of the named session and of the newest sessions, if the last word is the value of
-/// `--model`; otherwise none, because reading them takes time.
+/// Returns the models of the named session and of the newest sessions, if the last word is the
+/// value of `--model`; otherwise none, because reading them takes time.
 fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     // The last word is the value, or the option with its value: `--model=VALUE`.
     let is_model = |word: &OsString| word.to_string_lossy().split('=').next() == Some("--model");
@@ -359,8 +360,8 @@ fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     models
 }
 
-/// Returns the path of the session that the words before the last one name, so that the last word may
-/// be an entry of it. `None` if they name none, or if it is not found.
+/// Returns the path of the session that the words before the last one name, so that the last word
+/// may be an entry of it. `None` if they name none, or if it is not found.
 fn find_session(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf> {
     let words_before = &words[..words.len().saturating_sub(1)];
     let matches = command

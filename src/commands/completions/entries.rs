@@ -33,7 +33,8 @@ pub struct EntryCandidates {
 }
 
 impl EntryCandidates {
-    /// Reads the entries in the last MiB of a session (`TAIL_BYTES`). At most `MAX_IDS` ids are offered.
+    /// Reads the entries in the last MiB of a session (`TAIL_BYTES`). At most `MAX_IDS` ids are
+    /// offered.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<EntryCandidates, LoadError> {
         let home = home.map(|home| Text::from(home.to_owned()));
         let options = LoadOptions {
@@ -69,9 +70,9 @@ impl EntryCandidates {
         })
     }
 
-    /// Returns the references that begin with the word: the leaf, labels and ids. `label:X` and `id:X`
-    /// are offered only after the colon is typed, and `REF^{kind}` only after the `^`, with or without
-    /// the brace.
+    /// Returns the references that begin with the word: the leaf, labels and ids. `label:X` and
+    /// `id:X` are offered only after the colon is typed, and `REF^{kind}` only after the `^`, with
+    /// or without the brace.
     pub fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
         let plain_candidates = self.leaf.iter().chain(&self.labels).chain(&self.ids);
         let mut candidates: Vec<_> = plain_candidates.map(copy_candidate).collect();

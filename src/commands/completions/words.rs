@@ -11,8 +11,8 @@ pub struct BashLine {
 }
 
 /// Splits a line into words, and removes quotes and backslashes, as bash does. White space outside
-/// quotes ends a word. A backslash stands for itself between single quotes, and between double quotes
-/// unless a character follows that is special there.
+/// quotes ends a word. A backslash stands for itself between single quotes, and between double
+/// quotes unless a character follows that is special there.
 pub fn split_line(line: &str) -> BashLine {
     let mut words = vec![String::new()];
     let mut is_in_word = false;
@@ -45,7 +45,8 @@ pub fn split_line(line: &str) -> BashLine {
 }
 
 impl BashLine {
-    /// Returns the text by which bash replaces `word` to insert a candidate, quoted as the last word is.
+    /// Returns the text by which bash replaces `word` to insert a candidate, quoted as the last
+    /// word is.
     ///
     /// bash splits words at characters such as `:`, too. So `word` may be only the end of the last
     /// word, and bash keeps what precedes it. `None` if the candidate does not begin with that.

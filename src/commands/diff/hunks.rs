@@ -87,9 +87,9 @@ fn push_block(block: &[(DiffSign, String)], styles: &Styles, out: &mut String) {
     }
 }
 
-/// Returns the removed and the added lines of a change, with the words marked that differ. `None` if
-/// nothing is highlighted: without colour, if lines are only removed or only added, if they have too
-/// little in common, or if the change is larger than [`MAX_COMPARED_BYTES`].
+/// Returns the removed and the added lines of a change, with the words marked that differ. `None`
+/// if nothing is highlighted: without colour, if lines are only removed or only added, if they have
+/// too little in common, or if the change is larger than [`MAX_COMPARED_BYTES`].
 fn compare_words<'b>(block: &'b [(DiffSign, String)], styles: &Styles) -> Option<MarkedLines<'b>> {
     let lines_with = |wanted: DiffSign| -> Vec<&str> {
         let lines = block.iter().filter(|(sign, _)| *sign == wanted);

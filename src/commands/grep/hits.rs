@@ -294,8 +294,8 @@ fn path_json(path: &Path, header: &Header) -> Object {
         .text("sessionId", &header.id)
 }
 
-/// Returns the JSON object of a row. `branched` and `after` are present only with `--follow`, for an
-/// entry that was written during the search.
+/// Returns the JSON object of a row. `branched` and `after` are present only with `--follow`, for
+/// an entry that was written during the search.
 fn match_json(path: &Path, header: &Header, hit: &Match, kind: RowKind) -> Vec<u8> {
     let field = Text::from(&*hit.hit.field);
     let non_empty_id = Some(&hit.id).filter(|id| !id.is_empty());

@@ -66,8 +66,8 @@ impl SessionState {
 }
 
 impl Searcher {
-    /// Searches a session from the start: as it was before `prune` if that was requested, else as it
-    /// is. Also returns the state from which [`Self::follow_sessions`] continues.
+    /// Searches a session from the start: as it was before `prune` if that was requested, else as
+    /// it is. Also returns the state from which [`Self::follow_sessions`] continues.
     pub fn search_session(
         &self,
         path: &Path,

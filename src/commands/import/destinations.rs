@@ -34,7 +34,8 @@ pub struct IdAndPath {
 }
 
 /// Returns where the sessions of these sources are, or will be. Sub-agents come last, because their
-/// files are beside those of the sessions that started them. `output` is a file, a directory, or `-`.
+/// files are beside those of the sessions that started them. `output` is a file, a directory, or
+/// `-`.
 pub fn find_destinations(
     sources: Vec<Survey>,
     agent: Dialect,
@@ -184,8 +185,8 @@ impl DestinationFinder<'_, '_> {
     }
 }
 
-/// Returns the sessions that may have been made of a source, by their ids: those in the directory of
-/// `output`, or without it those in the stores. There are none for a file.
+/// Returns the sessions that may have been made of a source, by their ids: those in the directory
+/// of `output`, or without it those in the stores. There are none for a file.
 fn find_known_sessions(
     output: Option<&Path>,
     ui: &mut Ui,
@@ -222,9 +223,9 @@ fn session_id_of_path(path: &Path) -> Option<&str> {
     Some(id)
 }
 
-/// Returns the path for the session of a sub-agent. It is in the directory that belongs to the newest
-/// session made of the owner, the session that started the sub-agent. `None` if the source is not a
-/// sub-agent, or if no session was made of the owner.
+/// Returns the path for the session of a sub-agent. It is in the directory that belongs to the
+/// newest session made of the owner, the session that started the sub-agent. `None` if the source
+/// is not a sub-agent, or if no session was made of the owner.
 fn sub_agent_path(
     source: &Survey,
     agent: Dialect,
@@ -243,8 +244,8 @@ fn sub_agent_path(
     Some(folder.join(format!("{}.jsonl", sanitize_file_name(&sub_agent.id))))
 }
 
-/// Replaces everything but ASCII letters, digits and `-` by `_`, so that the text can only be a file
-/// name.
+/// Replaces everything but ASCII letters, digits and `-` by `_`, so that the text can only be a
+/// file name.
 fn sanitize_file_name(text: &str) -> String {
     text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_")
 }

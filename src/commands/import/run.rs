@@ -85,9 +85,9 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Imports a source to its destination. If the session is there already, only what the source has
-    /// grown by is appended. If the session was continued, too, the source is imported into a new
-    /// session: to the fallback of the destination, or with `--force` to the same path.
+    /// Imports a source to its destination. If the session is there already, only what the source
+    /// has grown by is appended. If the session was continued, too, the source is imported into a
+    /// new session: to the fallback of the destination, or with `--force` to the same path.
     ///
     /// # Errors
     /// If it cannot be imported. Nothing was written.
@@ -141,8 +141,8 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Writes the whole session to `out`; returns the number of its entries. Fails at the end if the
-    /// source was changed meanwhile.
+    /// Writes the whole session to `out`; returns the number of its entries. Fails at the end if
+    /// the source was changed meanwhile.
     fn write_session(
         &self,
         destination: &Destination,
@@ -162,8 +162,8 @@ impl<'a> Importer<'a> {
         Ok(entries)
     }
 
-    /// Creates a session with this id at a path. Its directory is made, too, unless the user gave the
-    /// path. With `-n`, only the entries are counted.
+    /// Creates a session with this id at a path. Its directory is made, too, unless the user gave
+    /// the path. With `-n`, only the entries are counted.
     fn create_session(
         &self,
         destination: &Destination,
@@ -215,9 +215,9 @@ impl<'a> Importer<'a> {
         unused.unwrap_or_else(PoisonError::into_inner).push(folder);
     }
 
-    /// Writes a new file. It has the modification time of the source, so that the agents do not take
-    /// it for the session that was used last. With `--force`, an existing file is replaced, and the
-    /// new one has the present time.
+    /// Writes a new file. It has the modification time of the source, so that the agents do not
+    /// take it for the session that was used last. With `--force`, an existing file is replaced,
+    /// and the new one has the present time.
     fn create_file(
         &self,
         source: &Path,
@@ -233,8 +233,8 @@ impl<'a> Importer<'a> {
         Ok(store::restore(path, &member, fill)?)
     }
 
-    /// Appends what the source has grown by; with `-n`, only plans it. Returns `None` if the session was
-    /// continued meanwhile.
+    /// Appends what the source has grown by; with `-n`, only plans it. Returns `None` if the
+    /// session was continued meanwhile.
     fn append_growth(
         &self,
         destination: &Destination,
@@ -328,8 +328,8 @@ impl<'a> Importer<'a> {
         Ok(change)
     }
 
-    /// Returns what is left to do for a session that was made of the source. Its newest record of an
-    /// import has the number of bytes that were read of the source, and their hash.
+    /// Returns what is left to do for a session that was made of the source. Its newest record of
+    /// an import has the number of bytes that were read of the source, and their hash.
     ///
     /// # Errors
     /// If the session was not made of this source, or if the source no longer begins with the bytes
@@ -392,8 +392,8 @@ struct LastImport {
     is_last_entry: bool,
 }
 
-/// Returns the newest record of an import in a session; `None` if the session was not imported. Such
-/// records are entries of the type `custom`.
+/// Returns the newest record of an import in a session; `None` if the session was not imported.
+/// Such records are entries of the type `custom`.
 fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
     let session = &open.session;
     let reader = open.entry_reader();
@@ -425,8 +425,8 @@ fn require_unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
     ))
 }
 
-/// Refuses to make a directory whose name has control characters: a terminal would obey them, or the
-/// name would have several lines. The name comes from the source, which may be anyone's.
+/// Refuses to make a directory whose name has control characters: a terminal would obey them, or
+/// the name would have several lines. The name comes from the source, which may be anyone's.
 fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failure> {
     let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
     if !folder_name.chars().any(char::is_control) || !store::is_free(folder)? {

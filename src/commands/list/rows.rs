@@ -179,8 +179,8 @@ impl ColumnSource<'_> {
         texts.map(|text| (text, style)).collect()
     }
 
-    /// Returns the columns with the time of the newest message and of the start of a session. An age
-    /// needs less space than a time.
+    /// Returns the columns with the time of the newest message and of the start of a session. An
+    /// age needs less space than a time.
     fn time_columns(&self, ui: &Ui) -> Result<[ListColumn; 3], Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let clock = Clock::new(ui);
@@ -310,8 +310,8 @@ fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {
         .map(|folder| folder.to_string_lossy())
 }
 
-/// Returns the short name of each directory, by its path: the shortest suffix in whole names that no
-/// other directory has. The names are cut to `width` columns if they are still distinct then.
+/// Returns the short name of each directory, by its path: the shortest suffix in whole names that
+/// no other directory has. The names are cut to `width` columns if they are still distinct then.
 /// Without a width, a short name is the whole path, with `~` for the home directory.
 fn short_folder_names<'s>(
     folders: impl Iterator<Item = Cow<'s, str>>,
@@ -334,8 +334,9 @@ fn short_folder_names<'s>(
     folders.into_iter().zip(short_names).collect()
 }
 
-/// Cuts paths to a width: at the end, at the start or in the middle, whichever first leaves them all
-/// distinct. If none does, the paths are not cut. `None` if not even the uncut paths are distinct.
+/// Cuts paths to a width: at the end, at the start or in the middle, whichever first leaves them
+/// all distinct. If none does, the paths are not cut. `None` if not even the uncut paths are
+/// distinct.
 fn cut_to_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
     let cuts: [&dyn Fn(&str) -> String; 4] = [
         &|path| truncate_end(path, width, "…"),
@@ -408,8 +409,8 @@ fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow)
     to_visible(&title)
 }
 
-/// Returns the number of characters at the end of an id that the list shows. It is the usual number if
-/// that distinguishes all ids, else four more if these do, else the usual number.
+/// Returns the number of characters at the end of an id that the list shows. It is the usual number
+/// if that distinguishes all ids, else four more if these do, else the usual number.
 fn distinct_id_length(list: &[ListedSession]) -> usize {
     for length in [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4] {
         let mut suffixes = HashSet::default();

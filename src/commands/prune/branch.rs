@@ -144,8 +144,8 @@ impl PruneJob<'_> {
         Ok(())
     }
 
-    /// Returns the sessions of the sub-agents that the branch started: the files in the session's own
-    /// directory whose paths end as an entry of the branch reports.
+    /// Returns the sessions of the sub-agents that the branch started: the files in the session's
+    /// own directory whose paths end as an entry of the branch reports.
     fn find_sub_agents(&self, session: &Path, choice: &PrunableBranch) -> Vec<PathBuf> {
         let mut reported_ends = Vec::new();
         for request in &self.open.session.collected.billed {

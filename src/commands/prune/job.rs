@@ -107,8 +107,8 @@ impl PruneJob<'_> {
         self.report_outcome(committed, &outcome, ui)
     }
 
-    /// Returns the path of the file beside the session that is read. With `-o`, it is another than the
-    /// file beside the result.
+    /// Returns the path of the file beside the session that is read. With `-o`, it is another than
+    /// the file beside the result.
     pub(super) fn source_side_file(&self) -> PathBuf {
         match self.open.input.file() {
             Some(file) => pruned_file(&session_own_path(file)),
@@ -158,8 +158,8 @@ impl PruneJob<'_> {
             .refuse_running_agent(&agent_folders, self.write.change.force)
     }
 
-    /// Prunes the session under its lock: writes the file beside it, then the session. If the session
-    /// cannot be written, the file beside it keeps its old content.
+    /// Prunes the session under its lock: writes the file beside it, then the session. If the
+    /// session cannot be written, the file beside it keeps its old content.
     ///
     /// Lines that are appended meanwhile follow the pruned session unchanged. But if entries are
     /// removed, an appended line may refer to one of them, so the prune is planned again.
@@ -230,8 +230,8 @@ impl PruneJob<'_> {
     }
 
     /// Writes the file beside a session: the old records that the session does not contain, then
-    /// those that are pruned now. (What a killed run wrote to the file is still in the session, too.)
-    /// An existing file is only replaced if `may_replace` is set.
+    /// those that are pruned now. (What a killed run wrote to the file is still in the session,
+    /// too.) An existing file is only replaced if `may_replace` is set.
     fn write_side_file(
         &self,
         open: &OpenSession,

@@ -64,9 +64,9 @@ impl PruneOutcome {
 }
 
 impl PruneJob<'_> {
-    /// For `-n`: prints a row for each payload or entry that would be pruned, and a summary with the
-    /// sizes of the session before and after. For payloads, the summary also has the sizes of the
-    /// context. With `--json`, it is printed on standard error.
+    /// For `-n`: prints a row for each payload or entry that would be pruned, and a summary with
+    /// the sizes of the session before and after. For payloads, the summary also has the sizes of
+    /// the context. With `--json`, it is printed on standard error.
     pub fn print_plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.report_dependents(ui)?;
         self.warn_of_refusal(ui)?;
@@ -264,8 +264,8 @@ struct PlanRow<const N: usize> {
     cells: [Cell; N],
 }
 
-/// Returns the members that the JSON rows of payloads and of entries have in common. `field` is that
-/// of a payload.
+/// Returns the members that the JSON rows of payloads and of entries have in common. `field` is
+/// that of a payload.
 fn row_json(id: &Text, line: LineNo, field: Option<&str>) -> Object {
     Object::new()
         .text_or_null("id", Some(id).filter(|id| !id.is_empty()))

@@ -47,9 +47,9 @@ impl PruneJob<'_> {
         )
     }
 
-    /// Restores the session under its lock, and then removes the file beside it. That file is kept if
-    /// something in it has no place in the session. If it cannot be removed, this is reported, as the
-    /// session is restored.
+    /// Restores the session under its lock, and then removes the file beside it. That file is kept
+    /// if something in it has no place in the session. If it cannot be removed, this is reported,
+    /// as the session is restored.
     fn restore_in_place(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let options = self.write.change.write_options(self.open.session.dialect);
         let mut removal_error = None;
@@ -91,8 +91,8 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Reports that SESSION.pruned could not be removed, although all of it is in the session. Returns
-    /// the exit code that follows. `is_written` is whether the session was changed.
+    /// Reports that SESSION.pruned could not be removed, although all of it is in the session.
+    /// Returns the exit code that follows. `is_written` is whether the session was changed.
     fn report_unremoved(&self, error: StoreError, is_written: bool, ui: &mut Ui) -> Exit {
         // The file is removed, but may be back after a power failure.
         if let Cause::Unsynced(_) = error.cause {

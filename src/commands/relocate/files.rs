@@ -21,8 +21,8 @@ pub struct MoveError {
 }
 
 /// Plans the moves of a session and of what belongs to it, if that exists: the session's own
-/// directory, and the file of what was pruned. The session is moved last, so that an interrupted run
-/// can be repeated. If the path stays, there are no moves.
+/// directory, and the file of what was pruned. The session is moved last, so that an interrupted
+/// run can be repeated. If the path stays, there are no moves.
 ///
 /// # Errors
 /// If it is unknown whether a file exists: it might stay behind.

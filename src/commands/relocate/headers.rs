@@ -69,7 +69,7 @@ impl ChangedHeaders {
     /// Changes all headers back, the last one first.
     ///
     /// # Errors
-    /// The first failure, if a header cannot be changed back. The others are changed back even then.
+    /// The first failure, if a header cannot be changed back. The others are changed back even so.
     pub fn undo_all(self) -> Result<(), Failure> {
         let mut first_failure = None;
         for header in self.changed.iter().rev() {
@@ -85,8 +85,8 @@ impl ChangedHeaders {
         }
     }
 
-    /// Writes the header that a file had before, even if an agent seems to be at work on it (`force`).
-    /// Lines that were appended since are kept.
+    /// Writes the header that a file had before, even if an agent seems to be at work on it
+    /// (`force`). Lines that were appended since are kept.
     fn restore_header(&self, changed: &ChangedHeader) -> Result<(), Failure> {
         let input = Input::open_path(&changed.path, &|_| false)?;
         let options = WriteOptions {

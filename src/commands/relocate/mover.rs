@@ -68,9 +68,9 @@ impl Relocation {
         }
     }
 
-    /// Returns what stays behind in the old directory: the files whose names begin with the session's
-    /// file name, as backups, or the directory itself if it is now empty. A session that was not
-    /// moved leaves nothing.
+    /// Returns what stays behind in the old directory: the files whose names begin with the
+    /// session's file name, as backups, or the directory itself if it is now empty. A session that
+    /// was not moved leaves nothing.
     pub fn find_leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(Vec::new());
@@ -139,7 +139,8 @@ impl<'a> Mover<'a> {
         stored.map_or_else(Vec::new, |stored| std::mem::take(&mut stored.unread))
     }
 
-    /// Moves a session to the working directory `cwd`; with `-n`, only checks whether that is possible.
+    /// Moves a session to the working directory `cwd`; with `-n`, only checks whether that is
+    /// possible.
     ///
     /// # Errors
     /// If it cannot be moved. Unless the failure says so, nothing was changed.
@@ -238,8 +239,8 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    /// Returns the paths where the forks of a session are now. A fork that this run has moved is at its
-    /// new path.
+    /// Returns the paths where the forks of a session are now. A fork that this run has moved is at
+    /// its new path.
     fn forks_of(&mut self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
         let mut forks = self.stored_sessions(ui).forks_of(session);
         for fork in &mut forks {
@@ -288,8 +289,8 @@ impl<'a> Mover<'a> {
         Ok(failures)
     }
 
-    /// Changes the header of a session, then moves its files. Returns the commits of the moves: there
-    /// are none if the path stays, as in a flat store.
+    /// Changes the header of a session, then moves its files. Returns the commits of the moves:
+    /// there are none if the path stays, as in a flat store.
     fn change_session(
         &self,
         plan: &RelocationPlan,
@@ -306,9 +307,9 @@ impl<'a> Mover<'a> {
         self.move_files(plan)
     }
 
-    /// Moves the session and what belongs to it, under the session's lock, because `prune` may write
-    /// one of these files at any time. If some files can neither be moved nor moved back, the failure
-    /// says so.
+    /// Moves the session and what belongs to it, under the session's lock, because `prune` may
+    /// write one of these files at any time. If some files can neither be moved nor moved back, the
+    /// failure says so.
     fn move_files(&self, plan: &RelocationPlan) -> Result<Vec<Committed>, Failure> {
         let options = WriteOptions {
             // That no agent has the session open was checked when the header was changed.
@@ -330,8 +331,8 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// Returns the options of all writes. They follow the rule for sessions of oh-my-pi with any agent:
-    /// a process that has the file open for writing, or just wrote to it, owns it.
+    /// Returns the options of all writes. They follow the rule for sessions of oh-my-pi with any
+    /// agent: a process that has the file open for writing, or just wrote to it, owns it.
     fn write_options(&self) -> WriteOptions {
         WriteOptions {
             is_moved: true,
@@ -340,9 +341,9 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// Changes headers back after a failure, and returns that failure: with a note if a header could not
-/// be changed back. If files were moved and could not be moved back, the headers keep their changes:
-/// then the same command moves the other files.
+/// Changes headers back after a failure, and returns that failure: with a note if a header could
+/// not be changed back. If files were moved and could not be moved back, the headers keep their
+/// changes: then the same command moves the other files.
 fn undo_headers(headers: ChangedHeaders, failure: Failure) -> Failure {
     if failure.exit() == Exit::FailedAfterWrite {
         return failure;

@@ -46,8 +46,9 @@ impl StoredSessions {
         stored
     }
 
-    /// Reads the header of a session, and adds it. A file that is not a session is left out, as is one
-    /// that another process has moved or deleted meanwhile. Other failures are kept for the report.
+    /// Reads the header of a session, and adds it. A file that is not a session is left out, as is
+    /// one that another process has moved or deleted meanwhile. Other failures are kept for the
+    /// report.
     fn add_session(&mut self, path: PathBuf) {
         let file = match Glance::open(&path) {
             Ok(file) => file,
@@ -69,8 +70,8 @@ impl StoredSessions {
         }
     }
 
-    /// Returns the sessions whose headers say that they were forked from a session, by its path or by
-    /// a former path.
+    /// Returns the sessions whose headers say that they were forked from a session, by its path or
+    /// by a former path.
     pub fn forks_of(&self, session: &Path) -> Vec<PathBuf> {
         let mut forks = Vec::new();
         for (path, header) in &self.headers {
@@ -92,8 +93,8 @@ fn forked_from(header: &Header) -> Option<PathBuf> {
 }
 
 /// Whether a recorded path is a former path of a session: it has the same file name, which contains
-/// the session's id, and no file is there. A move that could not change a fork leaves such a path in
-/// the fork's header.
+/// the session's id, and no file is there. A move that could not change a fork leaves such a path
+/// in the fork's header.
 fn is_former_path(recorded: &Path, session: &Path) -> bool {
     recorded != session
         && recorded.is_absolute()

@@ -45,8 +45,8 @@ pub fn add_rows<'h>(
     Ok(())
 }
 
-/// Returns the cells of a row, in the order of [`new_table`]. An entry without an id has its line in
-/// place of it. A cost that is estimated from the prices of `--prices` is marked with `~`.
+/// Returns the cells of a row, in the order of [`new_table`]. An entry without an id has its line
+/// in place of it. A cost that is estimated from the prices of `--prices` is marked with `~`.
 fn entry_cells(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry) -> [String; 9] {
     let session = &stats.session;
     let usage = entry.usage.unwrap_or_default();

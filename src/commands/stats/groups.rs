@@ -74,8 +74,8 @@ impl StatsGroup {
     }
 }
 
-/// The sums of all groups that have the same value of a key. Groups are sorted by these, the largest
-/// first.
+/// The sums of all groups that have the same value of a key. Groups are sorted by these, the
+/// largest first.
 struct GroupSum {
     /// Calls, or dollars.
     primary: f64,
@@ -114,8 +114,8 @@ impl StatsGroups {
 
     /// Adds entries of one session to their groups.
     ///
-    /// If tools or files are a key, the calls of an entry are counted in place of the entry: by file
-    /// only calls that name one, by tool also the results, which belong to the same tool.
+    /// If tools or files are a key, the calls of an entry are counted in place of the entry: by
+    /// file only calls that name one, by tool also the results, which belong to the same tool.
     pub fn add_session<'e>(
         &mut self,
         path: &Path,
@@ -205,8 +205,8 @@ impl StatsGroups {
         &mut self.groups[position]
     }
 
-    /// Returns a name for a session: the end of its id, the local day of its start, and the name of its
-    /// working directory. What the session does not record is left out.
+    /// Returns a name for a session: the end of its id, the local day of its start, and the name of
+    /// its working directory. What the session does not record is left out.
     fn session_title(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id_suffix(&id, ID_SUFFIX_LEN);
@@ -227,8 +227,8 @@ impl StatsGroups {
             .join("  ")
     }
 
-    /// Returns the value of a key for an entry, or for one of its calls. `None` if it has none, or if
-    /// the value is empty.
+    /// Returns the value of a key for an entry, or for one of its calls. `None` if it has none, or
+    /// if the value is empty.
     fn key_of_entry(
         &self,
         by: GroupKey,
@@ -319,8 +319,8 @@ impl StatsGroups {
     }
 }
 
-/// Returns a group as JSON: its keys, the path of its session if sessions are a key, and its sums. By
-/// file, there are also the numbers of reads and writes; if files are the only key, the paths of
+/// Returns a group as JSON: its keys, the path of its session if sessions are a key, and its sums.
+/// By file, there are also the numbers of reads and writes; if files are the only key, the paths of
 /// their sessions.
 pub(super) fn group_json(by: &[GroupKey], group: &StatsGroup) -> Vec<u8> {
     let mut object = Object::new();

@@ -22,8 +22,8 @@ const MAX_MAIN_EXPENDABILITY: u8 = 2;
 /// The width of the columns beside a file, with the end of one id.
 const WIDTH_BESIDE_FILE: usize = 35;
 
-/// Prints the sums of all entries, one on each line, as pi's `/session` does. The number of sessions
-/// is left out if there is one.
+/// Prints the sums of all entries, one on each line, as pi's `/session` does. The number of
+/// sessions is left out if there is one.
 fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
     let mut row = |name: &str, text: String| table.add_text_row([name.to_owned(), text]);
@@ -324,8 +324,8 @@ impl StatsGroups {
         layout
     }
 
-    /// Returns the width of the widest value of a key, and of the title of the last row, in columns;
-    /// at most [`MAX_KEY_WIDTH`].
+    /// Returns the width of the widest value of a key, and of the title of the last row, in
+    /// columns; at most [`MAX_KEY_WIDTH`].
     fn widest_key(&self, key_index: usize) -> usize {
         let keys = self
             .groups
@@ -416,9 +416,9 @@ impl StatsGroups {
         table
     }
 
-    /// Returns a key, shortened if it is wider than `max_width` columns: a model without its provider,
-    /// a path without some of its directories. A model may still be too wide; other keys are not
-    /// shortened here. The table truncates these at their end.
+    /// Returns a key, shortened if it is wider than `max_width` columns: a model without its
+    /// provider, a path without some of its directories. A model may still be too wide; other keys
+    /// are not shortened here. The table truncates these at their end.
     fn fit_key(&self, group: &StatsGroup, key_index: usize, max_width: usize) -> String {
         let key = self.key_text(group, key_index);
         if display_width(&key) <= max_width {
@@ -504,8 +504,8 @@ fn push_figures(row: &mut Vec<Cell>, layout: &TableLayout, totals: &Totals) {
 }
 
 /// Returns the widths that columns get if they want `wanted_widths` and have `room` together. Each
-/// gets at most what it wants, and at least an equal share of the room: more if the others, with all
-/// that they want, leave more.
+/// gets at most what it wants, and at least an equal share of the room: more if the others, with
+/// all that they want, leave more.
 fn share_width(wanted_widths: &[usize], room: usize) -> Vec<usize> {
     let wanted_sum: usize = wanted_widths.iter().sum();
     let equal_share = room / wanted_widths.len().max(1);

@@ -83,16 +83,16 @@ fn print_heading(
 }
 
 /// Returns the bars that are drawn beside a row, as a bit mask: bit N is set if level N has a bar.
-/// `bars` are those that reach the row. Bars of deeper levels than the row's end above it. Levels that
-/// do not fit into the mask have no bars: only the first [`MAX_LEVELS`] are ever drawn.
+/// `bars` are those that reach the row. Bars of deeper levels than the row's end above it. Levels
+/// that do not fit into the mask have no bars: only the first [`MAX_LEVELS`] are ever drawn.
 fn bars_beside_row(bars: u32, tree_row: &TreeRow) -> u32 {
     let levels = tree_row.branch_points - u32::from(tree_row.has_connector);
     let deeper_levels = u32::MAX.checked_shl(levels).unwrap_or(0);
     bars & !deeper_levels
 }
 
-/// Returns the bars that reach the next row, given those beside a row. If the row has a next sibling, a
-/// bar at the level of its connector leads there.
+/// Returns the bars that reach the next row, given those beside a row. If the row has a next
+/// sibling, a bar at the level of its connector leads there.
 fn bars_below_row(bars: u32, tree_row: &TreeRow) -> u32 {
     let has_next_sibling = tree_row.has_connector && !tree_row.is_last;
     if !has_next_sibling {
@@ -116,8 +116,8 @@ pub struct RowArgs {
 pub struct TreePainter<'a> {
     /// Draws the text of an entry, and has the drawing.
     entry_painter: EntryPainter<'a>,
-    /// The rows of the drawing that each printed row stands for, by their indexes; the last of them is
-    /// the one that is shown.
+    /// The rows of the drawing that each printed row stands for, by their indexes; the last of them
+    /// is the one that is shown.
     folds: Vec<Range<usize>>,
     /// The size and age of the branch below each entry; empty if no branch is drawn.
     branch_extents: Vec<SubtreeExtent>,
@@ -143,8 +143,8 @@ impl RowMark {
     }
 }
 
-/// Returns the number of levels that fit into a terminal, at least 1. Half of the width, but at least
-/// [`MIN_TEXT_COLUMNS`], is left for the text, as in oh-my-pi.
+/// Returns the number of levels that fit into a terminal, at least 1. Half of the width, but at
+/// least [`MIN_TEXT_COLUMNS`], is left for the text, as in oh-my-pi.
 fn levels_that_fit(width: usize) -> usize {
     let text_columns = (width / 2).max(MIN_TEXT_COLUMNS);
     let levels = width.saturating_sub(text_columns + SPARE_COLUMNS) / LEVEL_COLUMNS;
@@ -198,9 +198,9 @@ impl<'a> TreePainter<'a> {
         })
     }
 
-    /// Prints a heading if the usage for it is given, then how many entries were pruned, then the rows.
-    /// If `around` is given, only the rows within that distance from the leaf are printed, and how many
-    /// are left out above and below them. After a heading, a pager opens at the leaf.
+    /// Prints a heading if the usage for it is given, then how many entries were pruned, then the
+    /// rows. If `around` is given, only the rows within that distance from the leaf are printed,
+    /// and how many are left out above and below them. After a heading, a pager opens at the leaf.
     pub fn print_tree(
         &self,
         usage: Option<UsageSums>,
@@ -265,8 +265,8 @@ impl<'a> TreePainter<'a> {
         ui.print(&(apply_style(line, self.entry_painter.styles.dim) + "\n"))
     }
 
-    /// Prints rows in batches, which are drawn in parallel. The bars at the start of each batch follow
-    /// from all rows before it, even those that are not shown, so they are computed first.
+    /// Prints rows in batches, which are drawn in parallel. The bars at the start of each batch
+    /// follow from all rows before it, even those that are not shown, so they are computed first.
     fn print_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
         let mut bars = 0;
         let mut bars_at_starts = Vec::new();
@@ -323,8 +323,8 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Draws a row: its id, its time, its bars, the dot of the active path, its text, and its marks. A
-    /// compaction or reset is drawn as a rule, which the text interrupts.
+    /// Draws a row: its id, its time, its bars, the dot of the active path, its text, and its
+    /// marks. A compaction or reset is drawn as a rule, which the text interrupts.
     ///
     /// If the text is cut, the marks and the end of a rule stay visible, unless there is room for
     /// nothing else.
@@ -380,8 +380,8 @@ impl<'a> TreePainter<'a> {
         rows.end_row();
     }
 
-    /// Draws what precedes the text of a row: its id and its time if they are shown, its bars, and the
-    /// dot of the active path.
+    /// Draws what precedes the text of a row: its id and its time if they are shown, its bars, and
+    /// the dot of the active path.
     fn draw_row_start(&self, tree_row: &TreeRow, bars: u32, rows: &mut RowBuffer) {
         let ix = tree_row.entry;
         let EntryPainter {
@@ -424,8 +424,8 @@ impl<'a> TreePainter<'a> {
         let mut marks = Vec::new();
 
         if self.marked_entry == Some(ix) {
-            // The leaf may be a label or the mark of a switch after the conversation, which is no part
-            // of it.
+            // The leaf may be a label or the mark of a switch after the conversation, which is no
+            // part of it.
             let is_last = drawing.is_leaf(ix)
                 || last_conversation_entry(drawing.session, drawing.leaf) == Some(ix);
             let hidden = if is_last { "" } else { " below, not shown" };
