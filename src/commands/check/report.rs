@@ -140,8 +140,8 @@ impl<'a> CheckReport<'a> {
     /// Returns a group of equal findings, at least one, as one line: `line: severity: message
     /// (entry id) — consequence [repairable]`. The line and the message are those of the first
     /// finding. If the group has several lines, they are listed in place of the entry. If the
-    /// repair resolves the finding, `repaired` replaces the severity, and the fix replaces the
-    /// consequence.
+    /// repair resolves the finding, `repaired` replaces the severity (with `-n`, `to repair` does),
+    /// and the fix replaces the consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
