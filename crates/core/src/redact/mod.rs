@@ -5,12 +5,12 @@
 //! cannot be cleaned: signatures, encrypted thinking and images are removed (`opaque.rs`).
 //!
 //! ```text
-//! lines ──> Prefilter: what may they hold? ──nothing──> as they are
+//! lines ──> NeedlePrefilter: what may they hold? ──nothing──> as they are
 //!                    │ rules, values, signatures, …
 //!                    v
-//!           Strings ──> MappedText (escapes decoded, level by level) ──> Exact, SHAPES, RULES, ──> Finds
-//!                                                                        assignments, cookies      │ in file order
-//!                                                                                                  v
+//!           Strings ──> MappedText (escapes decoded, level by level) ──> ValueSearch, SHAPES, RULES, ──> Finds
+//!                                                                        assignments, cookies            │ in file order
+//!                                                                                                        v
 //!                                                                       Redactor ──> placeholders ──> line
 //! ```
 //!
@@ -82,19 +82,36 @@ struct Splice {
     replacement: Vec<u8>,
 }
 
+/// The kind of a secret, and its number among the secrets of this kind: what its placeholder shows.
+#[derive(Clone, Copy)]
+struct SecretNumber {
+    kind: &'static str,
+    /// Counted from 1.
+    number: usize,
+}
+
+/// A placeholder that a line contains before it is redacted, such as `[REDACTED:github-pat#1]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Placeholder {
+    /// `github-pat`: any text, as the placeholder may be of another version.
+    kind: String,
+    /// `1`
+    number: usize,
+}
+
 /// Removes secrets from the lines of one session, in file order; by default, what the rules find.
 #[derive(Default)]
 pub struct Redactor {
     /// What finds them.
     pub search: SecretSearch,
     /// The kind and number of each secret seen, for its placeholder.
-    numbers: HashMap<Vec<u8>, (&'static str, usize)>,
+    numbers: HashMap<Vec<u8>, SecretNumber>,
     /// The name to which each secret is assigned, if there is one.
     names: HashMap<Vec<u8>, String>,
     /// The last number used for each kind.
     last_numbers: BTreeMap<&'static str, usize>,
     /// The placeholders of secrets that were removed before, whose numbers are not used again.
-    reserved_placeholders: HashSet<(String, usize)>,
+    reserved_placeholders: HashSet<Placeholder>,
 }
 
 impl Redactor {
@@ -110,14 +127,27 @@ impl Redactor {
     /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is
     /// an entry with a summary.
     ///
-    /// The built-in summary is made with these numbers, and the secrets of later lines do not
-    /// change them: a placeholder that a summary contains before any other line, and whose number a
-    /// secret above it has, is that secret's. All other placeholders in the lines are of secrets
-    /// that were removed before, and keep their numbers.
+    /// No secret gets the number of a placeholder of an earlier redaction, so that placeholders
+    /// stay unambiguous. A placeholder in a summary need not be of an earlier redaction: the
+    /// built-in summary gives the secrets above it the numbers that they get here. It is taken for
+    /// that of a secret if no ordinary line above contains it, and a secret above has its number.
     pub fn number_secrets<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)> + Clone) {
-        // All placeholders of lines are known before the first secret is numbered.
+        // Any line may have a placeholder whose number the first secret must not get, so all lines
+        // are passed through before the first secret is numbered.
+        self.reserve_outside_summaries(lines.clone());
+
+        for (finds, is_summary) in lines {
+            self.number_hits(&finds.hits);
+            if is_summary {
+                self.reserve_unassigned(&finds.placeholders);
+            }
+        }
+    }
+
+    /// Reserves the placeholders in lines, except those whose first line is a summary.
+    fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)>) {
         let mut first_in_summary = HashSet::default();
-        for (finds, is_summary) in lines.clone() {
+        for (finds, is_summary) in lines {
             for placeholder in &finds.placeholders {
                 if first_in_summary.contains(placeholder) {
                     continue;
@@ -129,37 +159,39 @@ impl Redactor {
                 }
             }
         }
+    }
 
-        for (finds, is_summary) in lines {
-            for hit in &finds.hits {
-                self.assign_number(hit.kind, &hit.secret);
-                if !hit.name.is_empty() && !self.names.contains_key(&hit.secret) {
-                    self.names.insert(hit.secret.clone(), hit.name.clone());
-                }
-            }
-            if !is_summary {
-                continue;
-            }
-            for (kind, number) in &finds.placeholders {
-                let is_of_secret_above = self
-                    .last_numbers
-                    .get(kind.as_str())
-                    .is_some_and(|last| number <= last);
-                if !is_of_secret_above {
-                    self.reserved_placeholders.insert((kind.clone(), *number));
-                }
+    /// Numbers the secrets in a line, and remembers the name to which each is first assigned.
+    fn number_hits(&mut self, hits: &[SecretHit]) {
+        for hit in hits {
+            self.number_secret(hit.kind, &hit.secret);
+            if !hit.name.is_empty() && !self.names.contains_key(&hit.secret) {
+                self.names.insert(hit.secret.clone(), hit.name.clone());
             }
         }
     }
 
-    /// Numbers the secrets that were found in the next line, in their order, and moves them from
-    /// `finds.hits` to the replacements. Returns them in their order.
+    /// Reserves the placeholders with a higher number than the last secret of their kind has.
+    fn reserve_unassigned(&mut self, placeholders: &[Placeholder]) {
+        for placeholder in placeholders {
+            let is_assigned = self
+                .last_numbers
+                .get(placeholder.kind.as_str())
+                .is_some_and(|&last| placeholder.number <= last);
+            if !is_assigned {
+                self.reserved_placeholders.insert(placeholder.clone());
+            }
+        }
+    }
+
+    /// Numbers the secrets that were found in the next line, and moves them from `finds.hits` to
+    /// `finds.secret_splices`. Returns them in the order of the line.
     pub fn plan_replacements(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.hits) {
             let range = hit.range.clone();
             let secret = self.number_hit(hit);
-            finds.splices.push(Splice {
+            finds.secret_splices.push(Splice {
                 range,
                 replacement: secret.placeholder.clone().into_bytes(),
             });
@@ -169,6 +201,7 @@ impl Redactor {
     }
 
     /// Numbers the secrets in the next line that cannot be replaced, and takes them from `finds`.
+    /// Returns them in the order of the line.
     pub fn take_stuck(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.stuck) {
@@ -199,15 +232,16 @@ impl Redactor {
             .into_string_lossy();
     }
 
-    /// Numbers a secret that was found, and gives it its placeholder. Its kind is the one under
-    /// which it was found first.
+    /// Numbers a secret that was found, and gives it its placeholder.
+    ///
+    /// Its kind is the one under which the same secret was found first. A hit without a name, such
+    /// as one by the secret's value, gets the name to which the secret is assigned elsewhere.
     fn number_hit(&mut self, hit: SecretHit) -> Secret {
-        let (kind, _) = self.assign_number(hit.kind, &hit.secret);
+        let first_kind = self.number_secret(hit.kind, &hit.secret).kind;
         let value = SecretValue {
-            kind,
+            kind: first_kind,
             bytes: hit.secret,
         };
-        // Where it is found by its value, it has the name from where it is assigned.
         let name = if hit.name.is_empty() {
             self.names.get(&value.bytes).cloned().unwrap_or_default()
         } else {
@@ -215,7 +249,7 @@ impl Redactor {
         };
         Secret {
             field: hit.field,
-            kind,
+            kind: first_kind,
             name,
             placeholder: self.placeholder_for(&value),
             length: hit.range.len(),
@@ -227,10 +261,10 @@ impl Redactor {
     /// for: to prove that none is left.
     pub fn found_values(&self) -> Vec<SecretValue> {
         let mut values = Vec::new();
-        for (secret, (kind, _)) in &self.numbers {
+        for (secret, numbered) in &self.numbers {
             if secret.len() >= SHORTEST_VALUE {
                 values.push(SecretValue {
-                    kind,
+                    kind: numbered.kind,
                     bytes: secret.clone(),
                 });
             }
@@ -238,8 +272,8 @@ impl Redactor {
         values
     }
 
-    /// Returns the secrets of at least `SHORTEST_VALUE` bytes in a line, each with the kind that it
-    /// has everywhere.
+    /// Returns the secrets of at least `SHORTEST_VALUE` bytes in a line, each with the kind under
+    /// which it was numbered, or else with that of its hit.
     pub fn values_in(&self, finds: &Finds) -> impl Iterator<Item = SecretValue> {
         let long_hits = finds
             .hits
@@ -249,7 +283,7 @@ impl Redactor {
             kind: self
                 .numbers
                 .get(&hit.secret)
-                .map_or(hit.kind, |(kind, _)| kind),
+                .map_or(hit.kind, |numbered| numbered.kind),
             bytes: hit.secret.clone(),
         })
     }
@@ -264,29 +298,37 @@ impl Redactor {
         self.redact_text(text);
     }
 
-    /// Returns the placeholder of a secret; a new one gets the next number of its kind.
+    /// Numbers a secret, unless it has a number, and returns its placeholder.
     pub fn placeholder_for(&mut self, value: &SecretValue) -> String {
-        let (kind, number) = self.assign_number(value.kind, &value.bytes);
+        let SecretNumber { kind, number } = self.number_secret(value.kind, &value.bytes);
         format!("{PLACEHOLDER_START}{kind}#{number}]")
     }
 
-    /// Returns the kind and number of a secret. A new one has `kind`, and the next number of that
-    /// kind which no placeholder of an earlier redaction has. A known one keeps the kind and number
-    /// with which it was found first.
-    fn assign_number(&mut self, kind: &'static str, secret: &[u8]) -> (&'static str, usize) {
+    /// Numbers a secret, unless it has a number, and returns its kind and number.
+    ///
+    /// A new secret gets `kind`, and the next number of that kind which no reserved placeholder
+    /// has. A known secret keeps the kind and number with which it was found first.
+    fn number_secret(&mut self, kind: &'static str, secret: &[u8]) -> SecretNumber {
         if let Some(known) = self.numbers.get(secret) {
             return *known;
         }
+
         let last = self.last_numbers.entry(kind).or_default();
-        *last += 1;
-        while self
-            .reserved_placeholders
-            .contains(&(kind.to_owned(), *last))
-        {
-            *last += 1;
+        let mut next = Placeholder {
+            kind: kind.to_owned(),
+            number: *last + 1,
+        };
+        while self.reserved_placeholders.contains(&next) {
+            next.number += 1;
         }
-        self.numbers.insert(secret.to_vec(), (kind, *last));
-        (kind, *last)
+        *last = next.number;
+
+        let numbered = SecretNumber {
+            kind,
+            number: next.number,
+        };
+        self.numbers.insert(secret.to_vec(), numbered);
+        numbered
     }
 }
 

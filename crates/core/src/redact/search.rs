@@ -11,26 +11,30 @@ use super::rules::{RULES, is_example};
 use super::shapes::each_shape;
 use super::unescape::{MappedText, escape_levels};
 use super::values::{SecretValue, ValueSearch};
-use super::{PLACEHOLDER_START, People, Splice};
+use super::{PLACEHOLDER_START, People, Placeholder, Splice};
 use foldhash::HashSet;
 use pisess_json::strings::{LineString, Strings};
 use std::collections::BTreeSet;
+use std::iter::Peekable;
 use std::ops::Range;
 
 /// What was found in a line.
 #[derive(Clone, Debug, Default)]
 pub struct Finds {
-    /// The secrets, in the order of the line.
+    /// The secrets, in the order of the line, until their replacements are planned.
     pub(super) hits: Vec<SecretHit>,
-    /// The replacements of everything else that is removed. They overlap neither each other nor a
-    /// secret.
+    /// The replacements of the secrets that were in `hits`, once they have placeholders: see
+    /// [`super::Redactor::plan_replacements`].
+    pub(super) secret_splices: Vec<Splice>,
+    /// The replacements of everything else that is removed: opaque text, home directories and
+    /// names. They overlap neither each other nor a secret.
     pub(super) splices: Vec<Splice>,
     /// The number of signatures, encrypted texts and images to remove.
     pub opaque_count: usize,
     /// Values outside of strings, such as a number, which a placeholder cannot replace.
     pub(super) stuck: Vec<SecretHit>,
-    /// The placeholders that the line has already: kind and number.
-    pub(super) placeholders: Vec<(String, usize)>,
+    /// The placeholders that the line has already.
+    pub(super) placeholders: Vec<Placeholder>,
     /// The keys in it that documentation uses as examples, which are kept.
     pub examples: BTreeSet<Vec<u8>>,
 }
@@ -38,16 +42,18 @@ pub struct Finds {
 impl Finds {
     /// Whether there is nothing to remove.
     pub fn is_clean(&self) -> bool {
-        self.hits.is_empty() && self.splices.is_empty()
+        self.hits.is_empty() && self.secret_splices.is_empty() && self.splices.is_empty()
     }
 
-    /// Returns a line with its replacements. Secrets are among them only after
-    /// [`super::Redactor::redact`] has planned theirs.
-    pub fn apply_to(mut self, line: &[u8]) -> Vec<u8> {
-        self.splices.sort_by_key(|splice| splice.range.start);
+    /// Returns a line with its replacements. A secret that is still in `hits` is not replaced.
+    pub fn apply_to(self, line: &[u8]) -> Vec<u8> {
+        let mut splices = self.splices;
+        splices.extend(self.secret_splices);
+        splices.sort_by_key(|splice| splice.range.start);
+
         let mut redacted = Vec::with_capacity(line.len());
         let mut copied_end = 0;
-        for splice in self.splices {
+        for splice in splices {
             redacted.extend_from_slice(&line[copied_end..splice.range.start]);
             redacted.extend_from_slice(&splice.replacement);
             copied_end = splice.range.end;
@@ -99,16 +105,16 @@ impl SecretSearch {
         people: Option<People>,
         keeps_images: bool,
     ) -> SecretSearch {
-        let exact = ValueSearch::new(values);
+        let value_search = ValueSearch::new(values);
 
         let mut literals = Vec::new();
-        for needle in &exact.needles {
+        for needle in &value_search.needles {
             literals.push((needle.as_slice(), SearchSet::VALUES));
         }
         for needle in people.iter().flat_map(|people| &people.needles) {
             literals.push((needle.as_slice(), SearchSet::PEOPLE));
         }
-        let needles = if exact.values.is_empty() && people.is_none() {
+        let needles = if value_search.values.is_empty() && people.is_none() {
             None
         } else {
             Some(NeedlePrefilter::new(literals.into_iter()))
@@ -117,7 +123,7 @@ impl SecretSearch {
         SecretSearch {
             people,
             keeps_images,
-            value_search: exact,
+            value_search,
             needles,
             is_narrow: false,
         }
@@ -140,11 +146,11 @@ impl SecretSearch {
         };
     }
 
-    /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with
-    /// its range, newline excluded, and what was found in it.
+    /// Calls `visit_line` for each line of `bytes` that may contain something to remove, in order:
+    /// with its range, newline excluded, and what was found in it.
     ///
-    /// A line without a needle is skipped. A narrow search skips lines with needles of rules only,
-    /// so the needles of rules are searched for in each remaining line by itself.
+    /// A line without a needle is skipped. A narrow search also skips lines that have only needles
+    /// of rules: it searches for these needles only in the lines that remain, line by line.
     pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut needles = self.own_needles(bytes);
         if !self.is_narrow {
@@ -155,8 +161,10 @@ impl SecretSearch {
         let mut remaining = &needles[..];
         while let Some(first) = remaining.first() {
             let range = line_around(bytes, first.last_byte);
+            let line = &bytes[range.clone()];
             let count = remaining.partition_point(|needle| needle.last_byte < range.end);
-            let (in_this_line, after) = remaining.split_at(count);
+            let (in_this_line, in_later_lines) = remaining.split_at(count);
+            remaining = in_later_lines;
 
             let mut line_needles: Vec<_> = in_this_line
                 .iter()
@@ -166,13 +174,12 @@ impl SecretSearch {
                 })
                 .collect();
             if self.is_narrow {
-                line_needles.append(&mut find_rule_needles(&bytes[range.clone()]));
+                line_needles.append(&mut find_rule_needles(line));
                 line_needles.sort_by_key(|needle| needle.last_byte);
             }
 
-            let finds = self.search_line(&bytes[range.clone()], &line_needles);
+            let finds = self.search_line(line, &line_needles);
             visit_line(range, finds);
-            remaining = after;
         }
     }
 
@@ -181,15 +188,15 @@ impl SecretSearch {
         let Some(needles) = &self.needles else {
             return Vec::new();
         };
-        let mut found = needles.find_in_lines(bytes);
-        self.value_search.each_window(bytes, &mut |at| {
-            found.push(NeedleHit {
-                last_byte: at,
+        let mut hits = needles.find_in_lines(bytes);
+        self.value_search.each_window(bytes, &mut |last_byte| {
+            hits.push(NeedleHit {
+                last_byte,
                 searches: SearchSet::VALUES,
             })
         });
-        found.sort_by_key(|found| found.last_byte);
-        found
+        hits.sort_by_key(|hit| hit.last_byte);
+        hits
     }
 
     /// Whether it searches for values, which have kinds of their own, besides what the rules find.
@@ -232,44 +239,69 @@ impl SecretSearch {
             finds.placeholders = read_placeholders(line);
         }
 
-        let is_json = self.search_strings(line, needles, searches, &mut finds);
+        let mut signatures = Vec::new();
+        let is_json = self.search_strings(line, needles, searches, &mut signatures, &mut finds);
         if !is_json {
             self.search_malformed(line, searches, &mut finds);
             return finds;
         }
 
-        // Escaped letters can hide the needles of any search.
-        if searches.intersects(SearchSet::BLOCKS) || searches.intersects(SearchSet::ESCAPES) {
-            let blocks = opaque::opaque_block_splices(line, self.keeps_images);
-            let block_ranges = RangeSet::from_ranges(blocks.iter().map(|block| &block.range));
-            finds
-                .splices
-                .retain(|splice| !block_ranges.overlaps(&splice.range));
-            finds.splices.extend(blocks);
-        }
-        finds.opaque_count = finds.splices.len();
+        // Rule 1.
+        let mut splices = self.find_opaque(line, searches, signatures);
+        finds.opaque_count = splices.len();
 
-        if let Some(people) = &self.people
-            && (searches.intersects(SearchSet::PEOPLE) || searches.intersects(SearchSet::ESCAPES))
-        {
-            let opaque_ranges =
-                RangeSet::from_ranges(finds.splices.iter().map(|splice| &splice.range));
-            let mut people_splices = people.find_splices(line);
-            people_splices.retain(|splice| !opaque_ranges.overlaps(&splice.range));
-            finds.splices.append(&mut people_splices);
-        }
+        // Rule 2.
+        let mut people_splices = self.find_people(line, searches, &splices);
+        splices.append(&mut people_splices);
 
         // Before the secrets in what is opaque are dropped: these are not stuck.
         self.add_stuck(line, &mut finds);
 
-        let removed_ranges =
-            RangeSet::from_ranges(finds.splices.iter().map(|splice| &splice.range));
+        // Rule 3.
+        let removed_ranges = RangeSet::from_ranges(splices.iter().map(|splice| &splice.range));
         finds.hits.retain(|hit| !removed_ranges.covers(&hit.range));
+
+        // Rule 4.
         let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
+        splices.retain(|splice| !secret_ranges.overlaps(&splice.range));
+        finds.splices = splices;
         finds
-            .splices
-            .retain(|splice| !secret_ranges.overlaps(&splice.range));
-        finds
+    }
+
+    /// Returns the replacements of what is opaque in a line: of the opaque blocks, if its needles
+    /// call for them, and of the signatures outside of these blocks.
+    fn find_opaque(
+        &self,
+        line: &[u8],
+        searches: SearchSet,
+        signatures: Vec<Splice>,
+    ) -> Vec<Splice> {
+        // Escaped letters can hide the needles of any search.
+        if !searches.intersects(SearchSet::BLOCKS) && !searches.intersects(SearchSet::ESCAPES) {
+            return signatures;
+        }
+        let blocks = opaque::opaque_block_splices(line, self.keeps_images);
+        let block_ranges = RangeSet::from_ranges(blocks.iter().map(|block| &block.range));
+        let mut splices = signatures;
+        splices.retain(|signature| !block_ranges.overlaps(&signature.range));
+        splices.extend(blocks);
+        splices
+    }
+
+    /// Returns the replacements of the home directories and names in a line that are in nothing
+    /// opaque; none unless they are to be replaced and the needles of the line call for them.
+    fn find_people(&self, line: &[u8], searches: SearchSet, opaque: &[Splice]) -> Vec<Splice> {
+        let Some(people) = &self.people else {
+            return Vec::new();
+        };
+        // Escaped letters can hide the needles of any search.
+        if !searches.intersects(SearchSet::PEOPLE) && !searches.intersects(SearchSet::ESCAPES) {
+            return Vec::new();
+        }
+        let opaque_ranges = RangeSet::from_ranges(opaque.iter().map(|splice| &splice.range));
+        let mut splices = people.find_splices(line);
+        splices.retain(|splice| !opaque_ranges.overlaps(&splice.range));
+        splices
     }
 
     /// Replaces what was found in the strings of a torn or malformed line by the secrets in the
@@ -280,12 +312,14 @@ impl SecretSearch {
         if searches.intersects(SearchSet::SIGNATURES) {
             searches |= SearchSet::TEXT;
         }
-        if searches.intersects(SearchSet::TEXT) {
-            finds.hits = self.find_hits(line, 0, searches, true, &mut finds.examples);
-        } else {
+        if !searches.intersects(SearchSet::TEXT) {
             finds.hits.clear();
+            return;
         }
-        finds.splices.clear();
+        let with_rules = true;
+        let mut found = self.search_string(line, searches, with_rules);
+        finds.examples.append(&mut found.examples);
+        finds.hits = found.hits;
     }
 
     /// Adds the values of the user that are in no secret found in a string, such as a number. A
@@ -295,9 +329,9 @@ impl SecretSearch {
         let mut stuck = Vec::new();
         self.value_search
             .each_occurrence(line, &mut |range, value_index| {
-                let is_part = is_digit_at(line, range.start.checked_sub(1))
+                let is_part_of_number = is_digit_at(line, range.start.checked_sub(1))
                     || is_digit_at(line, Some(range.end));
-                if !is_part && !secret_ranges.overlaps(&range) {
+                if !is_part_of_number && !secret_ranges.overlaps(&range) {
                     stuck.push((range, value_index));
                 }
             });
@@ -317,14 +351,17 @@ impl SecretSearch {
         }
     }
 
-    /// Adds the signatures and the secrets in the strings of a line, including strings that are
-    /// secrets because of their key. `line_searches` is what all needles of the line call for.
-    /// Returns whether the line is JSON; if it is not, only what precedes the error was added.
+    /// Searches the strings of a line: adds the replacements of its signatures to `signatures`, and
+    /// its secrets to `finds`, including strings that are secrets because of their key.
+    ///
+    /// `line_searches` is what all needles of the line call for. Returns whether the line is JSON;
+    /// if it is not, only what precedes the error was added.
     fn search_strings(
         &self,
         line: &[u8],
         needles: &[NeedleHit],
         line_searches: SearchSet,
+        signatures: &mut Vec<Splice>,
         finds: &mut Finds,
     ) -> bool {
         let may_be_signed = line_searches.intersects(SearchSet::SIGNATURES);
@@ -334,8 +371,8 @@ impl SecretSearch {
             .filter(|needle| needle.searches.intersects(SearchSet::TEXT))
             .peekable();
         let mut strings = Strings::new(line);
-        // Whether the needles in the last key call for a look at the values under it.
-        let mut is_assigned = false;
+        // Whether the last key may be the name of a secret, so that the values under it are judged.
+        let mut may_be_assigned = false;
         loop {
             let string = match strings.advance() {
                 Ok(Some(string)) => string,
@@ -347,32 +384,22 @@ impl SecretSearch {
                 && !string.range.is_empty()
                 && opaque::is_signature_key(strings.nearest_key())
             {
-                finds.splices.push(Splice {
+                signatures.push(Splice {
                     range: string.range.clone(),
                     replacement: Vec::new(),
                 });
                 continue;
             }
 
-            // Needles in signatures and between strings are skipped.
-            while text_needles
-                .next_if(|needle| needle.last_byte < string.range.start)
-                .is_some()
-            {}
-            let mut searches = SearchSet::default();
-            while let Some(needle) =
-                text_needles.next_if(|needle| needle.last_byte < string.range.end)
-            {
-                searches |= needle.searches;
-            }
+            let searches = take_searches_in(&mut text_needles, &string.range);
             if searches != SearchSet::default() {
                 self.add_hits_in_string(&strings, &string, searches, finds);
             }
 
             if string.is_key {
-                is_assigned = searches.intersects(SearchSet::ASSIGNMENTS)
+                may_be_assigned = searches.intersects(SearchSet::ASSIGNMENTS)
                     || searches.intersects(SearchSet::HIDING);
-            } else if is_assigned {
+            } else if may_be_assigned {
                 add_member_hit(&strings, &string, finds);
             }
         }
@@ -389,50 +416,43 @@ impl SecretSearch {
     ) {
         let raw = string.raw.bytes;
         let with_rules = string.is_key || !is_id_member(strings.nearest_key(), raw);
-        let start = string.range.start;
-        let mut hits = self.find_hits(raw, start, searches, with_rules, &mut finds.examples);
-        if hits.is_empty() {
+        let mut found = self.search_string(raw, searches, with_rules);
+        finds.examples.append(&mut found.examples);
+        if found.hits.is_empty() {
             return;
         }
+
         let field = strings.path();
-        for hit in &mut hits {
+        let string_start = string.range.start;
+        for mut hit in found.hits {
             hit.field.clone_from(&field);
+            hit.range = string_start + hit.range.start..string_start + hit.range.end;
+            finds.hits.push(hit);
         }
-        finds.hits.append(&mut hits);
     }
 
-    /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and
-    /// whose needles call for `searches`. Without `rules`, only values of the user are found. The
-    /// ranges are those in the line; each `field` is empty. Adds the example keys in the string.
-    fn find_hits(
-        &self,
-        raw: &[u8],
-        start: usize,
-        searches: SearchSet,
-        with_rules: bool,
-        examples: &mut BTreeSet<Vec<u8>>,
-    ) -> Vec<SecretHit> {
+    /// Searches the bytes of one string, whose needles call for `searches`. Without `with_rules`,
+    /// only values of the user are found.
+    fn search_string(&self, raw: &[u8], searches: SearchSet, with_rules: bool) -> StringFinds {
         if raw.len() < SHORTEST_SEARCHED {
-            return Vec::new();
+            return StringFinds::default();
         }
-
         let mut hits = SecretHits::new(raw);
         for level in escape_levels(raw) {
             self.add_hits_at_level(&level, searches, with_rules, &mut hits);
         }
-        examples.append(&mut hits.examples);
-
-        let mut in_line = hits.finish();
-        for hit in &mut in_line {
-            hit.range = hit.range.start + start..hit.range.end + start;
+        StringFinds {
+            examples: std::mem::take(&mut hits.examples),
+            hits: hits.finish(),
         }
-        in_line
     }
 
     /// Adds the secrets on one level of escapes, in each of the forms that text may have there.
     ///
-    /// Without the codes of a terminal, and as HTML is displayed, a secret is what it is elsewhere,
-    /// so these forms come first. A percent sign may also be a part of a secret.
+    /// If several forms of the same bytes hold a secret, the first decides its text. A secret
+    /// without terminal codes, and with entities decoded, has the text that it has elsewhere, so
+    /// these forms come first. A percent sign may be a part of a secret, so the form with percent
+    /// signs decoded comes last.
     fn add_hits_at_level(
         &self,
         level: &MappedText,
@@ -505,24 +525,50 @@ impl SecretSearch {
             return;
         }
 
-        each_match(searches, text, |found| {
-            let source = form.source_range(found.range.clone());
-            add_hit(found, text, source, hits);
+        each_match(searches, text, |rule_match| {
+            let source = form.source_range(rule_match.range.clone());
+            add_hit(rule_match, text, source, hits);
         });
         if searches.intersects(SearchSet::BASE64) {
             each_base64_run(text, &mut |decoded| {
                 let decoded_searches = self.needed_searches(&decoded.bytes);
-                each_match(decoded_searches, &decoded.bytes, |found| {
-                    let source = form.source_range(decoded.source_range(found.range.clone()));
-                    add_hit(found, &decoded.bytes, source, hits);
+                each_match(decoded_searches, &decoded.bytes, |rule_match| {
+                    let digits = decoded.source_range(rule_match.range.clone());
+                    let source = form.source_range(digits);
+                    add_hit(rule_match, &decoded.bytes, source, hits);
                 });
             });
         }
     }
 }
 
+/// What was found in one string of a line.
+#[derive(Default)]
+struct StringFinds {
+    /// The secrets, in order. Their ranges are those in the string, and their fields are empty.
+    hits: Vec<SecretHit>,
+    /// The keys that documentation uses as examples.
+    examples: BTreeSet<Vec<u8>>,
+}
+
 /// The minimum number of bytes of a string, as it is written, to be searched.
 const SHORTEST_SEARCHED: usize = 6;
+
+/// Returns what the needles in a range of the line call for. Removes them, and those before the
+/// range, from `needles`, which are in the order of the line.
+fn take_searches_in<'n>(
+    needles: &mut Peekable<impl Iterator<Item = &'n NeedleHit>>,
+    range: &Range<usize>,
+) -> SearchSet {
+    let mut searches = SearchSet::default();
+    while let Some(needle) = needles.next_if(|needle| needle.last_byte < range.end) {
+        // Needles before the range are in signatures or between strings.
+        if needle.last_byte >= range.start {
+            searches |= needle.searches;
+        }
+    }
+    searches
+}
 
 /// Adds the string last returned by `strings` if its key and its text make it a secret, unless a
 /// secret was found in it already.
@@ -552,8 +598,8 @@ fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
 /// The maximum length of a name in reports.
 const LONGEST_SHOWN_NAME: usize = 40;
 
-/// Adds what a rule found in a text, whose range in the string as it is written is `source`. A key
-/// that documentation uses as an example is only counted.
+/// Adds what a rule found in a text to `hits`. `source` is its range in the string as it is
+/// written. A key that documentation uses as an example is added to the examples instead.
 fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut SecretHits) {
     let secret = &text[rule_match.range];
     if is_example(secret) {
@@ -584,9 +630,9 @@ fn is_digit_at(line: &[u8], at: Option<usize>) -> bool {
 /// Returns the needles of all rules in some lines, in order, except those in signatures.
 fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
     let searched = WithoutSignatures::new(lines);
-    let mut found = NeedlePrefilter::for_rules().find_in_lines(&searched.bytes);
-    searched.restore_offsets(found.iter_mut().map(|found| &mut found.last_byte));
-    found
+    let mut hits = NeedlePrefilter::for_rules().find_in_lines(&searched.bytes);
+    searched.restore_offsets(hits.iter_mut().map(|hit| &mut hit.last_byte));
+    hits
 }
 
 /// Returns the range of the line around an offset, newline excluded.
@@ -595,26 +641,28 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
 }
 
-/// Calls `found` with what the called rules find in a text, rule by rule: known shapes first, then
-/// the rows of [`RULES`], assignments and cookies. What was replaced by a placeholder is no secret,
-/// even if the placeholder looks like one: `https://[REDACTED:…]@host`.
+/// Calls `visit` with each secret that the rules in `searches` find in a text, rule by rule: known
+/// shapes first, then the rows of [`RULES`], assignments and cookies.
+///
+/// A match that overlaps a placeholder of an earlier redaction is left out: the placeholder is no
+/// secret, even where a rule matches it, as in `https://user:[REDACTED:…]@host`.
 pub(super) fn each_match<'t>(
     searches: SearchSet,
     text: &'t [u8],
-    mut found: impl FnMut(RuleMatch<'t>),
+    mut visit: impl FnMut(RuleMatch<'t>),
 ) {
     if !searches.intersects(SearchSet::SECRETS) {
         return;
     }
     let replaced_ranges = RangeSet::from_ranges(placeholder_ranges(text).iter());
-    let mut report = |range: Range<usize>, kind, name| {
+    let mut visit_unreplaced = |range: Range<usize>, kind, name| {
         if !replaced_ranges.overlaps(&range) {
-            found(RuleMatch { range, kind, name });
+            visit(RuleMatch { range, kind, name });
         }
     };
 
     if searches.intersects(SearchSet::SHAPES) {
-        each_shape(text, |range, kind| report(range, kind, b""));
+        each_shape(text, |range, kind| visit_unreplaced(range, kind, b""));
     }
     for (row, rule) in RULES.iter().enumerate() {
         if !searches.intersects(SearchSet::for_rule(row)) {
@@ -622,18 +670,18 @@ pub(super) fn each_match<'t>(
         }
         for captures in rule.expression().captures_iter(text) {
             if let Some(range) = rule.secret_range(text, &captures) {
-                report(range, rule.kind, b"");
+                visit_unreplaced(range, rule.kind, b"");
             }
         }
     }
     if searches.intersects(SearchSet::ASSIGNMENTS) {
         each_assignment(text, |assigned| {
-            report(assigned.value, assigned.kind, &text[assigned.name]);
+            visit_unreplaced(assigned.value, assigned.kind, &text[assigned.name]);
         });
     }
     if searches.intersects(SearchSet::COOKIES) {
         each_cookie(text, |name, value| {
-            report(value, cookies::KIND, &text[name]);
+            visit_unreplaced(value, cookies::KIND, &text[name]);
         });
     }
 }
@@ -646,15 +694,18 @@ const LONGEST_PLACEHOLDER: usize = 80;
 fn placeholder_ranges(text: &[u8]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     for start in memchr::memmem::find_iter(text, PLACEHOLDER_START.as_bytes()) {
-        let rest = &text[start..text.len().min(start + LONGEST_PLACEHOLDER)];
-        let width = memchr::memchr(b']', rest).map_or(rest.len(), |at| at + 1);
+        let near = &text[start..text.len().min(start + LONGEST_PLACEHOLDER)];
+        let width = match memchr::memchr(b']', near) {
+            Some(bracket) => bracket + 1,
+            None => near.len(),
+        };
         ranges.push(start..start + width);
     }
     ranges
 }
 
-/// Returns the kind and the number of each placeholder in a line.
-fn read_placeholders(line: &[u8]) -> Vec<(String, usize)> {
+/// Returns the placeholders in a line, without those that are cut.
+fn read_placeholders(line: &[u8]) -> Vec<Placeholder> {
     let mut placeholders = Vec::new();
     for start in memchr::memmem::find_iter(line, PLACEHOLDER_START.as_bytes()) {
         if let Some(placeholder) = read_placeholder(&line[start + PLACEHOLDER_START.len()..]) {
@@ -664,14 +715,17 @@ fn read_placeholders(line: &[u8]) -> Vec<(String, usize)> {
     placeholders
 }
 
-/// Reads the kind and the number of a placeholder, as in `github-pat#1]`, from the bytes after its
-/// beginning; `None` if it has another form.
-fn read_placeholder(rest: &[u8]) -> Option<(String, usize)> {
-    let end = memchr::memchr(b']', &rest[..rest.len().min(LONGEST_PLACEHOLDER)])?;
-    let content = std::str::from_utf8(&rest[..end]).ok()?;
+/// Reads a placeholder from the bytes after its beginning, as from `github-pat#1]`; `None` if it
+/// has another form.
+fn read_placeholder(after_start: &[u8]) -> Option<Placeholder> {
+    let near = &after_start[..after_start.len().min(LONGEST_PLACEHOLDER)];
+    let bracket = memchr::memchr(b']', near)?;
+    let content = std::str::from_utf8(&near[..bracket]).ok()?;
     let (kind, number) = content.rsplit_once('#')?;
-    let number = number.parse().ok()?;
-    Some((kind.to_owned(), number))
+    Some(Placeholder {
+        number: number.parse().ok()?,
+        kind: kind.to_owned(),
+    })
 }
 
 /// The maximum length of a string that is an identifier, a type or a time.
