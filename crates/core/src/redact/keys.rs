@@ -3,6 +3,7 @@
 //! A key is as long as it is. In a difference, in the output of `grep -C` or of a viewer, each of
 //! its lines has a prefix, and its first or last lines may be missing.
 
+use super::resemblance::{is_mixed, is_padded_base64_digit};
 use regex::bytes::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,6 +13,10 @@ const SHORTEST_LINE: usize = 24;
 
 /// The maximum number of lines of a key that are not base64, such as `Proc-Type: 4,ENCRYPTED`.
 const MOST_HEADERS: usize = 8;
+
+/// The maximum number of lines of base64 at the end of a key that are shorter than the others: one
+/// of digits and, in a key of PGP, a checksum.
+const MOST_SHORT_LINES: usize = 2;
 
 /// A line that begins or ends a key.
 struct Delimiter {
@@ -57,98 +62,122 @@ pub fn putty_key_range(text: &[u8], line: Range<usize>) -> Range<usize> {
     line.start..find_key_end(text, line.end, next)
 }
 
-/// Returns the end of the key whose first line ends at `start`. `next` is the next delimiter of
-/// this or another key.
+/// Returns the end of the key whose delimiter line ends at `first_line_end`. `next` is the next
+/// delimiter of this or another key.
 ///
-/// A key with its last line ends there. Otherwise the lines are followed as long as they are
-/// certainly of the key, at most to the next delimiter: some headers, lines of digits, and a
-/// shorter last one that ends with `=`.
-fn find_key_end(text: &[u8], start: usize, next: Option<Delimiter>) -> usize {
-    let mut limit = text.len();
-    if let Some(next) = next {
-        if next.is_end && is_mostly_base64(&text[start..next.range.start]) {
-            return next.range.end;
+/// If `next` ends this key, the key ends with that line. Otherwise the last lines of the key are
+/// missing, and it ends with the last line that is certainly of it, at most before `next`.
+fn find_key_end(text: &[u8], first_line_end: usize, next: Option<Delimiter>) -> usize {
+    let limit = match next {
+        Some(next) => {
+            let between = &text[first_line_end..next.range.start];
+            if next.is_end && is_mostly_base64(between) {
+                return next.range.end;
+            }
+            next.range.start
         }
-        limit = next.range.start;
-    }
+        None => text.len(),
+    };
+    let before_next = &text[..limit];
+    let digits_end = skip_digits_on_line(before_next, first_line_end);
+    find_digit_lines_end(before_next, digits_end)
+}
 
-    // The end of the last digits that are certainly of the key.
-    let mut end = start;
-    let mut at = start;
-    // The digits may begin on the first line, separated by spaces.
+/// Returns the offset after the digits of a key that follow its delimiter on the same line,
+/// separated by spaces, as in a key without line breaks; `delimiter_end` if there are none.
+fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
+    let mut digits_end = delimiter_end;
     loop {
-        let spaces = text[at..limit]
+        let spaces = text[digits_end..]
             .iter()
             .take_while(|byte| **byte == b' ')
             .count();
-        let digits = text[at + spaces..limit]
+        let digits = text[digits_end + spaces..]
             .iter()
-            .take_while(|byte| is_base64_digit(byte))
+            .take_while(|byte| is_padded_base64_digit(byte))
             .count();
         if digits < SHORTEST_LINE {
-            break;
+            return digits_end;
         }
-        at += spaces + digits;
-        end = at;
+        digits_end += spaces + digits;
     }
+}
 
+/// Returns the end of the last line of a key of which the first line ends after `first_line`: the
+/// lines below are followed as long as they are certainly of the key. `first_line` if none is.
+///
+/// A key has some headers, then lines of digits, then a shorter last line that ends with `=`.
+fn find_digit_lines_end(text: &[u8], first_line: usize) -> usize {
+    // The end of the last digits that are certainly of the key.
+    let mut key_end = first_line;
     let mut headers = 0;
     let mut is_after_digits = false;
-    while let Some(line_break) = line_break_after(&text[..limit], at) {
-        at = line_break.end;
-        let line_end = line_break_after(&text[..limit], at).map_or(limit, |next| next.start);
-        if line_end == at {
+
+    let mut position = first_line;
+    while let Some(line_break) = line_break_after(text, position) {
+        let line_start = line_break.end;
+        position = line_start;
+        let next_break = line_break_after(text, line_start);
+        let line_end = next_break.map_or(text.len(), |next| next.start);
+        if line_end == line_start {
             // Between the escapes of a line break of Windows.
             continue;
         }
-        let line = trim_line_end(&text[at..line_end]);
-        let digits = count_trailing_digits(line);
-        if digits >= SHORTEST_LINE {
-            end = at + line.len();
+
+        let line = trim_line_end(&text[line_start..line_end]);
+        if count_trailing_digits(line) >= SHORTEST_LINE {
+            key_end = line_start + line.len();
             is_after_digits = true;
-        } else if is_after_digits && line.ends_with(b"=") {
-            // The last line is shorter.
-            return at + line.len();
+        } else if is_after_digits {
+            let is_last_line = line.ends_with(b"=");
+            return if is_last_line {
+                line_start + line.len()
+            } else {
+                key_end
+            };
         } else {
             headers += 1;
             let is_header = line.len() < SHORTEST_LINE || line.contains(&b':');
-            if is_after_digits || !is_header || headers > MOST_HEADERS {
-                return end;
+            if !is_header || headers > MOST_HEADERS {
+                return key_end;
             }
         }
     }
-    end
+    key_end
 }
 
-/// Returns the start of the digits of a key before its last line, which begins at an offset. The
-/// lines are followed backwards up to the first that is not of the key.
+/// Returns the start of the digits of a key whose last delimiter begins at `last_line`: the lines
+/// above are followed up to the first that is not of the key. `last_line` if there are no digits.
+///
+/// Backwards, a key has at most [`MOST_SHORT_LINES`], then only lines of at least
+/// [`SHORTEST_LINE`] digits. Before the digits, a line may have a prefix, as in a difference.
 fn find_key_start(text: &[u8], last_line: usize) -> usize {
-    let mut start = last_line;
+    let mut key_start = last_line;
     let mut line_end = last_line;
-    // Once a long line was seen, this is 2: then no other short line may precede it.
-    let mut short_lines = 0;
-    // What precedes the last line on the same line is its prefix, or the digits of a key without
+    let mut short_lines_left = MOST_SHORT_LINES;
+    // What precedes the delimiter on the same line is its prefix, or the digits of a key without
     // line breaks.
-    let mut is_last = true;
+    let mut is_line_of_delimiter = true;
     loop {
         let line_break = line_break_before(text, line_end);
         let line_start = line_break.as_ref().map_or(0, |line_break| line_break.end);
         let line = trim_line_end(&text[line_start..line_end]);
         let digits = count_trailing_digits(line);
         if digits >= SHORTEST_LINE {
-            start = line_start + line.len() - digits;
-            short_lines = 2;
-        } else if !is_last && line_start < line_end {
-            // Only the last lines are shorter, one of digits and, in a key of PGP, a checksum.
-            short_lines += 1;
-            if short_lines > 2 || digits == 0 {
-                return start;
+            key_start = line_start + line.len() - digits;
+            // Above a long line, no line of the key is short.
+            short_lines_left = 0;
+        } else if !is_line_of_delimiter && line_start < line_end {
+            if short_lines_left == 0 || digits == 0 {
+                return key_start;
             }
+            short_lines_left -= 1;
         }
+
         let Some(line_break) = line_break else {
-            return start;
+            return key_start;
         };
-        is_last = false;
+        is_line_of_delimiter = false;
         line_end = line_break.start;
     }
 }
@@ -203,24 +232,31 @@ fn trim_line_end(line: &[u8]) -> &[u8] {
 fn count_trailing_digits(line: &[u8]) -> usize {
     line.iter()
         .rev()
-        .take_while(|byte| is_base64_digit(byte))
+        .take_while(|byte| is_padded_base64_digit(byte))
         .count()
 }
 
-fn is_base64_digit(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+/// Whether there is a key between the delimiter lines: examples in documents have dots there. A key
+/// has a run of at least [`SHORTEST_LINE`] digits of base64.
+pub fn contains_key(text: &[u8]) -> bool {
+    digit_runs(text).any(|run| run.len() >= SHORTEST_LINE && is_mixed(run))
 }
 
 /// Whether most of a text is base64, as between the first and the last line of a key: the rest may
 /// be prefixes of its lines. Two fifths are enough, in runs of at least [`SHORTEST_LINE`] digits.
 fn is_mostly_base64(text: &[u8]) -> bool {
     let mut digits = 0;
-    for run in text.chunk_by(|a, b| is_base64_digit(a) && is_base64_digit(b)) {
+    for run in digit_runs(text) {
         if run.len() >= SHORTEST_LINE {
             digits += run.len();
         }
     }
     digits * 5 >= text.len() * 2
+}
+
+/// Returns the runs of base64 digits in a text, and each other byte as a run of its own.
+fn digit_runs(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.chunk_by(|a, b| is_padded_base64_digit(a) && is_padded_base64_digit(b))
 }
 
 #[cfg(test)]

@@ -85,16 +85,9 @@ pub fn is_varied(rest: &[u8]) -> bool {
     kinds.len() >= 8 && rest.iter().any(u8::is_ascii_digit) && !is_placeholder(rest)
 }
 
-/// Whether there is a key between the delimiter lines: examples in documents have dots there. A key
-/// has 24 digits of base64 in a row.
-pub fn contains_pem_key(secret: &[u8]) -> bool {
-    secret
-        .chunk_by(|a, b| is_base64_digit(a) && is_base64_digit(b))
-        .any(|run| run.len() >= 24 && is_mixed(run))
-}
-
-/// Whether it is a digit of the standard alphabet of base64, or its padding.
-fn is_base64_digit(byte: &u8) -> bool {
+/// Whether a byte is a digit of the standard alphabet of base64, or its padding.
+#[inline]
+pub fn is_padded_base64_digit(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
@@ -196,7 +189,7 @@ fn is_random_base64(secret: &[u8]) -> bool {
 
     let mut digits = secret.to_vec();
     digits.retain(|byte| !is_separator(byte));
-    digits.iter().all(is_base64_digit) && takes_turns(&digits) && is_mixed(secret)
+    digits.iter().all(is_padded_base64_digit) && takes_turns(&digits) && is_mixed(secret)
 }
 
 /// Whether a character separates words, or is one of those that need no encoding in a URL.
@@ -246,16 +239,19 @@ pub fn is_common_setting(value: &[u8]) -> bool {
 /// Whether it refers to a value stored elsewhere, or is a pattern.
 pub fn is_reference(secret: &[u8]) -> bool {
     const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
-    // `%NAME%`, `%s` and `%(name)s`, but not a password that begins with `%`.
-    let is_percent = secret.first() == Some(&b'%');
-    let is_format = secret.len() <= 3
-        || secret.last() == Some(&b'%')
-        || matches!(secret[1], b'(' | b'{' | b'[' | b'%');
+    if memchr::memmem::find(secret, b"${").is_some() {
+        return true;
+    }
     let begins_as_reference = STARTS
         .split(' ')
         .any(|start| secret.starts_with(start.as_bytes()));
-    begins_as_reference && (!is_percent || is_format)
-        || memchr::memmem::find(secret, b"${").is_some()
+    if !begins_as_reference || !secret.starts_with(b"%") {
+        return begins_as_reference;
+    }
+    // `%NAME%`, `%s` and `%(name)s`, but not a password that begins with `%`.
+    secret.len() <= 3
+        || secret.last() == Some(&b'%')
+        || matches!(secret[1], b'(' | b'{' | b'[' | b'%')
 }
 
 /// Words that are written in the place of a secret.

@@ -4,10 +4,8 @@
 //! in `assignments.rs`. Strings that only look random are not covered: entropy alone would report
 //! every long identifier.
 
-use super::keys::{PEM_LINE, pem_key_range, putty_key_range};
-use super::resemblance::{
-    contains_pem_key, is_mixed, is_passphrase, is_password, is_random, is_url_password,
-};
+use super::keys::{PEM_LINE, contains_key, pem_key_range, putty_key_range};
+use super::resemblance::{is_mixed, is_passphrase, is_password, is_random, is_url_password};
 use super::{assignments, cookies};
 use regex::bytes::{Captures, Regex};
 use std::ops::Range;
@@ -93,18 +91,18 @@ impl Rule {
 
     /// Returns the expression, compiled when it is first needed.
     pub fn expression(&self) -> &Regex {
-        let pattern = || {
-            self.pattern
-                .replacen("(?-u)^", &format!("(?-u){SECRET_START}"), 1)
-        };
-        self.compiled
-            .get_or_init(|| Regex::new(&pattern()).expect("each row of the table is tested"))
+        self.compiled.get_or_init(|| {
+            let secret_start = format!("(?-u){SECRET_START}");
+            let pattern = self.pattern.replacen("(?-u)^", &secret_start, 1);
+            Regex::new(&pattern).expect("each row of the table is tested")
+        })
     }
 
-    /// Returns the range of the secret in a match of the expression, if it is one.
+    /// Returns the range of the secret in a match of the expression: of its first group that
+    /// matched, or of the whole match, extended as the rule requires. `None` if it is no secret.
     pub fn secret_range(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
-        let group = (1..captures.len()).find_map(|group| captures.get(group));
-        let matched = group.or(captures.get(0))?;
+        let first_group = (1..captures.len()).find_map(|group| captures.get(group));
+        let matched = first_group.or(captures.get(0))?;
         let range = (self.extend_range)(text, matched.range());
         let secret = &text[range.clone()];
         if (self.is_exempt)(&text[..range.start], secret) || !(self.is_secret)(secret) {
@@ -134,18 +132,29 @@ pub fn is_contextual(kind: &str) -> bool {
     is_rule || assignments::KINDS.contains(&kind) || kind == cookies::KIND
 }
 
-/// Whether `user:password@` follows within 320 bytes, after slashes that may be escaped, and before
-/// a space, a slash, a quote or a backslash.
-fn has_user_info(rest: &[u8]) -> bool {
-    let start = rest.iter().position(|byte| !matches!(byte, b'/' | b'\\'));
-    let limit = rest.len().min(320);
-    // Nothing is left after a row of more than 320 slashes, which no address has.
-    let login = rest.get(start.unwrap_or(0)..limit).unwrap_or_default();
+/// Whether `user:password@` may follow `://` of an address, within [`LONGEST_USER_INFO`]: after
+/// slashes that may be escaped, and before a space, a slash, a quote or a backslash.
+fn has_user_info(after_keyword: &[u8]) -> bool {
+    let login_start = after_keyword
+        .iter()
+        .position(|byte| !matches!(byte, b'/' | b'\\'))
+        .unwrap_or(0);
+    let limit = after_keyword.len().min(LONGEST_USER_INFO);
+    // Nothing is left after a longer row of slashes, which no address has.
+    let from_login = after_keyword.get(login_start..limit).unwrap_or_default();
+
     let is_end = |byte: &u8| matches!(byte, b' ' | b'/' | b'"' | b'\'' | b'\\');
-    let end = login.iter().position(is_end).unwrap_or(login.len());
-    let colon = memchr::memchr(b':', &login[..end]);
-    colon.is_some_and(|colon| memchr::memchr(b'@', &login[colon..end]).is_some())
+    let login_end = from_login.iter().position(is_end);
+    let login = &from_login[..login_end.unwrap_or(from_login.len())];
+    match memchr::memchr(b':', login) {
+        Some(colon) => memchr::memchr(b'@', &login[colon..]).is_some(),
+        None => false,
+    }
 }
+
+/// The number of bytes in which [`has_user_info`] looks for an `@`: some more than the rule allows
+/// for the user, the colon and the password.
+const LONGEST_USER_INFO: usize = 320;
 
 /// Whether a password is the one that a program has before anybody sets another: `guest`, or the
 /// name of the user, which stands before it.
@@ -161,13 +170,16 @@ fn is_default_login(before: &[u8], password: &[u8]) -> bool {
         b"test",
     ];
     let login = before.strip_suffix(b":").unwrap_or(before);
-    let start = login.iter().rposition(|&byte| byte == b'/');
-    let user = &login[start.map_or(0, |at| at + 1)..];
+    let user_start = match login.iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => slash + 1,
+        None => 0,
+    };
+    let user = &login[user_start..];
     user == password || DEFAULTS.contains(&password)
 }
 
-/// Whether the third part of a Discord token follows the first letter of the second: five more, and
-/// a dot.
+/// Whether a Discord token may continue after the keyword, which ends with the first letter of the
+/// token's second part: five more characters of this part follow, and the dot before the third.
 fn continues_discord_token(rest: &[u8]) -> bool {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     rest.get(..6)
@@ -191,8 +203,8 @@ fn has_login_option(rest: &[u8]) -> bool {
 /// kind.
 #[rustfmt::skip]
 pub static RULES: [Rule; 31] = [
-    Rule::with_check("private-key", &["PRIVATE KEY"], PEM_LINE, contains_pem_key).extended_by(pem_key_range),
-    Rule::with_check("putty-key", &["PuTTY-User-Key-File"], r"(?-u)PuTTY-User-Key-File-[23]:", contains_pem_key).extended_by(putty_key_range),
+    Rule::with_check("private-key", &["PRIVATE KEY"], PEM_LINE, contains_key).extended_by(pem_key_range),
+    Rule::with_check("putty-key", &["PuTTY-User-Key-File"], r"(?-u)PuTTY-User-Key-File-[23]:", contains_key).extended_by(putty_key_range),
     Rule::new("openai-key", &["T3BlbkFJ"], r"(?-u)sk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,80}T3BlbkFJ[A-Za-z0-9_-]{20,80}"),
     Rule::with_check("aws-secret-key", &["ws_secret_access_key", "WS_SECRET_ACCESS_KEY", "ecretAccessKey", "SecretKey"], r#"(?i-u)(?:aws_secret_access_key|secretaccesskey|aws_?secretkey)["'\\]*\s*[:=]\s*["'\\]*([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#, is_mixed),
     Rule::new("azure-storage-key", &["AccountKey=", "SharedAccessKey="], r"(?-u)(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{42,88}={1,2})"),
