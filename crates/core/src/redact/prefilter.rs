@@ -5,7 +5,7 @@
 //! automaton searches for the needles of all rules at once, and what follows a needle of ordinary
 //! words decides whether it counts.
 
-use super::rules::RULES;
+use super::rules::{RULES, Rule};
 use super::shapes::{SHAPES, Shape};
 use super::values::base64_spellings;
 use super::{PLACEHOLDER_START, assignments, cookies};
@@ -170,34 +170,45 @@ enum Continuation {
     Checked(fn(&[u8]) -> bool),
     /// The rest of a secret of this shape.
     RestOf(&'static Shape),
-    /// Digits of base64 that encode, after some bits, bytes for which this is true.
-    EncodedChecked(usize, fn(&[u8]) -> bool),
-    /// Digits of base64 that encode, after some bits, the rest of a secret of this shape.
-    EncodedRestOf(usize, &'static Shape),
+    /// Digits of base64 that encode bytes for which `may_follow` is true.
+    EncodedChecked {
+        /// The number of bits at the start of the first digit that belong to the needle.
+        bits_before: usize,
+        may_follow: fn(&[u8]) -> bool,
+    },
+    /// Digits of base64 that encode the rest of a secret of this shape.
+    EncodedRestOf {
+        /// The number of bits at the start of the first digit that belong to the needle.
+        bits_before: usize,
+        shape: &'static Shape,
+    },
 }
 
 impl Continuation {
     /// Whether this follows the needle whose last byte is at an offset. What is encoded in base64
     /// must also be long enough to be a key; bytes that cannot be decoded are not checked further.
     fn allows(self, text: &[u8], last_byte: usize) -> bool {
-        let (needle, rest) = text.split_at(last_byte + 1);
+        let (up_to_needle, rest) = text.split_at(last_byte + 1);
         match self {
             Continuation::Anything => true,
             Continuation::Checked(may_follow) => may_follow(rest),
             Continuation::RestOf(shape) => {
-                let before = &needle[..needle.len() - shape.prefix.len()];
-                shape.may_continue_with(rest) && shape.may_begin_after(before)
+                let before_prefix = &up_to_needle[..up_to_needle.len() - shape.prefix.len()];
+                shape.may_continue_with(rest) && shape.may_begin_after(before_prefix)
             }
-            Continuation::EncodedChecked(bits, may_follow) => {
-                match decode_first_bytes(rest, bits) {
-                    Some(first) => may_follow(&first) && continues_base64(rest),
+            Continuation::EncodedChecked {
+                bits_before,
+                may_follow,
+            } => match decode_first_bytes(rest, bits_before) {
+                Some(first) => may_follow(&first) && continues_base64(rest),
+                None => continues_base64(rest),
+            },
+            Continuation::EncodedRestOf { bits_before, shape } => {
+                match decode_first_bytes(rest, bits_before) {
+                    Some(first) => shape.may_continue_with_prefix(&first) && continues_base64(rest),
                     None => continues_base64(rest),
                 }
             }
-            Continuation::EncodedRestOf(bits, shape) => match decode_first_bytes(rest, bits) {
-                Some(first) => shape.may_continue_with_prefix(&first) && continues_base64(rest),
-                None => continues_base64(rest),
-            },
         }
     }
 }
@@ -252,21 +263,22 @@ impl NeedlePrefilter {
     /// Returns these literals, and those of what can hide them.
     pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], SearchSet)>) -> NeedlePrefilter {
         let mut needles = Vec::new();
-        for (literal, calls) in literals {
-            needles.push(Needle::new(literal, calls, Continuation::Anything));
+        for (literal, searches) in literals {
+            needles.push(Needle::new(literal, searches, Continuation::Anything));
         }
-        for (literal, calls, may_follow) in HIDING_LITERALS {
-            needles.push(Needle::new(literal, calls, may_follow));
+        for (literal, searches, continuation) in HIDING_LITERALS {
+            needles.push(Needle::new(literal, searches, continuation));
         }
         NeedlePrefilter::from_needles(needles)
     }
 
-    /// Returns a prefilter that searches for each literal once, whatever needles have it.
+    /// Returns a prefilter for these needles. Needles with the same literal share one pattern of
+    /// the automaton. Many needles need an automaton with lists: see [`NeedleAutomaton`].
     fn from_needles(needles: Vec<Needle>) -> NeedlePrefilter {
         let mut searches_by_literal: BTreeMap<Vec<u8>, Vec<_>> = BTreeMap::new();
         for needle in needles {
-            let calls = searches_by_literal.entry(needle.literal).or_default();
-            calls.push((needle.searches, needle.continuation));
+            let same_literal = searches_by_literal.entry(needle.literal).or_default();
+            same_literal.push((needle.searches, needle.continuation));
         }
         let (literals, searches_by_pattern): (Vec<_>, Vec<_>) =
             searches_by_literal.into_iter().unzip();
@@ -290,75 +302,81 @@ impl NeedlePrefilter {
     /// Returns what the needles in a text call for.
     pub fn needed_searches(&self, text: &[u8]) -> SearchSet {
         let mut all = SearchSet::default();
-        self.each_needle([text], &mut |_, _, calls| all |= calls);
+        self.each_needle([text], &mut |_, _, searches| all |= searches);
         all
     }
 
     /// Returns the needles in some lines that call for something, in order.
+    ///
+    /// The lines are divided into [`LANES`] parts that are searched at the same time, which is
+    /// faster: see [`NeedlePrefilter::each_needle_with`].
     pub fn find_in_lines(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let bounds = lane_bounds(bytes);
         let lanes: [_; LANES] = from_fn(|lane| &bytes[bounds[lane]..bounds[lane + 1]]);
-        let mut found: [Vec<NeedleHit>; LANES] = from_fn(|_| Vec::new());
-        self.each_needle(lanes, &mut |lane, at, calls| {
-            found[lane].push(NeedleHit {
-                last_byte: bounds[lane] + at,
-                searches: calls,
+        let mut hits_by_lane: [Vec<NeedleHit>; LANES] = from_fn(|_| Vec::new());
+        self.each_needle(lanes, &mut |lane, offset, searches| {
+            hits_by_lane[lane].push(NeedleHit {
+                last_byte: bounds[lane] + offset,
+                searches,
             })
         });
-        found.into_iter().flatten().collect()
+        hits_by_lane.into_iter().flatten().collect()
     }
 
-    /// Calls `found` with each needle in the texts that calls for something, in order for each
-    /// text: with the number of the text, and the offset of the needle's last byte.
+    /// Calls `visit` with each needle in the texts that calls for something, in order for each
+    /// text: with the index of the text, the offset of the needle's last byte in it, and what the
+    /// needle calls for.
     fn each_needle<const N: usize>(
         &self,
         texts: [&[u8]; N],
-        found: &mut dyn FnMut(usize, usize, SearchSet),
+        visit: &mut dyn FnMut(usize, usize, SearchSet),
     ) {
         match &self.automaton {
-            NeedleAutomaton::Dfa(automaton) => self.each_needle_with(automaton, texts, found),
-            NeedleAutomaton::Nfa(automaton) => self.each_needle_with(automaton, texts, found),
+            NeedleAutomaton::Dfa(automaton) => self.each_needle_with(automaton, texts, visit),
+            NeedleAutomaton::Nfa(automaton) => self.each_needle_with(automaton, texts, visit),
         }
     }
 
-    /// Steps through all texts at the same time, up to the end of the shortest, then through the
-    /// rest of each: see [`NeedlePrefilter::each_needle`].
+    /// Does what [`NeedlePrefilter::each_needle`] does, with the automaton of one kind.
+    ///
+    /// All texts are stepped through at the same time, up to the end of the shortest, and then the
+    /// rest of each. A step waits for memory, and steps in different texts do not wait for each
+    /// other.
     fn each_needle_with<const N: usize>(
         &self,
         automaton: &impl Automaton,
         texts: [&[u8]; N],
-        found: &mut dyn FnMut(usize, usize, SearchSet),
+        visit: &mut dyn FnMut(usize, usize, SearchSet),
     ) {
         let Ok(start) = automaton.start_state(Anchored::No) else {
             return;
         };
         let mut states = [start; N];
-        // A step waits for memory, and steps in different texts do not wait for each other.
         let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
         let beginnings = texts.map(|text| &text[..shortest]);
-        for at in 0..shortest {
+        for offset in 0..shortest {
             for (lane, bytes) in beginnings.iter().enumerate() {
-                states[lane] = automaton.next_state(Anchored::No, states[lane], bytes[at]);
+                states[lane] = automaton.next_state(Anchored::No, states[lane], bytes[offset]);
                 if automaton.is_match(states[lane]) {
-                    self.report_needles(automaton, states[lane], texts, lane, at, found);
+                    self.report_needles(automaton, states[lane], texts, lane, offset, visit);
                 }
             }
         }
         for (lane, mut state) in states.into_iter().enumerate() {
-            for (at, &byte) in texts[lane].iter().enumerate().skip(shortest) {
+            for (offset, &byte) in texts[lane].iter().enumerate().skip(shortest) {
                 state = automaton.next_state(Anchored::No, state, byte);
                 if automaton.is_match(state) {
-                    self.report_needles(automaton, state, texts, lane, at, found);
+                    self.report_needles(automaton, state, texts, lane, offset, visit);
                 }
             }
         }
     }
 
-    /// Calls `found` if the needles that end at an offset of a text call for something. `lane` is
-    /// the number of the text.
+    /// Calls `visit` if the needles that end at an offset of a text call for something, with what
+    /// all of them call for. `lane` is the index of the text.
     ///
-    /// As a part of the loop that calls it, this would take the registers from the loop, which then
-    /// takes a third longer.
+    /// Not inlined: in the loop that calls it, this would take the registers from the loop, which
+    /// then takes a third longer.
     #[inline(never)]
     fn report_needles<const N: usize>(
         &self,
@@ -366,85 +384,88 @@ impl NeedlePrefilter {
         state: StateID,
         texts: [&[u8]; N],
         lane: usize,
-        at: usize,
-        found: &mut dyn FnMut(usize, usize, SearchSet),
+        last_byte: usize,
+        visit: &mut dyn FnMut(usize, usize, SearchSet),
     ) {
         let mut needed = SearchSet::default();
         for index in 0..automaton.match_len(state) {
-            let needle = automaton.match_pattern(state, index);
-            for (calls, may_follow) in &self.searches_by_pattern[needle.as_usize()] {
-                if may_follow.allows(texts[lane], at) {
-                    needed |= *calls;
+            let pattern = automaton.match_pattern(state, index);
+            for (searches, continuation) in &self.searches_by_pattern[pattern.as_usize()] {
+                if continuation.allows(texts[lane], last_byte) {
+                    needed |= *searches;
                 }
             }
         }
         if needed != SearchSet::default() {
-            found(lane, at, needed);
+            visit(lane, last_byte, needed);
         }
     }
 }
 
-/// Returns the needles of all rules, and those that are always searched for. Rules that recognize a
-/// secret by itself, not by what is around it, have needles in base64 as well.
+/// Returns the needles of all rules, and those that are always searched for.
 fn build_rule_needles() -> Vec<Needle> {
     let mut needles = Vec::new();
     for (row, rule) in RULES.iter().enumerate() {
-        for keyword in rule.keywords {
-            let may_follow = Continuation::Checked(rule.may_follow);
-            needles.push(Needle::new(
-                keyword.as_bytes(),
-                SearchSet::for_rule(row),
-                may_follow,
-            ));
-            if !rule.is_contextual {
-                add_base64_needles(keyword, &mut needles, |bits| {
-                    Continuation::EncodedChecked(bits, rule.may_follow)
-                });
-            }
-        }
+        add_needles_of_rule(row, rule, &mut needles);
     }
     for shape in SHAPES.iter() {
-        let prefix = shape.prefix.as_bytes();
-        needles.push(Needle::new(
-            prefix,
-            SearchSet::SHAPES,
-            Continuation::RestOf(shape),
-        ));
-        add_base64_needles(shape.prefix, &mut needles, |bits| {
-            Continuation::EncodedRestOf(bits, shape)
-        });
+        add_needles_of_shape(shape, &mut needles);
     }
 
-    let may_be_assigned = Continuation::Checked(assignments::may_be_assigned);
+    let assignment = Continuation::Checked(assignments::may_be_assigned);
     for keyword in assignments::KEYWORDS {
         let keyword = keyword.as_bytes();
-        needles.push(Needle::new(
-            keyword,
-            SearchSet::ASSIGNMENTS,
-            may_be_assigned,
-        ));
+        needles.push(Needle::new(keyword, SearchSet::ASSIGNMENTS, assignment));
     }
-    let may_be_cookie = Continuation::Checked(cookies::may_follow);
+    let cookie = Continuation::Checked(cookies::may_follow);
     for keyword in cookies::KEYWORDS {
-        needles.push(Needle::new(
-            keyword.as_bytes(),
-            SearchSet::COOKIES,
-            may_be_cookie,
-        ));
+        let keyword = keyword.as_bytes();
+        needles.push(Needle::new(keyword, SearchSet::COOKIES, cookie));
     }
 
-    for (literal, calls) in OPAQUE_LITERALS {
-        needles.push(Needle::new(literal, calls, Continuation::Anything));
+    for (literal, searches) in OPAQUE_LITERALS {
+        needles.push(Needle::new(literal, searches, Continuation::Anything));
     }
-    for (literal, calls, may_follow) in HIDING_LITERALS {
-        needles.push(Needle::new(literal, calls, may_follow));
+    for (literal, searches, continuation) in HIDING_LITERALS {
+        needles.push(Needle::new(literal, searches, continuation));
     }
     needles
 }
 
-/// Adds the spellings in base64 of the literal with which a secret begins. One character has none.
-/// `may_follow` returns what may follow a spelling, by the number of the literal's last bits that
-/// are in the digit after it.
+/// Adds the keywords of a rule. A rule that recognizes a secret by itself, not by what is around
+/// it, has needles in base64 as well.
+fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle>) {
+    let searches = SearchSet::for_rule(row);
+    let may_follow = rule.may_follow;
+    for keyword in rule.keywords {
+        let continuation = Continuation::Checked(may_follow);
+        needles.push(Needle::new(keyword.as_bytes(), searches, continuation));
+        if !rule.is_contextual {
+            add_base64_needles(keyword, needles, |bits_before| {
+                Continuation::EncodedChecked {
+                    bits_before,
+                    may_follow,
+                }
+            });
+        }
+    }
+}
+
+/// Adds the prefix of a shape, as it is and in base64.
+fn add_needles_of_shape(shape: &'static Shape, needles: &mut Vec<Needle>) {
+    let prefix = shape.prefix.as_bytes();
+    let continuation = Continuation::RestOf(shape);
+    needles.push(Needle::new(prefix, SearchSet::SHAPES, continuation));
+    add_base64_needles(shape.prefix, needles, |bits_before| {
+        Continuation::EncodedRestOf { bits_before, shape }
+    });
+}
+
+/// Adds the spellings in base64 of a literal in a secret; none of a literal of one byte.
+///
+/// A spelling consists of the digits whose bits are all of the literal. The last bits of the
+/// literal may be at the start of the next digit: `continuation_after` returns what may follow a
+/// spelling, given their number.
 fn add_base64_needles(
     literal: &str,
     needles: &mut Vec<Needle>,
@@ -455,12 +476,12 @@ fn add_base64_needles(
     }
     // Three bytes are four digits, so only the number of bytes before it modulo 3 matters.
     for bytes_before in 0..3 {
-        let bits = (bytes_before + literal.len()) * 8 % BITS_PER_DIGIT;
+        let bits_in_next_digit = (bytes_before + literal.len()) * 8 % BITS_PER_DIGIT;
         for spelling in base64_spellings(literal.as_bytes(), bytes_before) {
             needles.push(Needle {
                 literal: spelling,
                 searches: SearchSet::BASE64,
-                continuation: continuation_after(bits),
+                continuation: continuation_after(bits_in_next_digit),
             });
         }
     }
@@ -469,21 +490,26 @@ fn add_base64_needles(
 /// The number of texts that are searched at the same time.
 const LANES: usize = 4;
 
-/// Returns where to cut bytes into parts of whole lines and about the same length, including both
-/// ends. A part is empty where a line is longer than it.
+/// Returns the bounds of [`LANES`] consecutive parts of some lines: the first is 0, the last their
+/// length, and each other one is after a newline.
+///
+/// The parts have about the same length, but a line that is longer leaves the next parts empty.
 fn lane_bounds(bytes: &[u8]) -> [usize; LANES + 1] {
-    from_fn(|lane| match lane {
+    from_fn(|bound| match bound {
         0 => 0,
         LANES => bytes.len(),
-        lane => {
-            let near = bytes.len() / LANES * lane;
-            memchr::memchr(b'\n', &bytes[near..]).map_or(bytes.len(), |newline| near + newline + 1)
+        _ => {
+            let equal_share = bytes.len() / LANES * bound;
+            match memchr::memchr(b'\n', &bytes[equal_share..]) {
+                Some(newline) => equal_share + newline + 1,
+                None => bytes.len(),
+            }
         }
     })
 }
 
-/// Whether the rest of a code for a colour follows its first characters, as in `ESC[1;31m`, or that
-/// of the code with which `grep` ends a line. At most [`LONGEST_COLOUR`] bytes of parameters are
+/// Whether the bytes after `ESC[` are the rest of a code for a colour, as in `ESC[1;31m`, or of the
+/// code `ESC[K`, with which `grep` ends a line. At most [`LONGEST_COLOUR`] bytes of parameters are
 /// read.
 fn continues_colour(rest: &[u8]) -> bool {
     let is_parameter = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b';' | b':');
@@ -525,8 +551,10 @@ fn decode_first_bytes(digits: &[u8], bits_before: usize) -> Option<[u8; BYTES_DE
         };
         bits = bits << BITS_PER_DIGIT | u64::from(value);
     }
-    let unused = DIGITS_DECODED * BITS_PER_DIGIT - bits_before - BYTES_DECODED * 8;
-    let [_, _, bytes @ ..] = (bits >> unused).to_be_bytes();
+    // The bits of the digits behind the decoded bytes.
+    let bits_after = DIGITS_DECODED * BITS_PER_DIGIT - bits_before - BYTES_DECODED * 8;
+    // The last six of the eight bytes of a `u64`; the bits before them are in the first two.
+    let [_, _, bytes @ ..] = (bits >> bits_after).to_be_bytes();
     Some(bytes)
 }
 
@@ -536,22 +564,23 @@ const BYTES_DECODED: usize = 6;
 /// The number of digits that encode these bytes, wherever they begin in a digit.
 const DIGITS_DECODED: usize = 9;
 
-/// Whether enough digits of base64 follow to encode a key, perhaps with a line break between them,
-/// which is an escape in JSON.
+/// Whether the bytes begin with at least [`SHORTEST_ENCODED`] digits of base64, perhaps with a line
+/// break between them, which is an escape in JSON.
 fn continues_base64(rest: &[u8]) -> bool {
-    let digits = rest
+    let digits_on_line = rest
         .iter()
         .take(SHORTEST_ENCODED)
-        .take_while(|byte| is_base64_digit(byte));
-    let digits_on_line = digits.count();
+        .take_while(|byte| is_base64_digit(byte))
+        .count();
     if digits_on_line == SHORTEST_ENCODED {
         return true;
     }
     let next_line = after_line_break(&rest[digits_on_line..]);
     let missing = SHORTEST_ENCODED - digits_on_line;
-    next_line
-        .get(..missing)
-        .is_some_and(|digits| digits.iter().all(is_base64_digit))
+    match next_line.get(..missing) {
+        Some(digits) => digits.iter().all(is_base64_digit),
+        None => false,
+    }
 }
 
 /// Returns what follows the line break with which the bytes begin, `\r` included, written as

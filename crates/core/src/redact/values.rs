@@ -129,33 +129,24 @@ impl ValueSearch {
     /// needles as well.
     pub fn new(values: Vec<SecretValue>) -> ValueSearch {
         let mut windows = windows::WindowIndexBuilder::default();
+        // The index of the first value with each spelling that is shorter than a window.
         let mut short_spellings: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let mut needles = BTreeSet::new();
-        for (index, value) in values.iter().enumerate() {
-            let mut earlier_spellings: Vec<Vec<u8>> = Vec::new();
-            for form in 0..FORM_COUNT {
-                let Some(spelling) = spell_value(&value.bytes, form) else {
-                    continue;
-                };
-                if earlier_spellings.contains(&spelling) {
+        for (value_index, value) in values.iter().enumerate() {
+            for (form, spelling) in distinct_spellings(&value.bytes) {
+                let number = spelling_number(value_index, form);
+                let plain_run = longest_plain_run(&spelling);
+                if plain_run.len() >= WINDOW {
+                    windows.add_literal(number, &spelling, plain_run);
                     continue;
                 }
-                let plain = longest_plain_run(&spelling);
-                if plain.len() >= WINDOW {
-                    windows.add_literal(spelling_number(index, form), &spelling, plain);
+
+                needles.extend(raw_needles(&spelling));
+                if spelling.len() >= WINDOW {
+                    windows.add_literal(number, &spelling, 0..spelling.len());
                 } else {
-                    needles.extend(raw_needles(&spelling));
-                    if spelling.len() >= WINDOW {
-                        windows.add_literal(
-                            spelling_number(index, form),
-                            &spelling,
-                            0..spelling.len(),
-                        );
-                    } else {
-                        short_spellings.entry(spelling.clone()).or_insert(index);
-                    }
+                    short_spellings.entry(spelling).or_insert(value_index);
                 }
-                earlier_spellings.push(spelling);
             }
         }
 
@@ -186,7 +177,8 @@ impl ValueSearch {
         self.windows.each_window(text, &mut |at, windows| {
             for window in windows {
                 if let Some(range) = self.occurrence_at(text, at, window) {
-                    occurrences.push((range, window.literal as usize / FORM_COUNT));
+                    let (value_index, _form) = split_spelling_number(window.literal);
+                    occurrences.push((range, value_index));
                 }
             }
         });
@@ -222,9 +214,8 @@ impl ValueSearch {
         at: usize,
         window: &LiteralWindow,
     ) -> Option<Range<usize>> {
-        let value = &self.values[window.literal as usize / FORM_COUNT];
-        let form = window.literal as usize % FORM_COUNT;
-        let spelling = spell_value(&value.bytes, form)?;
+        let (value_index, form) = split_spelling_number(window.literal);
+        let spelling = spell_value(&self.values[value_index].bytes, form)?;
         let start = at.checked_sub(window.offset as usize)?;
         let end = start + spelling.len();
         if text.get(start..end)? == spelling {
@@ -243,31 +234,47 @@ const FORM_COUNT: usize = 9;
 /// The minimum number of digits of a value in base64: fewer may be ordinary text.
 const SHORTEST_BASE64: usize = 10;
 
-/// Returns the number of a spelling.
+/// Returns the number of a spelling among those of all values.
 fn spelling_number(value_index: usize, form: usize) -> u32 {
     u32::try_from(value_index * FORM_COUNT + form).expect("values of a file fit")
 }
 
-/// Returns a value in one of its [`FORM_COUNT`]; `None` if it is too short for that form.
-fn spell_value(value: &[u8], form: usize) -> Option<Vec<u8>> {
-    match form {
-        0 => Some(value.to_vec()),
-        1 => Some(encode_percent(value, |byte| format!("%{byte:02X}"))),
-        2 => Some(encode_percent(value, |byte| format!("%{byte:02x}"))),
-        _ => {
-            let engine = if form % 2 == 1 {
-                &STANDARD_NO_PAD
-            } else {
-                &URL_SAFE_NO_PAD
-            };
-            let bytes_before = (form - 3) / 2;
-            let spelling = base64_spelling(value, bytes_before, engine)?;
-            if spelling.len() >= SHORTEST_BASE64 {
-                Some(spelling)
-            } else {
-                None
-            }
+/// Returns the index of the value and the form from which [`spelling_number`] made a number.
+fn split_spelling_number(number: u32) -> (usize, usize) {
+    (number as usize / FORM_COUNT, number as usize % FORM_COUNT)
+}
+
+/// Returns the spellings of a value, each with its form: of several forms with the same spelling,
+/// the first.
+fn distinct_spellings(value: &[u8]) -> Vec<(usize, Vec<u8>)> {
+    let mut spellings: Vec<(usize, Vec<u8>)> = Vec::new();
+    for form in 0..FORM_COUNT {
+        let Some(spelling) = spell_value(value, form) else {
+            continue;
+        };
+        let is_known = spellings.iter().any(|(_, known)| *known == spelling);
+        if !is_known {
+            spellings.push((form, spelling));
         }
+    }
+    spellings
+}
+
+/// Returns a value in one of the forms listed at [`FORM_COUNT`]; `None` if it is too short for that
+/// form.
+fn spell_value(value: &[u8], form: usize) -> Option<Vec<u8>> {
+    let (engine, bytes_before) = match form {
+        0 => return Some(value.to_vec()),
+        1 => return Some(encode_percent(value, |byte| format!("%{byte:02X}"))),
+        2 => return Some(encode_percent(value, |byte| format!("%{byte:02x}"))),
+        _ if form % 2 == 1 => (&STANDARD_NO_PAD, (form - 3) / 2),
+        _ => (&URL_SAFE_NO_PAD, (form - 4) / 2),
+    };
+    let spelling = base64_spelling(value, bytes_before, engine)?;
+    if spelling.len() >= SHORTEST_BASE64 {
+        Some(spelling)
+    } else {
+        None
     }
 }
 
@@ -280,15 +287,16 @@ pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>>
     spellings
 }
 
-/// Returns a text in base64 behind this number of other bytes, without the digits that depend on
-/// its neighbours.
+/// Returns the digits that a text has in base64 behind `bytes_before` other bytes, at most 2: those
+/// whose six bits are all of the text, so that no neighbour of the text changes them. `None` if the
+/// text is too short to have any.
 fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
     let shifted = [&[0; 2][..bytes_before], text].concat();
-    // A digit encodes six bits. Only those whose bits are all of the text are kept.
-    let first = (bytes_before * 8).div_ceil(6);
-    let end = shifted.len() * 8 / 6;
     let encoded = engine.encode(&shifted);
-    encoded.as_bytes().get(first..end).map(<[u8]>::to_vec)
+    let first_own_digit = (bytes_before * 8).div_ceil(6);
+    let own_digits_end = shifted.len() * 8 / 6;
+    let digits = encoded.as_bytes().get(first_own_digit..own_digits_end)?;
+    Some(digits.to_vec())
 }
 
 /// Returns a value as it is encoded for a URL: `escape` writes each byte that is not unreserved
@@ -307,32 +315,39 @@ fn encode_percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
     encoded
 }
 
-/// Returns literals, at least one of which is in the raw bytes wherever the spelling is in the
-/// text: its longest run of characters that JSON writes in only one way, if that is long enough.
-/// Letters written as `\u00…` are handled elsewhere.
+/// Returns literals, at least one of which is in the raw bytes of a line wherever the spelling is
+/// in the text: the longest run of characters that JSON writes in only one way.
+///
+/// If that run has fewer than [`SHORTEST_NEEDLE`] bytes, the literals are the first bytes of the
+/// spelling and the beginnings of all escapes. Letters written as `\u00…` have a needle of their
+/// own: see [`super::prefilter::SearchSet::ESCAPES`].
 pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     let run = longest_plain_run(spelling);
-    if run.len() >= 3 {
+    if run.len() >= SHORTEST_NEEDLE {
         return vec![spelling[run].to_vec()];
     }
-    // Without such a run: any escape, and the first bytes of the spelling.
-    let mut needles = vec![spelling[..spelling.len().min(3)].to_vec()];
+    let first_bytes = &spelling[..spelling.len().min(SHORTEST_NEEDLE)];
+    let mut needles = vec![first_bytes.to_vec()];
     for letter in *br#"u\"/nrtbf"# {
         needles.push(vec![b'\\', letter]);
     }
     needles
 }
 
+/// The minimum length of a needle that is a part of a value, in bytes.
+const SHORTEST_NEEDLE: usize = 3;
+
 /// Returns the longest run of characters that JSON writes in only one way; of several, the last.
 fn longest_plain_run(text: &[u8]) -> Range<usize> {
     let mut longest = 0..0;
-    let mut start = 0;
-    for (at, byte) in text.iter().enumerate() {
+    let mut run_start = 0;
+    for (offset, byte) in text.iter().enumerate() {
+        let next = offset + 1;
         let is_plain = (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
         if !is_plain {
-            start = at + 1;
-        } else if at + 1 - start >= longest.len() {
-            longest = start..at + 1;
+            run_start = next;
+        } else if next - run_start >= longest.len() {
+            longest = run_start..next;
         }
     }
     longest
