@@ -43,6 +43,7 @@ fn is_host_byte(byte: u8) -> bool {
 /// not.
 fn is_domain(host: &[u8]) -> bool {
     let labels: Vec<_> = host.split(|&byte| byte == b'.').collect();
+    // The scale of a picture, as in `icon@2x.png`.
     let is_scale = labels[0].len() < 3 && labels[0].first().is_some_and(u8::is_ascii_digit);
     let is_top = |label: &[u8]| label.len() > 1 && label.iter().all(u8::is_ascii_alphabetic);
     labels.len() > 1

@@ -188,7 +188,7 @@ impl Assignment {
             return None;
         }
         let class = names::classify_name(name)?;
-        let is_variable = self.is_compact && !name.iter().any(u8::is_ascii_lowercase);
+        let is_variable = self.is_shell_variable(text);
         let is_loose = !self.is_quoted && !is_variable;
         if is_loose && (is_code(value) || is_member_chain(value)) {
             return None;
@@ -201,33 +201,60 @@ impl Assignment {
             return None;
         }
 
-        let is_secret = match class {
+        if !self.is_secret_of_class(class, text) {
+            return None;
+        }
+        match class {
+            NameClass::Password => Some("assigned-password"),
+            NameClass::Secret | NameClass::Login | NameClass::Session => Some("assigned-secret"),
+        }
+    }
+
+    /// Whether the value is long and random enough for a secret, given the class of the name.
+    fn is_secret_of_class(&self, class: NameClass, text: &[u8]) -> bool {
+        let value = &text[self.value.clone()];
+        let is_variable = self.is_shell_variable(text);
+        match class {
             NameClass::Password => {
                 let is_strong = is_variable || has_digit_or_sign(value);
-                value.len() >= 6 && is_strong && is_passphrase(value) && !looks_like_path(value)
+                value.len() >= SHORTEST_VALUE
+                    && is_strong
+                    && is_passphrase(value)
+                    && !looks_like_path(value)
             }
             NameClass::Secret => {
-                let shortest = if is_variable || self.is_option { 6 } else { 8 };
+                let shortest = if is_variable || self.is_option {
+                    SHORTEST_VALUE
+                } else {
+                    SHORTEST_LOOSE_SECRET
+                };
                 value.len() >= shortest
                     && is_assigned_secret(value)
                     && !names::is_id_in(text, value)
             }
             NameClass::Login => is_encoded_login(value),
             NameClass::Session => {
+                // A value behind white space is an id, and so is a short one with a dash, such as a
+                // UUID, which has 36 characters.
                 let is_id = !self.is_compact || value.contains(&b'-') && value.len() < 40;
-                !is_id && value.len() >= 20 && is_random(value)
+                !is_id && value.len() >= SHORTEST_SESSION && is_random(value)
             }
-        };
-        if !is_secret {
-            return None;
-        }
-        if class == NameClass::Password {
-            Some("assigned-password")
-        } else {
-            Some("assigned-secret")
         }
     }
+
+    /// Whether this sets a variable of a shell: the name has no small letters, and the operator is
+    /// `=` without white space.
+    fn is_shell_variable(&self, text: &[u8]) -> bool {
+        let name = &text[self.name.clone()];
+        self.is_compact && !name.iter().any(u8::is_ascii_lowercase)
+    }
 }
+
+/// The minimum length of the value of a key or token, unless it is that of a variable or an option.
+const SHORTEST_LOOSE_SECRET: usize = 8;
+
+/// The minimum length of the session of a browser.
+const SHORTEST_SESSION: usize = 20;
 
 /// Whether there is a digit, or a character that neither words nor paths have.
 fn has_digit_or_sign(value: &[u8]) -> bool {
@@ -239,10 +266,13 @@ fn has_digit_or_sign(value: &[u8]) -> bool {
 impl Operator {
     /// Reads the operator after a name. Before it may be what closes the name, such as a quote or a
     /// bracket, and then spaces. `None` if nothing is assigned to the name there.
+    ///
+    /// `is_option` is whether the name is an option of a command line, whose value may follow
+    /// without an operator.
     fn read(text: &[u8], name: &Range<usize>, is_option: bool) -> Option<Operator> {
-        let name_close = skip_characters(text, name.end, b"\"'`)]", 3);
-        let is_closed = name_close > name.end;
-        let start = skip_characters(text, name_close, b" \t", 20);
+        let closed_end = skip_characters(text, name.end, b"\"'`)]", 3);
+        let is_closed = closed_end > name.end;
+        let start = skip_characters(text, closed_end, b" \t", 20);
         let is_apart = start > name.end;
         let is_element = name.start > 0 && text[name.start - 1] == b'<';
         match &text[start..] {
@@ -271,10 +301,13 @@ impl Operator {
             [b'>', ..] if is_element => Some(Operator::with_width(text, start, 1, is_apart)),
             // An argument in quotes.
             [b'(', ..] => Some(Operator::before_quote(skip_space(text, start + 1))),
+            // The next argument, item or member: the value itself in quotes, or the member `value`.
             [b',', ..] if is_closed => {
-                let end = skip_space(text, start + 1);
-                let pair = read_pair_operator(text, end);
-                Some(pair.unwrap_or_else(|| Operator::before_quote(end)))
+                let next = skip_space(text, start + 1);
+                match read_pair_operator(text, next) {
+                    Some(pair) => Some(pair),
+                    None => Some(Operator::before_quote(next)),
+                }
             }
 
             _ => {
@@ -313,12 +346,13 @@ impl Operator {
 }
 
 /// Returns the operator of a name that is itself a value, as in `name: TOKEN, value: …` and
-/// `<add key="token" value="…"/>`: what follows the word `value`.
-fn read_pair_operator(text: &[u8], at: usize) -> Option<Operator> {
-    let word = skip_characters(text, at, b"\"'", 1);
-    let after = text.get(word..)?.strip_prefix(b"value")?;
-    let word_close = skip_characters(text, text.len() - after.len(), b"\"'", 1);
-    let operator_start = skip_characters(text, word_close, b" \t", 4);
+/// `<add key="token" value="…"/>`: what follows the word `value`, which must be at `word_start`,
+/// perhaps in quotes.
+fn read_pair_operator(text: &[u8], word_start: usize) -> Option<Operator> {
+    let unquoted_start = skip_characters(text, word_start, b"\"'", 1);
+    let after_word = text.get(unquoted_start..)?.strip_prefix(b"value")?;
+    let word_end = skip_characters(text, text.len() - after_word.len(), b"\"'", 1);
+    let operator_start = skip_characters(text, word_end, b" \t", 4);
     if !matches!(text.get(operator_start), Some(b':' | b'=')) {
         return None;
     }
@@ -361,43 +395,46 @@ fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
     }
 }
 
-/// Reads the value that begins at an offset. A value in quotes ends at the same quote; `None` if
-/// white space or an escape comes first, or the quote is missing. A value without quotes may be
-/// empty.
-fn read_value(text: &[u8], at: usize) -> Option<WrittenValue> {
+/// Reads the value that begins at an offset. `None` at the end of the text, and for a value in
+/// quotes that [`quoted_len`] refuses. A value without quotes may be empty.
+fn read_value(text: &[u8], offset: usize) -> Option<WrittenValue> {
     // The prefix of a string in Python and in a shell.
-    let is_prefixed = matches!(text.get(at), Some(b'b' | b'f' | b'r' | b'u' | b'$'))
-        && matches!(text.get(at + 1), Some(b'"' | b'\''));
-    let start = at + usize::from(is_prefixed);
+    let is_prefixed = matches!(text.get(offset), Some(b'b' | b'f' | b'r' | b'u' | b'$'))
+        && matches!(text.get(offset + 1), Some(b'"' | b'\''));
+    let start = offset + usize::from(is_prefixed);
 
     let rest = &text[start..text.len().min(start + LONGEST_VALUE)];
-    match rest.first()? {
-        quote @ (b'"' | b'\'' | b'`') => {
-            let content = &rest[1..];
-            // An escape is decoded on the next level, where the value is whole.
-            let width = (0..content.len()).find(|&offset| {
-                let next = content[offset];
-                next == *quote
-                    || next.is_ascii_whitespace()
-                    || begins_with_escape(&content[offset..])
-            })?;
-            if content[width] != *quote {
-                return None;
-            }
-            Some(WrittenValue {
-                range: start + 1..start + 1 + width,
-                is_quoted: true,
-            })
+    let first = *rest.first()?;
+    if matches!(first, b'"' | b'\'' | b'`') {
+        let content_start = start + 1;
+        let content_len = quoted_len(&rest[1..], first)?;
+        return Some(WrittenValue {
+            range: content_start..content_start + content_len,
+            is_quoted: true,
+        });
+    }
+
+    let run_len = (0..rest.len()).find(|&offset| ends_value(&rest[offset..]));
+    let value = trim_unquoted_value(&rest[..run_len.unwrap_or(rest.len())]);
+    Some(WrittenValue {
+        range: start..start + value.len(),
+        is_quoted: false,
+    })
+}
+
+/// Returns the number of bytes before the quote that ends a value. `None` if white space or an
+/// escape comes first, or the quote is missing.
+fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
+    for (offset, &byte) in content.iter().enumerate() {
+        if byte == quote {
+            return Some(offset);
         }
-        _ => {
-            let width = (0..rest.len()).find(|&offset| ends_value(&rest[offset..]));
-            let value = trim_unquoted_value(&rest[..width.unwrap_or(rest.len())]);
-            Some(WrittenValue {
-                range: start..start + value.len(),
-                is_quoted: false,
-            })
+        // An escape is decoded on the next level, where the value is whole.
+        if byte.is_ascii_whitespace() || begins_with_escape(&content[offset..]) {
+            return None;
         }
     }
+    None
 }
 
 /// Whether a value without quotes ends before these bytes: at white space or a quote, which may be
@@ -521,6 +558,10 @@ pub const KEYWORDS: [&str; 32] = [
 /// The length of the shortest value that is a secret, in bytes.
 const SHORTEST_VALUE: usize = 6;
 
+/// The maximum number of words after a name of which one may be its value: the value itself, or a
+/// type or `value` and then the value.
+const MOST_WORDS: usize = 2;
+
 /// The number of bytes after a keyword in which [`may_be_assigned`] looks for a value.
 const BYTES_LOOKED_AT: usize = 160;
 
@@ -537,25 +578,28 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
         .count();
     let mut rest = &near[name_rest_len..];
 
-    // The first word may be the value, or a type or `value` before it.
-    for _ in 0..2 {
+    for _ in 0..MOST_WORDS {
         let Some(separator) = Separator::read(rest) else {
             return false;
         };
-        let with_signs = &rest[separator.width - separator.signs_at_end..];
-        rest = &rest[separator.width..];
-        let width = rest
+        let from_word = &rest[separator.width..];
+        let word_len = from_word
             .iter()
             .position(|byte| byte.is_ascii_whitespace() || b"\"'`\\".contains(byte))
-            .unwrap_or(rest.len());
-        let (run, after_run) = with_signs.split_at(separator.signs_at_end + width);
+            .unwrap_or(from_word.len());
+
+        // The value may begin with the signs before the word.
+        let from_signs = &rest[separator.width - separator.signs_at_end..];
+        let (run, after_run) = from_signs.split_at(separator.signs_at_end + word_len);
         if is_plausible_secret(run, after_run, separator.has_operator) {
             return true;
         }
-        if let Some(after) = rest.strip_prefix(b"value") {
-            rest = after;
-        } else if separator.has_operator && width <= LONGEST_TYPE {
-            rest = &rest[width..];
+
+        // The word may be `value`, or a type, before the value.
+        if let Some(after_value_word) = from_word.strip_prefix(b"value") {
+            rest = after_value_word;
+        } else if separator.has_operator && word_len <= LONGEST_TYPE {
+            rest = &from_word[word_len..];
         } else {
             return false;
         }
@@ -579,8 +623,8 @@ impl Separator {
     fn read(rest: &[u8]) -> Option<Separator> {
         let mut has_operator = false;
         let mut signs_at_end = 0;
-        let mut at = 0;
-        while let Some(byte) = rest.get(at) {
+        let mut width = 0;
+        while let Some(byte) = rest.get(width) {
             match byte {
                 b':' | b'=' => {
                     has_operator = true;
@@ -594,18 +638,20 @@ impl Separator {
                 b'"' | b'\'' | b'`' | b' ' | b'\t' | b'\r' | b'\n' => signs_at_end = 0,
                 b'\\' => {
                     signs_at_end = 0;
-                    let is_space = matches!(rest.get(at + 1), Some(b'n' | b't' | b'r'));
-                    at += usize::from(is_space);
+                    // White space that is escaped takes two bytes; a backslash may also escape a
+                    // quote, which is counted by itself.
+                    let is_space = matches!(rest.get(width + 1), Some(b'n' | b't' | b'r'));
+                    width += usize::from(is_space);
                 }
                 _ => break,
             }
-            at += 1;
+            width += 1;
         }
-        if at == 0 || at >= rest.len() {
+        if width == 0 || width >= rest.len() {
             return None;
         }
         Some(Separator {
-            width: at,
+            width,
             has_operator,
             signs_at_end,
         })

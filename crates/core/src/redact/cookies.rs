@@ -12,31 +12,34 @@ pub const KEYWORDS: [&str; 2] = ["ookie", "OOKIE"];
 /// The minimum length of a value: shorter ones are settings, such as a language.
 const SHORTEST_VALUE: usize = 16;
 
-/// Calls `found` with the ranges of the name and the value of each cookie that is a secret: of the
-/// pairs `NAME=VALUE` that follow the word `cookie` as the name of a header or an option, up to a
-/// quote, a backslash or the end of the line.
-pub fn each_cookie(text: &[u8], mut found: impl FnMut(Range<usize>, Range<usize>)) {
-    for at in memchr::memmem::find_iter(&text.to_ascii_lowercase(), b"cookie") {
-        let is_option = text[..at].ends_with(b"--");
-        let Some(start) = header_value_start(text, at + b"cookie".len(), is_option) else {
+/// Calls `visit` with the ranges of the name and the value of each cookie that is a secret.
+///
+/// Cookies are pairs `NAME=VALUE`, separated by `;`. They follow the word `cookie` as the name of a
+/// header or an option, up to a quote, a backslash or the end of the line.
+pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Range<usize>, Range<usize>)) {
+    const WORD: &[u8] = b"cookie";
+    for word_start in memchr::memmem::find_iter(&text.to_ascii_lowercase(), WORD) {
+        let is_option = text[..word_start].ends_with(b"--");
+        let Some(start) = header_value_start(text, word_start + WORD.len(), is_option) else {
             continue;
         };
         let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\');
-        let width = text[start..].iter().position(is_end);
-        let end = width.map_or(text.len(), |width| start + width);
+        let end = match text[start..].iter().position(is_end) {
+            Some(width) => start + width,
+            None => text.len(),
+        };
 
         let mut pair_start = start;
         for pair in text[start..end].split(|&byte| byte == b';') {
-            let pair_end = pair_start + pair.len();
             if let Some(equals) = pair.iter().position(|&byte| byte == b'=') {
                 let indent = pair.len() - pair.trim_ascii_start().len();
                 let name = pair_start + indent..pair_start + equals;
-                let value = pair_start + equals + 1..pair_end;
+                let value = pair_start + equals + 1..pair_start + pair.len();
                 if is_cookie_name(&text[name.clone()]) && is_generated(&text[value.clone()]) {
-                    found(name, value);
+                    visit(name, value);
                 }
             }
-            pair_start = pair_end + 1;
+            pair_start += pair.len() + b";".len();
         }
     }
 }

@@ -47,85 +47,99 @@ impl DecodedBase64<'_> {
     }
 }
 
-/// Calls `found` with what each run of base64 in the text encodes; runs of fewer than
+/// Decodes digits of the standard alphabet that may be cut out of a longer text: without padding,
+/// and with bits at their end that encode no whole byte.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The number of digits that encode three bytes.
+const GROUP: usize = 4;
+
+/// Calls `visit` with what each run of base64 in the text encodes; runs of fewer than
 /// [`SHORTEST_ENCODED`] digits are skipped. The text before what is encoded may consist of digits
 /// as well, so each of the four alignments is tried.
-pub fn each_base64_run(text: &[u8], found: &mut dyn FnMut(&DecodedBase64)) {
-    const BASE64: GeneralPurpose = GeneralPurpose::new(
-        &STANDARD,
-        GeneralPurposeConfig::new()
-            .with_decode_allow_trailing_bits(true)
-            .with_decode_padding_mode(DecodePaddingMode::Indifferent),
-    );
-    let mut at = 0;
-    while let Some(start) = text[at..].iter().position(is_base64_digit) {
-        let mut lines = Vec::new();
-        let mut digits = Vec::new();
-        at = collect_wrapped_digits(text, at + start, &mut lines, &mut digits);
-        if digits.len() < SHORTEST_ENCODED {
+pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
+    let mut searched_end = 0;
+    while let Some(distance) = text[searched_end..].iter().position(is_base64_digit) {
+        let run = read_digit_run(text, searched_end + distance);
+        searched_end = run.end;
+        if run.digits.len() < SHORTEST_ENCODED {
             continue;
         }
-        for skipped in 0..4 {
-            let mut aligned = &digits[skipped..];
+        for skipped_digits in 0..GROUP {
+            let mut aligned = &run.digits[skipped_digits..];
             // One digit after the last group of four encodes nothing.
-            if aligned.len() % 4 == 1 {
+            if aligned.len() % GROUP == 1 {
                 aligned = &aligned[..aligned.len() - 1];
             }
             if let Ok(bytes) = BASE64.decode(aligned) {
-                found(&DecodedBase64 {
+                visit(&DecodedBase64 {
                     bytes,
-                    skipped_digits: skipped,
-                    lines: &lines,
+                    skipped_digits,
+                    lines: &run.lines,
                 });
             }
         }
     }
 }
 
-/// Adds the digits at an offset, and those of the lines on which they continue, in the standard
-/// alphabet. Returns the offset after them.
+/// Digits of base64 that belong together, on one line or wrapped.
+struct DigitRun {
+    /// The digits, in the standard alphabet.
+    digits: Vec<u8>,
+    /// The lines of the digits, in the order of the text.
+    lines: Vec<DigitLine>,
+    /// The offset in the text after the last digit.
+    end: usize,
+}
+
+/// Reads the digits at an offset, and those of the lines on which they continue.
 ///
 /// Digits continue on the next line if there are at least [`SHORTEST_LINE`] up to the end of their
 /// own, and only white space is before those of the next.
-fn collect_wrapped_digits(
-    text: &[u8],
-    first_start: usize,
-    lines: &mut Vec<DigitLine>,
-    digits: &mut Vec<u8>,
-) -> usize {
+fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
+    let mut digits = Vec::new();
+    let mut lines = Vec::new();
     let mut start = first_start;
     loop {
-        let run = text[start..]
-            .iter()
-            .take_while(|byte| is_base64_digit(byte));
-        let end = start + run.count();
         lines.push(DigitLine {
             digits_before: digits.len(),
             start,
         });
-        for byte in &text[start..end] {
+        let mut end = start;
+        while let Some(byte) = text.get(end).filter(|byte| is_base64_digit(byte)) {
             digits.push(match byte {
                 b'-' => b'+',
                 b'_' => b'/',
                 other => *other,
             });
+            end += 1;
         }
-        if end - start < SHORTEST_LINE {
-            return end;
-        }
-        let Some(next) = next_line_start(text, end) else {
-            return end;
+
+        let next = if end - start < SHORTEST_LINE {
+            None
+        } else {
+            next_line_start(text, end)
         };
-        start = next;
+        match next {
+            Some(next) => start = next,
+            None => return DigitRun { digits, lines, end },
+        }
     }
 }
 
 /// Returns the offset of the first digit of the next line; `None` if the line does not end at
 /// `end`, or if anything else than spaces and tabs is before the digit.
 fn next_line_start(text: &[u8], end: usize) -> Option<usize> {
-    let rest = &text[end..];
-    let rest = rest.strip_prefix(b"\r").unwrap_or(rest);
-    let line = rest.strip_prefix(b"\n")?;
+    let mut from_newline = &text[end..];
+    if let Some(after_return) = from_newline.strip_prefix(b"\r") {
+        from_newline = after_return;
+    }
+    let line = from_newline.strip_prefix(b"\n")?;
     let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
     let start = text.len() - line.len() + indent.count();
     if text.get(start).is_some_and(is_base64_digit) {

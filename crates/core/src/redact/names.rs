@@ -88,32 +88,15 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
     if ends_with_any(last, &["secret", "credential", "credentials"]) {
         return Some(NameClass::Secret);
     }
-    if last.ends_with("token") {
-        // The token of an app is a secret in the environment, and a document in a request.
-        let is_document =
-            is_among(before_last, NO_SECRET_TOKENS) && !(is_variable && before_last == "app");
-        return if is_document {
-            None
-        } else {
-            Some(NameClass::Secret)
-        };
+    if last.ends_with("token") && is_secret_token(before_last, is_variable) {
+        return Some(NameClass::Secret);
     }
     if ends_with_any(last, &KEYS) {
         return Some(NameClass::Secret);
     }
-    if last == "key" {
-        // `API_KEY` and `x-api-key` are secrets unless a word makes them none; `apiKey` and
-        // `api_key` are secrets only because of a word.
-        let is_secret = if is_variable || name.contains(&b'-') && !before.is_empty() {
-            !is_among(before_last, NO_SECRET_KEYS) || is_among(before_last, "storage")
-        } else {
-            is_among(before_last, SECRET_KEYS)
-        };
-        return if is_secret {
-            Some(NameClass::Secret)
-        } else {
-            None
-        };
+    let is_header = name.contains(&b'-') && !before.is_empty();
+    if last == "key" && is_secret_key(before_last, is_variable || is_header) {
+        return Some(NameClass::Secret);
     }
     if last == "auth" {
         return Some(NameClass::Login);
@@ -122,6 +105,25 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
         return Some(NameClass::Session);
     }
     None
+}
+
+/// Whether `token` after this word is the name of a secret. An app's token is a secret in the
+/// environment, in a variable with capitals, but the name of a document in a request.
+fn is_secret_token(word_before: &str, is_variable: bool) -> bool {
+    let is_secret_app = is_variable && word_before == "app";
+    is_secret_app || !is_among(word_before, NO_SECRET_TOKENS)
+}
+
+/// Whether `key` after this word is the name of a secret. In a variable with capitals and in a
+/// header (`API_KEY`, `x-api-key`), it is one unless the word makes it none; in another name
+/// (`apiKey`, `api_key`), only because of the word.
+fn is_secret_key(word_before: &str, is_variable_or_header: bool) -> bool {
+    if is_variable_or_header {
+        // Of variables and headers, the key of a storage is a secret, as that of Azure.
+        word_before == "storage" || !is_among(word_before, NO_SECRET_KEYS)
+    } else {
+        is_among(word_before, SECRET_KEYS)
+    }
 }
 
 /// Whether a word at the end of a name is a number, or one of [`SUFFIXES`].
@@ -145,7 +147,7 @@ pub fn split_words(name: &[u8]) -> Vec<String> {
             continue;
         }
         // `apiKey` has a small letter before its capital, `APIKey` one after it.
-        let previous = at.checked_sub(1).map_or(b'_', |at| name[at]);
+        let previous = at.checked_sub(1).map_or(b'_', |before| name[before]);
         let next = name.get(at + 1).copied().unwrap_or(b'_');
         let is_after_small = previous.is_ascii_lowercase() || previous.is_ascii_digit();
         let is_last_capital = previous.is_ascii_uppercase() && next.is_ascii_lowercase();
@@ -202,7 +204,8 @@ pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
         let separator = before
             .iter()
             .rposition(|byte| byte.is_ascii_whitespace() || b"\"'<(`".contains(byte));
-        let address = &before[separator.map_or(0, |at| at + 1)..];
+        let address_start = separator.map_or(0, |separator| separator + 1);
+        let address = &before[address_start..];
         let is_url = memchr::memmem::find(address, b"://").is_some();
         if is_url || address.starts_with(b"/open-apis/") {
             return true;

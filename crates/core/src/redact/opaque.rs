@@ -12,33 +12,28 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Returns replacements for the content blocks and payloads of a line of JSON that are opaque as a
-/// whole. They are members of the entry itself, of its `message` or of its `replacement`; a payload
-/// is opaque if it contains encrypted content.
+/// whole. They are members of the entry itself, of its `message` or of its `replacement`.
 pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
     let entry = Raw::from_checked(line.trim_ascii());
     let holders = [Some(entry), entry.get("message"), entry.get("replacement")];
     for holder in holders.into_iter().flatten() {
-        for key in ["content", "images"] {
-            let Some(blocks) = holder.get(key) else {
-                continue;
-            };
-            for block in blocks.items() {
-                if let Some(replacement) = block_replacement(block, keep_images) {
-                    splices.push(Splice {
-                        range: range_in(line, block),
-                        replacement,
-                    });
-                }
+        let block_lists = [holder.get("content"), holder.get("images")];
+        for block in block_lists.into_iter().flatten().flat_map(Raw::items) {
+            if let Some(replacement) = block_replacement(block, keep_images) {
+                splices.push(Splice {
+                    range: range_in(line, block),
+                    replacement,
+                });
             }
         }
 
-        for key in ["providerPayload", "preserveData"] {
-            let Some(payload) = holder.get_some(key) else {
-                continue;
-            };
-            // Such as `encrypted_content`, at any depth.
-            if memchr::memmem::find(payload.bytes(), b"ncrypted").is_some() {
+        let payloads = [
+            holder.get_some("providerPayload"),
+            holder.get_some("preserveData"),
+        ];
+        for payload in payloads.into_iter().flatten() {
+            if contains_encrypted(payload) {
                 splices.push(Splice {
                     range: range_in(line, payload),
                     replacement: b"{}".to_vec(),
@@ -47,6 +42,11 @@ pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice
         }
     }
     splices
+}
+
+/// Whether a payload contains a member such as `encrypted_content`, at any depth.
+fn contains_encrypted(payload: Raw) -> bool {
+    memchr::memmem::find(payload.bytes(), b"ncrypted").is_some()
 }
 
 /// Whether the strings under this key are signatures or encrypted, and so removed.
@@ -81,21 +81,23 @@ impl<'a> WithoutSignatures<'a> {
     /// Text counts as a signature only if neither the quote before it nor those of its key are
     /// escaped: then it is the value of a member with this key, unless the line is malformed.
     pub fn new(lines: &'a [u8]) -> WithoutSignatures<'a> {
-        const END_OF_KEY: &[u8] = b"ignature\":\"";
-        static KEYS: LazyLock<Finder> = LazyLock::new(|| Finder::new(END_OF_KEY));
+        const KEY_END: &[u8] = b"ignature\":\"";
+        static KEY_ENDS: LazyLock<Finder> = LazyLock::new(|| Finder::new(KEY_END));
         let mut bytes = Vec::new();
         let mut gaps = Vec::new();
         // The end of the last text that was left out.
         let mut omitted_end = 0;
-        for key in KEYS.find_iter(lines) {
-            if !ends_with_signature_key(&lines[..key]) {
+        for key_end in KEY_ENDS.find_iter(lines) {
+            if !ends_with_signature_key(&lines[..key_end]) {
                 continue;
             }
-            let start = key + END_OF_KEY.len();
+            let text_start = key_end + KEY_END.len();
+            bytes.extend_from_slice(&lines[omitted_end..text_start]);
             // An escape or a line break ends what is left out, too.
-            let width = memchr::memchr3(b'"', b'\\', b'\n', &lines[start..]);
-            bytes.extend_from_slice(&lines[omitted_end..start]);
-            omitted_end = width.map_or(lines.len(), |width| start + width);
+            omitted_end = match memchr::memchr3(b'"', b'\\', b'\n', &lines[text_start..]) {
+                Some(width) => text_start + width,
+                None => lines.len(),
+            };
             gaps.push(TextGap {
                 at: bytes.len(),
                 omitted_bytes: omitted_end - bytes.len(),
@@ -169,7 +171,7 @@ fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
 fn image_note(block: Raw) -> Vec<u8> {
     let digits = block.get("data").and_then(Raw::raw_string);
     // Four digits of base64 encode three bytes.
-    let bytes = digits.map_or(0, |digits| digits.len() / 4 * 3);
+    let byte_count = digits.map_or(0, |digits| digits.len() / 4 * 3);
 
     let mime = block
         .get_text("mimeType")
@@ -184,7 +186,7 @@ fn image_note(block: Raw) -> Vec<u8> {
         .str("type", "text")
         .str(
             "text",
-            &format!("[image removed: {shown_mime}, {bytes} bytes]"),
+            &format!("[image removed: {shown_mime}, {byte_count} bytes]"),
         )
         .finish()
 }

@@ -45,6 +45,7 @@ impl People {
                 alternatives.push_str(&regex::escape(home));
             }
         }
+        // A parent of home directories, and a name that does not end with the dot of a sentence.
         let home = compile_expression(&format!(
             r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{alternatives})\b"
         ));

@@ -75,6 +75,14 @@ struct NumberedHit {
     hit: SecretHit,
 }
 
+/// The secrets that overlapped a range, and were removed.
+struct OverlappingHits {
+    /// The smallest range that contains the range and all of them.
+    merged_range: Range<usize>,
+    /// The one that was found first; `None` if there was none.
+    earliest: Option<NumberedHit>,
+}
+
 impl<'a> SecretHits<'a> {
     /// Returns no secrets of this string.
     pub fn new(raw: &'a [u8]) -> SecretHits<'a> {
@@ -87,32 +95,55 @@ impl<'a> SecretHits<'a> {
     }
 
     /// Adds a secret, unless an earlier form or an earlier rule found it. If it overlaps others,
-    /// they become one, with the kind of the first: no part of a secret may remain.
+    /// they become one, with the kind of the one that was found first: no part of a secret may
+    /// remain.
     ///
-    /// What is recognized by its surroundings may have been found in part. Then the whole is the
-    /// secret.
+    /// A secret that is recognized by its surroundings may have been found in part. If the new one
+    /// is the whole, the text of the new one is the secret.
     pub fn add(&mut self, new_hit: SecretHit) {
         let range = extend_to_whole_escapes(self.raw, &new_hit.range);
-        if range.is_empty() {
+        if range.is_empty() || self.is_within_known(&range) {
             return;
         }
 
-        // Remove the secrets that overlap the new one, from the last to the first.
+        let overlapping = self.remove_overlapping(&range);
+        let mut numbered = overlapping.earliest.unwrap_or_else(|| NumberedHit {
+            number: self.added_count,
+            hit: new_hit.clone(),
+        });
+        self.added_count += 1;
+
+        let is_whole = overlapping.merged_range == range;
+        if is_whole && is_contextual(numbered.hit.kind) {
+            numbered.hit.secret = new_hit.secret;
+        }
+        numbered.hit.range = overlapping.merged_range.clone();
+        self.hits_by_start
+            .insert(overlapping.merged_range.start, numbered);
+    }
+
+    /// Whether a range is a part of a secret that was added, or is all of it.
+    fn is_within_known(&self, range: &Range<usize>) -> bool {
+        // As no two secrets overlap, only the last that begins before the end can contain it.
+        match self.hits_by_start.range(..range.end).next_back() {
+            Some((_, known)) => {
+                known.hit.range.start <= range.start && range.end <= known.hit.range.end
+            }
+            None => false,
+        }
+    }
+
+    /// Removes the secrets that overlap a range.
+    fn remove_overlapping(&mut self, range: &Range<usize>) -> OverlappingHits {
         let mut merged_range = range.clone();
         let mut earliest: Option<NumberedHit> = None;
-        while let Some((&start, last_before_end)) =
-            self.hits_by_start.range(..merged_range.end).next_back()
-        {
-            let known_range = &last_before_end.hit.range;
-            if known_range.end <= merged_range.start {
+        // From the last to the first.
+        while let Some((&start, last)) = self.hits_by_start.range(..merged_range.end).next_back() {
+            let known = &last.hit.range;
+            if known.end <= merged_range.start {
                 break;
             }
-            // No other secret overlaps the new one then, so none was removed.
-            if known_range.start <= range.start && range.end <= known_range.end {
-                return;
-            }
-            merged_range =
-                merged_range.start.min(known_range.start)..merged_range.end.max(known_range.end);
+            merged_range = merged_range.start.min(known.start)..merged_range.end.max(known.end);
             let Some(removed) = self.hits_by_start.remove(&start) else {
                 break;
             };
@@ -123,18 +154,10 @@ impl<'a> SecretHits<'a> {
                 earliest = Some(removed);
             }
         }
-
-        let (number, mut hit) = match earliest {
-            Some(earliest) => (earliest.number, earliest.hit),
-            None => (self.added_count, new_hit.clone()),
-        };
-        if merged_range == range && is_contextual(hit.kind) {
-            hit.secret = new_hit.secret;
+        OverlappingHits {
+            merged_range,
+            earliest,
         }
-        self.added_count += 1;
-        hit.range = merged_range.clone();
-        self.hits_by_start
-            .insert(merged_range.start, NumberedHit { number, hit });
     }
 
     /// Returns the secrets in the order of their ranges.

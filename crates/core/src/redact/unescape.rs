@@ -114,7 +114,8 @@ impl<'a> MappedText<'a> {
 
     /// Decodes the escapes of one encoding; `None` if the text contains none.
     ///
-    /// What only resembles an escape is kept as it is.
+    /// What only resembles an escape is kept as it is. Each escape is mapped by a run of its own,
+    /// followed by a run for the text up to the next escape.
     fn decode_with(&self, encoding: Encoding) -> Option<MappedText<'static>> {
         let bytes = &*self.text;
         (encoding.find_escape)(bytes)?;
@@ -125,31 +126,32 @@ impl<'a> MappedText<'a> {
             is_escape: false,
         }];
 
-        let mut at = 0;
-        while let Some(distance) = (encoding.find_escape)(&bytes[at..]) {
-            text.extend_from_slice(&bytes[at..at + distance]);
-            at += distance;
+        // The offset in the source up to which it is decoded.
+        let mut decoded_end = 0;
+        while let Some(distance) = (encoding.find_escape)(&bytes[decoded_end..]) {
+            let escape_start = decoded_end + distance;
+            text.extend_from_slice(&bytes[decoded_end..escape_start]);
 
-            let escape_start = text.len();
-            let Some(width) = (encoding.decode_escape)(&bytes[at..], &mut text) else {
-                text.push(bytes[at]);
-                at += 1;
+            let text_start = text.len();
+            let Some(width) = (encoding.decode_escape)(&bytes[escape_start..], &mut text) else {
+                text.push(bytes[escape_start]);
+                decoded_end = escape_start + 1;
                 continue;
             };
 
             runs.push(Run {
-                text_start: escape_start,
-                source_start: at,
+                text_start,
+                source_start: escape_start,
                 is_escape: true,
             });
-            at += width;
+            decoded_end = escape_start + width;
             runs.push(Run {
                 text_start: text.len(),
-                source_start: at,
+                source_start: decoded_end,
                 is_escape: false,
             });
         }
-        text.extend_from_slice(&bytes[at..]);
+        text.extend_from_slice(&bytes[decoded_end..]);
 
         // A decoded escape would have made the text shorter.
         if text.len() == bytes.len() {
