@@ -4,7 +4,7 @@
 use crate::session::content::member_is;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::line_chunks::{Line, read_chunks};
+use crate::session::read::line_chunks::{Line, LineChunk, read_chunks};
 use crate::session::{Format, Header, Problem};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
@@ -105,54 +105,47 @@ pub struct Preamble {
 const FIRST_READ_LEN: u64 = 4096;
 
 /// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title
-/// line).
+/// line). The lines before the header are read in growing steps.
 pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut buffer = PageBuffer::default();
-    let mut title_slot = None;
-    let mut problems = Vec::new();
-    let mut lines = 0;
-
+    let mut search = HeaderSearch::default();
     let mut start = 0;
     while start < source.len() {
         let end = (2 * start).max(FIRST_READ_LEN).min(source.len());
-        let search = read_chunks(&mut buffer, source, start..end, |chunk| {
-            let mut chunk_lines = chunk.lines();
-            while let Some(line) = chunk_lines.next() {
-                lines += 1;
-                let number = LineNo(lines);
-                let found = match parse_header_line(&line, number, &mut title_slot, &mut problems) {
-                    Ok(Some(found)) => found,
-                    Ok(None) => continue,
-                    Err(error) => return ControlFlow::Break(Err(error)),
-                };
-                // The output of `pi --mode json` starts with a header as well.
-                if chunk_lines.next().is_some_and(|next| is_event(next.bytes)) {
-                    return ControlFlow::Break(Err(LoadError::NotASession {
-                        line: Some(LineNo(lines + 1)),
-                        what: WrongFile::EventStream,
-                    }));
-                }
-                return ControlFlow::Break(Ok(found));
+        let flow = read_chunks(&mut buffer, source, start..end, |chunk| {
+            match search.search_chunk(chunk) {
+                Ok(Some(found)) => ControlFlow::Break(Ok(found)),
+                Ok(None) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(Err(error)),
             }
-            ControlFlow::Continue(())
         })?;
-        if let ControlFlow::Break(found) = search {
-            let found = found?;
+        if let ControlFlow::Break(result) = flow {
+            let found = result?;
             return Ok(Preamble {
                 header: found.header,
                 format: found.format,
-                title_slot,
-                problems,
+                title_slot: search.title_slot,
+                problems: search.problems,
                 end: found.line_end,
-                line_count: lines,
+                line_count: search.line_count,
             });
         }
         start = end;
     }
     Err(LoadError::NotASession {
         line: None,
-        what: explain_missing_header(source, title_slot.is_some())?,
+        what: explain_missing_header(source, search.title_slot.is_some())?,
     })
+}
+
+/// What is known of the lines before the header.
+#[derive(Default)]
+struct HeaderSearch {
+    /// The title line of oh-my-pi.
+    title_slot: Option<Vec<u8>>,
+    problems: Vec<Problem>,
+    /// The number of lines up to here, that of the header included once it is found.
+    line_count: u32,
 }
 
 /// The types of the events with which the output of `pi --mode json` can begin after its header. No
@@ -186,73 +179,113 @@ struct FoundHeader {
     line_end: u64,
 }
 
-/// Returns the header, if it is on this line; an error, if the file cannot be a session.
-///
-/// `None` means that the header may follow. This is so for a blank line, for a line that is not
-/// JSON and for a value that JavaScript treats as false; the latter two are added to `problems`. It
-/// is also so for the title line of oh-my-pi, which is stored in `title_slot`.
-fn parse_header_line(
-    &Line {
-        span,
-        bytes,
-        has_newline: newline,
-    }: &Line,
-    number: LineNo,
-    title_slot: &mut Option<Vec<u8>>,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<FoundHeader>, LoadError> {
-    // A byte order mark is a problem only of the file's start, and does not belong to the value.
-    let mut unmarked_line = bytes;
-    if span.start == 0
-        && let Some(unmarked) = bytes.strip_prefix(b"\xef\xbb\xbf")
-    {
-        problems.push(Problem {
-            line: number,
-            kind: FindingKind::ByteOrderMark,
-        });
-        unmarked_line = unmarked;
-    }
-    if unmarked_line.trim_ascii().is_empty() {
-        return Ok(None);
-    }
-    let Ok(value) = Raw::parse(unmarked_line) else {
-        problems.push(Problem {
-            line: number,
-            kind: FindingKind::MalformedLine,
-        });
-        return Ok(None);
-    };
-    if !value.is_truthy() {
-        problems.push(Problem {
-            line: number,
-            kind: FindingKind::NotAnEntry,
-        });
-        return Ok(None);
-    }
-    if number.0 == 1 && is_title_slot(value) {
-        *title_slot = Some(unmarked_line.to_vec());
-        return Ok(None);
+impl HeaderSearch {
+    /// Returns the header, if it is in the next chunk of lines; an error, if the file cannot be a
+    /// session.
+    fn search_chunk(&mut self, chunk: LineChunk) -> Result<Option<FoundHeader>, LoadError> {
+        let mut lines = chunk.lines();
+        while let Some(line) = lines.next() {
+            self.line_count += 1;
+            let Some(found) = self.parse_line(&line)? else {
+                continue;
+            };
+            // The output of `pi --mode json` starts with a header as well.
+            if lines.next().is_some_and(|next| is_event(next.bytes)) {
+                return Err(LoadError::NotASession {
+                    line: Some(LineNo(self.line_count + 1)),
+                    what: WrongFile::EventStream,
+                });
+            }
+            return Ok(Some(found));
+        }
+        Ok(None)
     }
 
-    let format = parse_format(value, number, problems)?;
-    // White space and a byte order mark may precede the value in its line.
-    let offset_in_line = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
-    let header = Header {
-        span: Span {
-            start: span.start + offset_in_line as u64,
-            len: value.bytes().len() as u64,
-        },
-        line: number,
-        id: owned_text(value, "id").unwrap_or_default(),
-        cwd: owned_text(value, "cwd"),
-        timestamp: owned_text(value, "timestamp"),
-        bytes: value.bytes().to_vec(),
-    };
-    Ok(Some(FoundHeader {
-        header,
-        format,
-        line_end: span.end() + u64::from(newline),
-    }))
+    /// Returns the header, if it is on the line that was counted last; an error, if the file cannot
+    /// be a session.
+    ///
+    /// `None` means that the header may follow. This is so for a blank line, for a line that is not
+    /// JSON and for a value that JavaScript treats as false; the latter two are added to the
+    /// problems. It is also so for the title line of oh-my-pi, which is stored.
+    fn parse_line(&mut self, line: &Line) -> Result<Option<FoundHeader>, LoadError> {
+        // A byte order mark is a problem only of the file's start, and does not belong to the
+        // value.
+        let mut unmarked_line = line.bytes;
+        if line.span.start == 0
+            && let Some(unmarked) = line.bytes.strip_prefix(b"\xef\xbb\xbf")
+        {
+            self.add_problem(FindingKind::ByteOrderMark);
+            unmarked_line = unmarked;
+        }
+        if unmarked_line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let Ok(value) = Raw::parse(unmarked_line) else {
+            self.add_problem(FindingKind::MalformedLine);
+            return Ok(None);
+        };
+        if !value.is_truthy() {
+            self.add_problem(FindingKind::NotAnEntry);
+            return Ok(None);
+        }
+        if self.line_count == 1 && is_title_slot(value) {
+            self.title_slot = Some(unmarked_line.to_vec());
+            return Ok(None);
+        }
+
+        let format = self.parse_format(value)?;
+        // White space and a byte order mark may precede the value in its line.
+        let offset_in_line = value.bytes().as_ptr() as usize - line.bytes.as_ptr() as usize;
+        let header = Header {
+            span: Span {
+                start: line.span.start + offset_in_line as u64,
+                len: value.bytes().len() as u64,
+            },
+            line: LineNo(self.line_count),
+            id: owned_text(value, "id").unwrap_or_default(),
+            cwd: owned_text(value, "cwd"),
+            timestamp: owned_text(value, "timestamp"),
+            bytes: value.bytes().to_vec(),
+        };
+        Ok(Some(FoundHeader {
+            header,
+            format,
+            line_end: line.span.end() + u64::from(line.has_newline),
+        }))
+    }
+
+    /// Returns the format of the file with this header, or why it is not a session. A version that
+    /// is not a number is a problem, and is converted as JavaScript does.
+    fn parse_format(&mut self, header: Raw) -> Result<Format, LoadError> {
+        if let Some(what) = find_wrong_header(header) {
+            return Err(LoadError::NotASession {
+                line: Some(LineNo(self.line_count)),
+                what,
+            });
+        }
+        let stored_version = header.get("version");
+        if stored_version.is_some_and(|version| !version.is_number()) {
+            self.add_problem(FindingKind::OddVersion);
+        }
+
+        let version = version_number(header);
+        Ok(if version < 2.0 {
+            Format::V1
+        } else if version < 3.0 {
+            Format::V2
+        } else {
+            // `NaN` is not less than any number, so neither agent migrates the file.
+            Format::V3
+        })
+    }
+
+    /// Adds a problem of the line that was counted last.
+    fn add_problem(&mut self, kind: FindingKind) {
+        self.problems.push(Problem {
+            line: LineNo(self.line_count),
+            kind,
+        });
+    }
 }
 
 fn owned_text(object: Raw, key: &str) -> Option<Text<'static>> {
@@ -292,52 +325,29 @@ pub fn is_title_slot(value: Raw) -> bool {
     }
 }
 
-/// Returns the format of the file with this header, or why it is not a session. A version that is
-/// not a number is a problem, and is converted as JavaScript does.
-fn parse_format(
-    value: Raw,
-    line: LineNo,
-    problems: &mut Vec<Problem>,
-) -> Result<Format, LoadError> {
-    let not_a_session = |what| LoadError::NotASession {
-        line: Some(line),
-        what,
-    };
+/// Returns why the first value of a file is not the header of a session that can be read; `None` if
+/// it is one.
+fn find_wrong_header(value: Raw) -> Option<WrongFile> {
     // Version 4, which pi's newer harness writes, but not its coding agent.
     if member_is(value, "kind", "header")
         && let Some(version) = value.get("v")
         && version.is_number()
     {
         let version = String::from_utf8_lossy(version.bytes());
-        return Err(not_a_session(WrongFile::Newer(format!("v{version}"))));
+        return Some(WrongFile::Newer(format!("v{version}")));
     }
     if !member_is(value, "type", "session") {
-        return Err(not_a_session(WrongFile::OtherFirst));
+        return Some(WrongFile::OtherFirst);
     }
     if !value.get("id").is_some_and(Raw::is_string) {
-        return Err(not_a_session(WrongFile::NoSessionId));
+        return Some(WrongFile::NoSessionId);
     }
-
-    let stored = value.get("version");
-    let version = version_number(value);
-    if version > 3.0 {
-        let stored = String::from_utf8_lossy(stored.map_or(&b""[..], Raw::bytes));
-        return Err(not_a_session(WrongFile::Newer(format!("version {stored}"))));
+    if version_number(value) > 3.0 {
+        let stored = value.get("version").map_or(&b""[..], Raw::bytes);
+        let version = String::from_utf8_lossy(stored);
+        return Some(WrongFile::Newer(format!("version {version}")));
     }
-    if stored.is_some_and(|version| !version.is_number()) {
-        problems.push(Problem {
-            line,
-            kind: FindingKind::OddVersion,
-        });
-    }
-    Ok(if version < 2.0 {
-        Format::V1
-    } else if version < 3.0 {
-        Format::V2
-    } else {
-        // `NaN` is not less than any number, so neither agent migrates the file.
-        Format::V3
-    })
+    None
 }
 
 /// Returns the header's version as the agents compare it: `Number(header.version ?? 1)`.

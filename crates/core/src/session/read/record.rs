@@ -90,7 +90,7 @@ pub enum Content<'a> {
     None,
     /// A string.
     Text(RawString<'a>),
-    /// An array; its blocks are in the list passed to [`scan`].
+    /// An array; its blocks are in the list passed to [`scan_record`].
     Blocks,
     /// Anything else.
     Other,
@@ -209,9 +209,9 @@ impl MemberSet {
     /// Returns the members of an object.
     pub fn from_object(object: Raw) -> Self {
         let mut members = MemberSet::default();
-        object
-            .members()
-            .for_each(|(key, _)| members.insert(Member::named(key.text().as_bytes())));
+        for (key, _) in object.members() {
+            members.insert(Member::named(key.text().as_bytes()));
+        }
         members
     }
 
@@ -238,17 +238,13 @@ pub fn scan_record<'a>(
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<Record<'a>, Malformed> {
     let mut record = Record::default();
-    scan_record_into(
-        scanner,
-        &mut KeyCache::disabled(Member::named),
-        &mut record,
-        blocks,
-    )
-    .map(|()| record)
+    let mut keys = KeyCache::disabled(Member::named);
+    scan_record_into(scanner, &mut keys, &mut record, blocks)?;
+    Ok(record)
 }
 
-/// Like [`scan`], but with a cache of keys, and fills an empty record in place, because records are
-/// large to move.
+/// Like [`scan_record`], but with a cache of keys, and fills an empty record in place, because
+/// records are large to move.
 pub fn scan_record_into<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -270,19 +266,20 @@ pub fn scan_record_into<'a>(
     Ok(())
 }
 
-/// Walks over a message that was checked before. Collects its content blocks in `blocks`.
+/// Walks over a message that was checked before. Collects its content blocks in `blocks`. A message
+/// that is not an object has no members.
 pub fn scan_message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
-    let mut facts = None;
+    let mut scanner = Scanner::document(whole.bytes());
     let mut keys = KeyCache::disabled(Member::named);
-    let read = scan_message(
-        &mut Scanner::document(whole.bytes()),
-        &mut keys,
-        &mut facts,
-        blocks,
-    );
-    read.ok().and(facts).unwrap_or_default()
+    let mut facts = None;
+    match scan_message(&mut scanner, &mut keys, &mut facts, blocks) {
+        Ok(()) => facts.unwrap_or_default(),
+        Err(_) => MessageFacts::default(),
+    }
 }
 
+/// Walks over the value of the member `key` of a record, and stores it in the record if it is
+/// collected. A later member with the same key replaces an earlier one.
 fn scan_member<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -306,6 +303,11 @@ fn scan_member<'a>(
     Ok(())
 }
 
+/// Walks over the value of the member `message`, and stores what was collected in `message`: `None`
+/// if the value is not an object. Collects the content blocks in `blocks`.
+///
+/// A record may have several members with this key, of which the last counts. So the walk over an
+/// object first drops the blocks of an earlier one.
 fn scan_message<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -335,6 +337,8 @@ fn scan_message<'a>(
     Ok(())
 }
 
+/// Walks over the member `content` of a message, and returns its form. Collects the objects of an
+/// array in `blocks`, in place of those of an earlier member with the same key.
 fn scan_content<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -344,26 +348,39 @@ fn scan_content<'a>(
     match scanner.peek() {
         b'"' => scanner.read_string().map(Content::Text),
         b'[' => {
-            let mut count = 0;
-            scanner.walk_array(|scanner| {
-                let index = count;
-                count += 1;
-                if scanner.peek() != b'{' {
-                    return scanner.skip_value_with(keys);
-                }
-                blocks.push(Block {
-                    index,
-                    ..scan_block(scanner, keys)?
-                });
-                Ok(())
-            })?;
+            scan_blocks(scanner, keys, blocks)?;
             Ok(Content::Blocks)
         }
+        // `null`: no other value begins with this letter.
         b'n' => scanner.skip_value_with(keys).map(|()| Content::None),
         _ => scanner.skip_value_with(keys).map(|()| Content::Other),
     }
 }
 
+/// Walks over an array, and adds its objects to `blocks`, each with its index. Other items are
+/// skipped, but counted.
+fn scan_blocks<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<(), Malformed> {
+    let mut next_index = 0;
+    scanner.walk_array(|scanner| {
+        let index = next_index;
+        next_index += 1;
+        if scanner.peek() != b'{' {
+            return scanner.skip_value_with(keys);
+        }
+        blocks.push(Block {
+            index,
+            ..scan_block(scanner, keys)?
+        });
+        Ok(())
+    })
+}
+
+/// Walks over an object in the content of a message, and returns its members that are collected;
+/// of a repeated key, the last.
 fn scan_block<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -403,12 +420,16 @@ fn scan_string<'a>(
     scanner.skip_value_with(keys).map(|()| None)
 }
 
-/// Returns the name of a draft-tree head other than `main`.
+/// Returns the name of a draft-tree head; `None` for the head `main`, for one without a name and
+/// for any other entry.
 pub fn draft_head_name(entry: Raw<'_>) -> Option<Text<'_>> {
     let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
-    entry
-        .get_text("name")
-        .filter(|name| is_head && !name.is_empty() && *name != "main")
+    let name = entry.get_text("name")?;
+    if is_head && !name.is_empty() && name != "main" {
+        Some(name)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
