@@ -7,7 +7,7 @@ use pisess_json::text::Text;
 pub struct RowColumn {
     text: Vec<u8>,
     /// The end of the row of each entry, which starts at the end of the previous one, and its
-    /// parts.
+    /// shape.
     rows: Vec<(u32, RowShape)>,
 }
 
@@ -28,15 +28,22 @@ pub enum RowShape {
 }
 
 impl RowShape {
-    /// Returns the parts of a row of this shape, whose role ends at this offset. A role that is
-    /// longer than any row should be becomes part of the body.
-    pub fn new(shape: impl FnOnce(u16) -> RowShape, role_end: usize) -> RowShape {
-        u16::try_from(role_end).map_or(RowShape::Body, shape)
+    /// Returns the shape of a row whose role ends at an offset. `variant` is the constructor of a
+    /// variant, such as `RowShape::Prefixed`.
+    ///
+    /// A role whose end takes more than 16 bits is longer than any row should be, and becomes part
+    /// of the body.
+    pub fn new(variant: impl FnOnce(u16) -> RowShape, role_end: usize) -> RowShape {
+        match u16::try_from(role_end) {
+            Ok(role_end) => variant(role_end),
+            Err(_) => RowShape::Body,
+        }
     }
 
     /// Returns the role and the body of a row. The role is empty if the row is only a body.
     pub fn split<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
-        // The lengths are those of `[`, of `: ` or `]: `, and of `]`.
+        // The number of bytes before the role (`[`), between role and body (`: ` or `]: `), and
+        // after the body (`]`).
         let (role_end, before, between, after) = match self {
             RowShape::Body => (0, 0, 0, 0),
             RowShape::Prefixed(role_end) => (role_end, 0, 2, 0),
@@ -60,13 +67,13 @@ impl RowColumn {
     pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>) -> RowShape) {
         self.rows
             .resize(at, (self.text.len() as u32, RowShape::Body));
-        let parts = append(&mut self.text);
-        self.rows.push((self.text.len() as u32, parts));
+        let shape = append(&mut self.text);
+        self.rows.push((self.text.len() as u32, shape));
     }
 
-    /// Returns the row of entry `at` and its parts; empty if none was set.
+    /// Returns the row of entry `at` and its shape; empty if none was set.
     pub fn get(&self, at: usize) -> (Text<'_>, RowShape) {
-        let Some(&(end, parts)) = self.rows.get(at) else {
+        let Some(&(end, shape)) = self.rows.get(at) else {
             return (Text::default(), RowShape::Body);
         };
         let start = match at.checked_sub(1) {
@@ -74,7 +81,7 @@ impl RowColumn {
             None => 0,
         };
         let row = &self.text[start as usize..end as usize];
-        (Text::from_wtf8(row), parts)
+        (Text::from_wtf8(row), shape)
     }
 
     /// Returns the number of bytes of all rows.
@@ -91,7 +98,7 @@ impl RowColumn {
         // The last entries here may have no row: theirs is empty.
         self.rows.resize(first, (base, RowShape::Body));
         self.rows
-            .extend(next.rows.drain(..).map(|(end, parts)| (base + end, parts)));
+            .extend(next.rows.drain(..).map(|(end, shape)| (base + end, shape)));
         self.text.append(&mut next.text);
     }
 }

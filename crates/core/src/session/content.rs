@@ -5,46 +5,56 @@
 
 use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
-use pisess_json::{Raw, Scanner, js, string};
+use pisess_json::{Malformed, Raw, Scanner, js, string};
 
 /// Returns several members of an object, found in one walk; of a repeated key, the last.
 pub fn find_members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
     let mut found = [None; N];
     for (key, value) in object.members() {
-        if let Some(at) = names.iter().position(|name| key.is(name)) {
-            found[at] = Some(value);
+        if let Some(index) = names.iter().position(|name| key.is(name)) {
+            found[index] = Some(value);
         }
     }
     found
 }
 
-/// Calls `see` with several members of each item of an array, found in one walk over the array; an
-/// item that is not an object has none.
+/// Calls `visit` with several members of each item of an array, found in one walk over the array;
+/// an item that is not an object has none. Of a repeated key, the last counts.
 pub fn for_each_item<'a, const N: usize>(
     array: Raw<'a>,
     names: [&str; N],
-    mut see: impl FnMut([Option<Raw<'a>>; N]),
+    mut visit: impl FnMut([Option<Raw<'a>>; N]),
 ) {
     if !array.is_array() {
         return;
     }
     // The value was checked, so the walk reaches its end.
     let _ = Scanner::document(array.bytes()).walk_array(|scanner| {
-        let mut found = [None; N];
-        if scanner.peek() == b'{' {
-            scanner.walk_object(|scanner, key| {
-                let value = Raw::from_checked(scanner.read_value()?);
-                if let Some(at) = names.iter().position(|name| key.is(name)) {
-                    found[at] = Some(value);
-                }
-                Ok(())
-            })?;
-        } else {
-            scanner.skip_value()?;
-        }
-        see(found);
+        visit(scan_members(scanner, &names)?);
         Ok(())
     });
+}
+
+/// Moves the scanner past a value, and returns several of its members, as [`find_members`] does;
+/// none if it is not an object.
+#[inline]
+fn scan_members<'a, const N: usize>(
+    scanner: &mut Scanner<'a>,
+    names: &[&str; N],
+) -> Result<[Option<Raw<'a>>; N], Malformed> {
+    let mut found = [None; N];
+    if scanner.peek() != b'{' {
+        scanner.skip_value()?;
+        return Ok(found);
+    }
+    scanner.walk_object(|scanner, key| {
+        let value = Raw::from_checked(scanner.read_value()?);
+        if let Some(index) = names.iter().position(|name| key.is(name)) {
+            found[index] = Some(value);
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Whether the member exists and is truthy in JavaScript.
@@ -102,9 +112,10 @@ pub fn text_content(text: &Text) -> Vec<u8> {
 /// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text
 /// blocks joined, with texts that are not strings converted as in JavaScript.
 pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
-    join_text_blocks(content, separator, |text| {
-        let text = text.filter(|text| !text.is_null());
-        Some(text.map(js::to_js_string).unwrap_or_default())
+    join_text_blocks(content, separator, |text| match text {
+        Some(text) if !text.is_null() => Some(js::to_js_string(text)),
+        // `text ?? ""` in JavaScript.
+        _ => Some(Text::default()),
     })
 }
 

@@ -52,30 +52,19 @@ pub fn called_file<'a>(
     };
     let arguments = arguments?;
 
-    if let Some(path) = nonempty_text(arguments, "path") {
-        // The tools of the agents have names in lower case, those of Claude Code do not.
-        let is_unlisted = !name.as_bytes()[0].is_ascii_lowercase();
-        return Some((
-            FileTool {
-                action,
-                is_unlisted,
-            },
-            path,
-        ));
+    // The tools of the agents have names in lower case, those of Claude Code do not.
+    let mut is_unlisted = !name.as_bytes()[0].is_ascii_lowercase();
+    let mut path = nonempty_text(arguments, "path");
+    if path.is_none() {
+        is_unlisted = true;
+        path = nonempty_text(arguments, "file_path")
+            .or_else(|| nonempty_text(arguments, "notebook_path"));
     }
-
-    let path = match nonempty_text(arguments, "file_path") {
-        Some(path) => path,
-        None => nonempty_text(arguments, "notebook_path")?,
+    let tool = FileTool {
+        action,
+        is_unlisted,
     };
-    let is_unlisted = true;
-    Some((
-        FileTool {
-            action,
-            is_unlisted,
-        },
-        path,
-    ))
+    Some((tool, path?))
 }
 
 fn nonempty_text<'a>(arguments: Raw<'a>, key: &str) -> Option<Text<'a>> {

@@ -42,42 +42,52 @@ pub fn may_be_forwarded(start: &[u8]) -> bool {
 /// The body is what is between fences, or a JSON value; else it ends at an empty line or with the
 /// text.
 fn skip_block(text: &[u8]) -> Option<&[u8]> {
-    let text = skip_time(text);
-    let line = &text[..memchr(b'\n', text).unwrap_or(text.len()).min(MAX_LABEL_LEN)];
-    let end = memmem::find(line, b"):")?;
-    if !may_be_forwarded(&line[..end]) {
+    const LABEL_END: &[u8] = b"):";
+    const FENCE: &[u8] = b"```";
+
+    let from_label = skip_time(text);
+    let line_end = memchr(b'\n', from_label).unwrap_or(from_label.len());
+    let line = &from_label[..line_end.min(MAX_LABEL_LEN)];
+    let label_len = memmem::find(line, LABEL_END)?;
+    if !may_be_forwarded(&line[..label_len]) {
         return None;
     }
-    let body = trim_start(&text[end + 2..]);
-    if let Some(fenced) = body.strip_prefix(b"```") {
-        return Some(&fenced[memmem::find(fenced, b"```")? + 3..]);
+
+    let body = trim_start(&from_label[label_len + LABEL_END.len()..]);
+    if let Some(fenced) = body.strip_prefix(FENCE) {
+        let fenced_len = memmem::find(fenced, FENCE)?;
+        return Some(&fenced[fenced_len + FENCE.len()..]);
     }
     let mut scanner = Scanner::document(body);
     if matches!(body.first(), Some(b'{' | b'[')) && scanner.skip_value().is_ok() {
         return Some(&body[scanner.pos()..]);
     }
     match memmem::find(body, b"\n\n") {
-        Some(end) => Some(&body[end..]),
+        Some(empty_line) => Some(&body[empty_line..]),
         None => Some(&[]),
     }
 }
 
+/// The minimum number of digits in a time before its last character. It distinguishes a time from
+/// other text in brackets.
+const MIN_TIME_DIGITS: usize = 4;
+
 /// Returns the text without white space and a time in brackets at its start.
 fn skip_time(text: &[u8]) -> &[u8] {
     let text = trim_start(text);
-    let end = text
-        .strip_prefix(b"[")
-        .and_then(|rest| memchr(b']', &rest[..rest.len().min(MAX_LABEL_LEN)]));
-    let Some(end) = end.filter(|&end| {
-        text[..end]
-            .iter()
-            .filter(|byte| byte.is_ascii_digit())
-            .count()
-            >= 4
-    }) else {
+    let Some(after_bracket) = text.strip_prefix(b"[") else {
         return text;
     };
-    trim_start(&text[end + 2..])
+    let near = &after_bracket[..after_bracket.len().min(MAX_LABEL_LEN)];
+    let Some(time_len) = memchr(b']', near) else {
+        return text;
+    };
+    let before_last = &near[..time_len.saturating_sub(1)];
+    let digits = before_last.iter().filter(|byte| byte.is_ascii_digit());
+    if digits.count() < MIN_TIME_DIGITS {
+        return text;
+    }
+    trim_start(&after_bracket[time_len + 1..])
 }
 
 fn trim_start(text: &[u8]) -> &[u8] {

@@ -20,7 +20,8 @@ pub struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// Returns the labels of a session. An empty name clears the label of its target.
+    /// Returns the labels in effect at the end of a session's file. An empty name clears the label
+    /// of its target; a later label of the target then is last in the order.
     pub fn new(session: &'a Session) -> Self {
         let mut labels = Labels {
             session,
@@ -30,15 +31,15 @@ impl<'a> Labels<'a> {
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
             if change.name.is_empty() {
-                if let Some(place) = labels.order_index.remove(target) {
-                    labels.order[place] = None;
+                if let Some(index) = labels.order_index.remove(target) {
+                    labels.order[index] = None;
                 }
                 continue;
             }
             match labels.order_index.entry(target) {
-                Entry::Occupied(place) => labels.order[*place.get()] = Some(change),
-                Entry::Vacant(place) => {
-                    place.insert(labels.order.len());
+                Entry::Occupied(index) => labels.order[*index.get()] = Some(change),
+                Entry::Vacant(index) => {
+                    index.insert(labels.order.len());
                     labels.order.push(Some(change));
                 }
             }
@@ -52,8 +53,8 @@ impl<'a> Labels<'a> {
         if id.is_empty() {
             return None;
         }
-        let place = *self.order_index.get(self.session.bytes(id))?;
-        self.order[place]
+        let index = *self.order_index.get(self.session.bytes(id))?;
+        self.order[index]
     }
 
     /// Returns the label of an entry.

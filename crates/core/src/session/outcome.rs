@@ -25,12 +25,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of the call with this result and output, from the result's flags, the
-    /// agent's line at the end of the output, or the exit code.
+    /// Returns the outcome of the call with this result and output. Of several signs, the first
+    /// decides: the flag `cancelled`, the agent's line at the end of the output, the exit code, and
+    /// the flags `isError` and `timedOut`.
+    ///
+    /// An edit that changes nothing is no failure, although its result is flagged as an error.
     pub fn from_result(result: Raw, output: &str) -> Self {
-        /// The number of lines at the end of the output that may be the agent's.
-        const LAST_LINES: usize = 4;
-
         let [is_error, is_cancelled, own_code, details] =
             find_members(result, ["isError", "cancelled", "exitCode", "details"]);
         let [detailed_code, is_timed_out] =
@@ -38,27 +38,17 @@ impl Outcome {
         if is_truthy(is_cancelled) {
             return Outcome::Stopped;
         }
-
-        let begins =
-            |line: &str, starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
-        let lines = output.lines().rev().map(str::trim);
-        for line in lines.filter(|line| !line.is_empty()).take(LAST_LINES) {
-            if begins(line, &STOP_STARTS) {
-                return Outcome::Stopped;
-            }
-            if begins(line, &FAILURE_STARTS) {
-                return Outcome::Failed(line.to_owned());
-            }
+        if let Some(outcome) = find_reported_outcome(output) {
+            return outcome;
         }
-
         let code = own_code.or(detailed_code).and_then(Raw::number);
         if let Some(code) = code
             && code != 0.0
         {
             return Outcome::Failed(format!("{EXIT_CODE_START}{code}"));
         }
-        if !output.starts_with(NO_CHANGE_START) && (is_truthy(is_error) || is_truthy(is_timed_out))
-        {
+        let is_flagged = is_truthy(is_error) || is_truthy(is_timed_out);
+        if is_flagged && !output.starts_with(NO_CHANGE_START) {
             return Outcome::Failed(String::new());
         }
         Outcome::Passed
@@ -71,6 +61,28 @@ impl Outcome {
             Outcome::Passed | Outcome::Stopped => None,
         }
     }
+}
+
+/// The number of lines at the end of an output, empty ones left out, that may be the agent's.
+const LAST_LINES: usize = 4;
+
+/// Returns the outcome that the agent's line at the end of an output reports; of several such
+/// lines, the last. `None` if there is none.
+fn find_reported_outcome(output: &str) -> Option<Outcome> {
+    let from_end = output.lines().rev().map(str::trim);
+    for line in from_end.filter(|line| !line.is_empty()).take(LAST_LINES) {
+        if starts_with_one_of(line, &STOP_STARTS) {
+            return Some(Outcome::Stopped);
+        }
+        if starts_with_one_of(line, &FAILURE_STARTS) {
+            return Some(Outcome::Failed(line.to_owned()));
+        }
+    }
+    None
+}
+
+fn starts_with_one_of(line: &str, starts: &[&str]) -> bool {
+    starts.iter().any(|start| line.starts_with(start))
 }
 
 /// Formats the outcome to end a sentence whose subject is the call.

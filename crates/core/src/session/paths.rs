@@ -22,36 +22,44 @@ fn is_slash(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
-/// Returns the rest of a path below a directory, without separators at its start; nothing if it is
-/// that directory. On Windows, case and the kind of separator make no difference.
+/// Returns the part of a path below a directory, without separators at its start; an empty one if
+/// the path is that directory. `None` if it is not below it, or if the directory is empty or the
+/// root.
+///
+/// If the directory is a Windows path, case and the kind of separator make no difference.
 pub fn strip_folder<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     let on_windows = is_windows_absolute(folder);
-    let is_separator = |byte: u8| {
-        if on_windows {
-            is_slash(byte)
-        } else {
-            byte == b'/'
-        }
-    };
-    let end = folder.iter().rposition(|&byte| !is_separator(byte))? + 1;
-    let (start, rest) = path.split_at_checked(end)?;
-    let is_alike = |(&one, &other): (&u8, &u8)| {
-        one.eq_ignore_ascii_case(&other) || (is_slash(one) && is_slash(other))
-    };
+    let is_separator = |byte: u8| byte == b'/' || on_windows && byte == b'\\';
+
+    let last_of_name = folder.iter().rposition(|&byte| !is_separator(byte))?;
+    let folder = &folder[..=last_of_name];
+    let (start, rest) = path.split_at_checked(folder.len())?;
     let is_same = if on_windows {
-        start.iter().zip(folder).all(is_alike)
+        equals_on_windows(start, folder)
     } else {
-        start == &folder[..end]
+        start == folder
     };
-    if !is_same || !rest.first().is_none_or(|&byte| is_separator(byte)) {
+    if !is_same {
         return None;
     }
-    Some(
-        &rest[rest
-            .iter()
-            .position(|&byte| !is_separator(byte))
-            .unwrap_or(rest.len())..],
-    )
+    match rest.first() {
+        Some(&byte) if !is_separator(byte) => None,
+        _ => {
+            let separators = rest.iter().take_while(|&&byte| is_separator(byte)).count();
+            Some(&rest[separators..])
+        }
+    }
+}
+
+/// Whether two paths of the same length are equal on Windows: up to case and the kind of separator.
+fn equals_on_windows(path: &[u8], other_path: &[u8]) -> bool {
+    for (&byte, &other) in path.iter().zip(other_path) {
+        let are_separators = is_slash(byte) && is_slash(other);
+        if !are_separators && !byte.eq_ignore_ascii_case(&other) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns a path with slashes in place of backslashes.
@@ -61,7 +69,8 @@ pub fn with_slashes(path: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Returns the last part of a path; the whole path if it has none.
+/// Returns the last part of a path, before separators at its end; the whole path if there is no
+/// such part, as in `/`.
 pub fn file_name(path: &str) -> &str {
     let on_windows = is_windows_absolute(path.as_bytes());
     let is_separator = |c: char| c == '/' || (on_windows && c == '\\');

@@ -76,16 +76,16 @@ impl ReferenceError {
     /// Returns what to try.
     pub fn hint(&self) -> String {
         match self {
-            ReferenceError::Unknown { name, .. } if ["HEAD", "@-"].contains(&&**name) => {
+            ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {
                 "the leaf is @, its parent @^; see `pisess --help` for all forms".to_owned()
             }
             ReferenceError::Unknown { name, .. } if is_file_name(name) => {
                 "an entry is expected; the path of an output is given with -o".to_owned()
             }
-            ReferenceError::Unknown { similar: near, .. } if near.is_empty() => {
+            ReferenceError::Unknown { similar, .. } if similar.is_empty() => {
                 "`pisess tree --filter all` lists the ids".to_owned()
             }
-            ReferenceError::Unknown { similar: near, .. } => format!("did you mean {}?", near.join(" or ")),
+            ReferenceError::Unknown { similar, .. } => format!("did you mean {}?", similar.join(" or ")),
             ReferenceError::Ambiguous { is_label: true, .. } => {
                 "several entries have this label; name one of them by its id".to_owned()
             }
@@ -122,9 +122,10 @@ enum Suffix<'a> {
     Nearest(&'a str),
 }
 
-/// Returns the position that `reference` names. `@`, `@^` and `@~3` start at `leaf`, which may be
-/// above the leaf of the session; `@^{label}` starts at that, so that it finds what is between the
-/// two.
+/// Returns the position that `reference` names.
+///
+/// `@`, `@^` and `@~3` start at `leaf`, which may be above the leaf of the session. `@^{label}`
+/// starts at the leaf of the session, so that it also finds entries between the two.
 ///
 /// # Errors
 /// If it names no entry, or more than one.
@@ -184,7 +185,7 @@ enum NamedPosition {
 }
 
 /// Resolves a reference without suffixes, other than `@`. Of several meanings the first counts:
-/// `root`, a line, a label or an id with its prefix, a whole id, a whole label, the start of an id.
+/// `root`, `:` and a line, and then those of [`find_named_entry`].
 fn resolve_name(
     session: &Session,
     labels: &Labels,
@@ -208,7 +209,9 @@ fn resolve_name(
     }
 }
 
-/// Returns the entry that a label, an id or the start of an id names, if there is one.
+/// Returns the entry that a label or an id names, if there is one. Of several meanings the first
+/// counts: a label or an id with its prefix (`label:`, `id:`), a whole id, a whole label, the start
+/// of an id.
 fn find_named_entry(
     session: &Session,
     labels: &Labels,
@@ -344,8 +347,8 @@ const LENGTH_DIFFERENCE: usize = 2;
 /// The maximum number of similar names to suggest.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Returns the error for a name that is neither an id nor a label: it is a prefix of ids, but too
-/// short, or unknown.
+/// Returns the error for a name that is neither an id nor a label: `Short`, with the ids that begin
+/// with it, if it is only too short for a prefix; otherwise `Unknown`, with similar names.
 fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     let wanted = name
         .strip_prefix("id:")

@@ -103,10 +103,11 @@ impl SearchWords {
         self.words.len()
     }
 
-    /// Sets `found` for the words that the text contains.
+    /// Sets the item of `found` for each word that the text contains. The text is not searched for
+    /// words that were found before.
     pub fn mark_found(&self, text: &str, found: &mut [bool]) {
-        for (word, found) in self.words.iter().zip(found) {
-            *found = *found || word.is_match(text.as_bytes());
+        for (word, is_found) in self.words.iter().zip(found) {
+            *is_found = *is_found || word.is_match(text.as_bytes());
         }
     }
 
@@ -119,10 +120,10 @@ impl SearchWords {
             return Matches { words, hit: None };
         }
 
-        let mut best: Option<Hit> = None;
-        // The number of words in the field of the best match.
+        let mut best_hit: Option<Hit> = None;
+        // The number of words in the field of the best hit.
         let mut most_words = 0;
-        // It breaks only where the answer is complete.
+        // A break and the end of the line mean the same: the best hit is known.
         let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
             if !self.may_match_any(field.raw()) {
                 return ControlFlow::Continue(());
@@ -130,25 +131,29 @@ impl SearchWords {
             let decoded = field.text();
             let text = decoded.to_string_lossy();
             let ranges = self.first_matches(&text);
-            let count = ranges.iter().flatten().count();
+            let word_count = ranges.iter().flatten().count();
             for (is_found, range) in words.iter_mut().zip(&ranges) {
                 *is_found |= range.is_some();
             }
-            if count > most_words
+
+            if word_count > most_words
                 && let Some(range) = earliest_range(ranges)
             {
-                most_words = count;
+                most_words = word_count;
                 let size = SnippetSize::default();
-                best = Some(Hit::new(field.path(), &text, range, size));
+                best_hit = Some(Hit::new(field.path(), &text, range, size));
             }
             // No later field can be better than one with every word.
-            if count == self.words.len() {
+            if word_count == self.words.len() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         });
-        Matches { words, hit: best }
+        Matches {
+            words,
+            hit: best_hit,
+        }
     }
 
     /// Returns the match in a text that is not a field of an entry.
@@ -170,9 +175,9 @@ impl SearchWords {
         for word in &self.words {
             ranges.extend(word.find_iter(text.as_bytes()).map(|found| found.range()));
         }
-        ranges.sort_by_key(|place| (place.start, place.end));
+        ranges.sort_by_key(|range| (range.start, range.end));
 
-        // Places that overlap, or where one begins at the end of the other, become one.
+        // Ranges that overlap, or of which one begins at the end of the other, become one.
         let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
         for range in ranges {
             match merged.last_mut() {
@@ -209,11 +214,11 @@ fn earliest_range(places: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
 /// becomes `i` and U+0307 there, so a word may end or begin with half of it.
 fn word_source(word: &str) -> String {
     let mut source = regex::escape(&word.to_lowercase()).replace("i\u{307}", "(?:i\u{307}|İ)");
-    if let Some(start) = source.strip_suffix('i') {
-        source = format!("{start}[iİ]");
+    if let Some(before) = source.strip_suffix('i') {
+        source = format!("{before}[iİ]");
     }
-    if let Some(end) = source.strip_prefix('\u{307}') {
-        source = format!("[\u{307}İ]{end}");
+    if let Some(after) = source.strip_prefix('\u{307}') {
+        source = format!("[\u{307}İ]{after}");
     }
     source
 }
@@ -238,12 +243,14 @@ fn prefilter_of_any(sources: &[String]) -> Option<Prefilter> {
 }
 
 impl Hit {
-    /// Returns the match at `place` of a text, with what is around it. Runs of white space become
-    /// one space.
-    pub fn new(field: String, text: &str, place: Range<usize>, size: SnippetSize) -> Hit {
-        let before = &text[..place.start];
-        let found = &text[place.clone()];
-        let after = &text[place.end..];
+    /// Returns the match in a range of a text, in bytes, with the text around it. Runs of white
+    /// space become one space in the snippet.
+    ///
+    /// The match and the text after it share `size.after`, so a long match is truncated.
+    pub fn new(field: String, text: &str, range: Range<usize>, size: SnippetSize) -> Hit {
+        let before = &text[..range.start];
+        let matched = &text[range.clone()];
+        let after = &text[range.end..];
 
         let most_units = size.before.saturating_add(size.after);
         let mut snippet = String::with_capacity(text.len().min(most_units));
@@ -257,23 +264,23 @@ impl Hit {
         );
 
         let shown_start = snippet.len();
-        push_squeezed(found, size.after, &mut snippet);
-        let shown = shown_start..snippet.len();
+        push_squeezed(matched, size.after, &mut snippet);
+        let snippet_range = shown_start..snippet.len();
 
-        let shown_units = utf16_len(&snippet.as_bytes()[shown.clone()]);
+        let shown_units = utf16_len(&snippet.as_bytes()[snippet_range.clone()]);
         let units_left = size.after.saturating_sub(shown_units);
         let after_end = push_squeezed(after, units_left, &mut snippet);
         // White space at the end is not shown, unless the match ends with it.
-        let context_after = snippet[shown.end..].trim_end();
-        snippet.truncate(shown.end + context_after.len());
+        let context_after = snippet[snippet_range.end..].trim_end();
+        snippet.truncate(snippet_range.end + context_after.len());
         snippet.push_str(ellipsis_for(&after[after_end..]));
 
-        let start = utf16_len(before.as_bytes());
+        let units_before = utf16_len(before.as_bytes());
         Hit {
             field,
-            range: start..start + utf16_len(found.as_bytes()),
+            range: units_before..units_before + utf16_len(matched.as_bytes()),
             snippet,
-            snippet_range: shown,
+            snippet_range,
         }
     }
 }
@@ -287,15 +294,16 @@ fn ellipsis_for(cut_off: &str) -> &'static str {
 /// each run of white space takes one.
 fn suffix_len(text: &str, units: usize) -> usize {
     let mut bytes = 0;
-    let mut left = units;
+    let mut units_left = units;
     let mut is_after_space = false;
     for c in text.chars().rev() {
         let is_space = c.is_whitespace();
-        if !(is_space && is_after_space) {
-            let Some(rest) = left.checked_sub(c.len_utf16()) else {
+        let continues_run = is_space && is_after_space;
+        if !continues_run {
+            if c.len_utf16() > units_left {
                 break;
-            };
-            left = rest;
+            }
+            units_left -= c.len_utf16();
         }
         bytes += c.len_utf8();
         is_after_space = is_space;

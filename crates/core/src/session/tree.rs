@@ -12,7 +12,7 @@ use crate::session::reference::Position;
 #[derive(Debug)]
 pub struct Tree {
     roots: Vec<EntryIx>,
-    /// The children of entry `n` are `children[first[n]..first[n + 1]]`.
+    /// The children of entry `n` are `children[child_start[n]..child_start[n + 1]]`.
     child_start: Vec<u32>,
     children: Vec<EntryIx>,
 }
@@ -28,23 +28,25 @@ impl Tree {
     /// This is a counting sort of the entries by their parents: counts the children of each entry,
     /// sums the counts to where the children of each start, and puts each child in its place.
     pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Tree {
-        // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child
-        // of `n` goes. It moves on with each child, and ends where the children of `n + 1` start.
+        // Counted two places ahead, so that after summing, `child_start[n + 1]` is where the first
+        // child of `n` goes. It moves on with each child, and ends where the children of `n + 1`
+        // start.
         let mut child_start = vec![0_u32; entries.len() + 2];
-        for at in 0..entries.len() {
-            if let Some(parent) = parent(EntryIx::new(at)) {
+        for index in 0..entries.len() {
+            if let Some(parent) = parent(EntryIx::new(index)) {
                 child_start[parent.index() + 2] += 1;
             }
         }
-        for at in 1..child_start.len() {
-            child_start[at] += child_start[at - 1];
+        for index in 1..child_start.len() {
+            child_start[index] += child_start[index - 1];
         }
 
         let mut roots = Vec::new();
         let child_count = child_start.last().map_or(0, |&last| last as usize);
+        // Every place is filled below.
         let mut children = vec![EntryIx::new(0); child_count];
-        for at in 0..entries.len() {
-            let ix = EntryIx::new(at);
+        for index in 0..entries.len() {
+            let ix = EntryIx::new(index);
             match parent(ix) {
                 None => roots.push(ix),
                 Some(parent) => {
@@ -54,7 +56,7 @@ impl Tree {
                 }
             }
         }
-        // Its last place was only needed for counting ahead.
+        // The last place was only needed for counting ahead.
         child_start.pop();
 
         for bounds in child_start.windows(2) {
@@ -161,9 +163,10 @@ impl Ancestry {
     }
 }
 
-/// Sorts by `timestamp`, stably. In the agents, a time that does not parse compares equal to every
-/// other, which is not an order; here it is treated as the time of the sibling before it in the
-/// file.
+/// Sorts siblings, which are in file order, by `timestamp`, stably.
+///
+/// In the agents, a time that does not parse compares equal to every other, which is not an order.
+/// Here, an entry with such a time is sorted as if it had the time of the sibling before it.
 fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
     let time = |ix: EntryIx| entries[ix.index()].time_ms;
     if siblings.is_sorted_by_key(|&ix| time(ix)) {

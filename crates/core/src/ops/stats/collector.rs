@@ -296,9 +296,7 @@ impl TurnState {
     fn advance_to_reply(&mut self, reply: &TurnEntry) -> i64 {
         let began_ms = match *self {
             TurnState::Replying(since_ms) => since_ms,
-            TurnState::Idle | TurnState::RunningTools(_) => {
-                reply.began_ms.unwrap_or(reply.time_ms)
-            }
+            TurnState::Idle | TurnState::RunningTools(_) => reply.began_ms.unwrap_or(reply.time_ms),
         };
         *self = if reply.has_calls {
             TurnState::RunningTools(reply.time_ms.max(began_ms))

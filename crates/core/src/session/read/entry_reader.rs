@@ -153,19 +153,18 @@ impl<'a> EntryReader<'a> {
     pub(crate) fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         // Moved out, so that `see` can request another line meanwhile.
         let mut window = self.window.take();
-        let seen = match self.fill_window(&mut window, span) {
-            Ok(()) => {
-                let from = (span.start - window.start) as usize;
-                let stored = &window.bytes()[from..from + span.len as usize];
-                let replacements = self.replacements_in(span);
-                Ok(if replacements.is_empty() {
-                    see(stored)
-                } else {
-                    see(&splice_replacements(stored, span, replacements))
-                })
+        // An error is returned only when the window is back.
+        let filled = self.fill_window(&mut window, span);
+        let seen = filled.map(|()| {
+            let start = (span.start - window.start) as usize;
+            let stored = &window.bytes()[start..start + span.len as usize];
+            let replacements = self.replacements_in(span);
+            if replacements.is_empty() {
+                see(stored)
+            } else {
+                see(&splice_replacements(stored, span, replacements))
             }
-            Err(error) => Err(error),
-        };
+        });
         if window.bytes().len() > MAX_KEPT_LEN {
             window.buffer.release(MAX_KEPT_LEN);
         }
@@ -183,9 +182,11 @@ impl<'a> EntryReader<'a> {
         &from_first[..count]
     }
 
-    /// Makes sure that the window holds a range of the file. If it does not, reads the range and a
-    /// number of bytes next to it, which is in proportion to what was requested of the window
-    /// before: after it or, if the requests go backwards, before it.
+    /// Makes sure that the window holds a range of the file, and counts the range as requested.
+    ///
+    /// A range that is not in the window is read along with bytes next to it: after it or, if the
+    /// requests go backwards, before it. Their number is in proportion to the bytes that were
+    /// requested of the window before.
     fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
         // Messages are requested without the rest of their lines, which counts as requested if it
         // is short.
@@ -203,17 +204,17 @@ impl<'a> EntryReader<'a> {
             return Err(shorter());
         }
 
-        let room = (window.requested * READ_AHEAD_FACTOR)
+        let read_len = (window.requested * READ_AHEAD_FACTOR)
             .min(MAX_READ_AHEAD)
             .max(span.len);
         window.requested = span.len;
         if span.start < window.start {
             // When walking backwards, the lines before this one are needed next, not those after
             // it.
-            let start = span.end().saturating_sub(room);
+            let start = span.end().saturating_sub(read_len);
             window.read(self.source, start, span.end() - start)
         } else {
-            let end = (span.start + room).min(self.source.len());
+            let end = (span.start + read_len).min(self.source.len());
             window.read(self.source, span.start, end - span.start)
         }
     }
@@ -222,18 +223,19 @@ impl<'a> EntryReader<'a> {
 /// Copies the bytes that are stored in a range of the file, with the JSON of each replacement in
 /// place of the value in its span. The replacements are in file order and within the range.
 fn splice_replacements(stored: &[u8], range: Span, replacements: &[Replacement]) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut spliced = Vec::new();
+    // What is not copied yet, and its offset in the file.
     let mut rest = stored;
     let mut rest_start = range.start;
     for replacement in replacements {
         let (before, from_value) = rest.split_at((replacement.span.start - rest_start) as usize);
-        bytes.extend_from_slice(before);
-        bytes.extend_from_slice(replacement.json);
+        spliced.extend_from_slice(before);
+        spliced.extend_from_slice(replacement.json);
         rest = &from_value[replacement.span.len as usize..];
         rest_start = replacement.span.end();
     }
-    bytes.extend_from_slice(rest);
-    bytes
+    spliced.extend_from_slice(rest);
+    spliced
 }
 
 /// A message of a context, and the entry it comes from.
@@ -329,9 +331,8 @@ pub struct Context {
 /// string or no entry has the id.
 pub fn resolve_member(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
     reader.with_entry(ix, |entry| {
-        entry
-            .get_text(key)
-            .and_then(|id| reader.session().find_entry(&id))
+        let id = entry.get_text(key)?;
+        reader.session().find_entry(&id)
     })
 }
 

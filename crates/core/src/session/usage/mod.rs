@@ -176,9 +176,10 @@ impl BilledRequest {
             }
             _ => return None,
         };
-        let print = match message {
+        // Without a time, equal messages need not be copies.
+        let fingerprint = match message {
             Some(message) if message.get(Member::Timestamp).is_some() => {
-                Some(fingerprint(message.bytes))
+                Some(hash_message(message.bytes))
             }
             _ => None,
         };
@@ -186,7 +187,7 @@ impl BilledRequest {
             entry,
             usage,
             reported_ends,
-            fingerprint: print,
+            fingerprint,
         })
     }
 
@@ -222,16 +223,16 @@ fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     let usage = Usage::parse(usage)?;
 
     let session_ends = details.map(reported_session_ends).unwrap_or_default();
-    let is_of_agents =
+    let is_sum_of_agents =
         own_usage.is_none() || is_of_tool(message, "subagent") || !session_ends.is_empty();
-    let agents = if is_of_agents {
+    let reported_ends = if is_sum_of_agents {
         Some(session_ends.into_boxed_slice())
     } else {
         None
     };
     Some(ResultUsage {
         usage,
-        reported_ends: agents,
+        reported_ends,
     })
 }
 
@@ -245,8 +246,8 @@ fn is_of_tool(result: &MessageFacts, name: &str) -> bool {
 pub fn remove_copies(billed: &mut Vec<BilledRequest>) {
     let mut seen = HashSet::default();
     billed.retain(|request| match request.fingerprint {
-        // `false` if the fingerprint was seen before.
-        Some(print) => seen.insert(print),
+        // `insert` returns `false` if the fingerprint was seen before.
+        Some(fingerprint) => seen.insert(fingerprint),
         None => true,
     });
 }
@@ -254,10 +255,10 @@ pub fn remove_copies(billed: &mut Vec<BilledRequest>) {
 /// The number of bytes at the start, and at the end, of a message that its fingerprint covers.
 const FINGERPRINT_PART: usize = 256;
 
-/// Returns a hash of the length, the start and the end of a message, which is the same for equal
-/// messages. The middle of a long message is not read: messages of one length that differ only
-/// there have the same hash.
-fn fingerprint(message: &[u8]) -> u64 {
+/// Returns the fingerprint of a message: a hash of its length, its start and its end, which is the
+/// same for equal messages. The middle of a long message is not read: messages of one length that
+/// differ only there have the same fingerprint.
+fn hash_message(message: &[u8]) -> u64 {
     let head = &message[..message.len().min(FINGERPRINT_PART)];
     let tail = &message[message.len().saturating_sub(FINGERPRINT_PART)..];
     FixedState::with_seed(message.len() as u64).hash_one((head, tail))
@@ -267,5 +268,6 @@ fn fingerprint(message: &[u8]) -> u64 {
 /// none.
 pub fn model_name(provider: Option<&str>, model: Option<&str>) -> Option<String> {
     let parts: Vec<_> = [provider, model].into_iter().flatten().collect();
-    Some(parts.join("/")).filter(|name| !name.is_empty())
+    let name = parts.join("/");
+    if name.is_empty() { None } else { Some(name) }
 }
