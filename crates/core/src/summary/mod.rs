@@ -1,8 +1,8 @@
 //! The built-in summary: the state of a session, in quotations from it.
 //!
-//! No model is called. [`extract`] takes the messages in order, and keeps a bounded part of them,
-//! so memory does not grow with the session; then it writes the sections of pi's summaries. The
-//! reader must be able to continue the work, so the current request is quoted word for word.
+//! No model is called. [`extract_summary`] takes the messages in order, and keeps a bounded part of
+//! them, so memory does not grow with the session; then it writes the sections of pi's summaries.
+//! The reader must be able to continue the work, so the current request is quoted word for word.
 //!
 //! Form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own
 //! fixed lines, paths, list marks, punctuation, and who spoke before whom; only for constraints
@@ -10,10 +10,10 @@
 //! section for which nothing was found is `(none)`.
 //!
 //! ```text
-//! message ── message::read ─┬─ turns   requests, replies, how they ended           ┐
-//!                           ├─ work    tool calls: files, commands, open failures  ├─ Extract::write_page ── Sections::write
-//!                           └─ points  constraints, decisions, context             ┘
-//! previous summary ── Sections::read ── turns, points ─────────────────────────────┘
+//! message ── read_message ─┬─ turns        requests, replies, how they ended           ┐
+//!                          ├─ tool_history tool calls: files, commands, open failures  ├─ write_page ── Sections::to_markdown
+//!                          └─ points       constraints, decisions, context             ┘
+//! previous summary ── Sections::parse ── turns, points ────────────────────────────────┘
 //! ```
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
@@ -62,7 +62,7 @@ pub struct SummaryInput<'a> {
 /// Returns the built-in summary. Results of tool calls are read in the newest messages only.
 /// Secrets get the placeholders of `redactor`.
 pub fn extract_summary<'b>(
-    material: &SummaryInput,
+    input: &SummaryInput,
     session: &Session,
     redactor: Redactor,
     workers: usize,
@@ -73,18 +73,14 @@ pub fn extract_summary<'b>(
         home: None,
     };
     let mut builder = SummaryBuilder {
-        is_split: !material.turn_prefix.is_empty(),
+        is_split: !input.turn_prefix.is_empty(),
         redactor,
         ..SummaryBuilder::default()
     };
-    if let Some(summary) = material.previous_summary {
+    if let Some(summary) = input.previous_summary {
         builder.continue_from(summary);
     }
-    let mut messages: Vec<_> = material
-        .messages
-        .iter()
-        .chain(material.turn_prefix)
-        .collect();
+    let mut messages: Vec<_> = input.messages.iter().chain(input.turn_prefix).collect();
     let recent = messages.split_off(messages.len().saturating_sub(RECENT));
     messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
     messages.extend(recent);
@@ -92,7 +88,7 @@ pub fn extract_summary<'b>(
     let read = |json: Raw| message::read_message(json, folders);
     let add = |entry, message| builder.add(&session.id(entry).to_string_lossy(), message);
     read_in_order(&messages, workers, reader, read, add)?;
-    let instructions = material.instructions.unwrap_or_default();
+    let instructions = input.instructions.unwrap_or_default();
     builder.add_note("Asked of this summary", instructions);
     Ok(builder.finish())
 }
@@ -143,17 +139,18 @@ impl SummaryBuilder {
                 self.tool_history.pending = pending;
             }
             SummaryMessage::Result {
-                call,
+                call: named_call,
                 outcome,
                 output,
             } => {
                 let output = self.redact(output);
-                let call = self.redact_call(call);
-                let question = self.tool_history.record_result(call, outcome, &output);
-                if !question.is_empty() {
-                    let decision = turns::describe_decision(&question, &output);
+                let named_call = self.redact_call(named_call);
+                let call = self.tool_history.take_pending(named_call);
+                if !call.question.is_empty() {
+                    let decision = turns::describe_decision(&call.question, &output);
                     self.points.add(Section::Decisions, decision);
                 }
+                self.tool_history.record_run(call, outcome, &output);
             }
             SummaryMessage::Extension { kind, text } => {
                 let text = self.redact(text);
@@ -200,7 +197,8 @@ impl SummaryBuilder {
         text
     }
 
-    /// Restores the current request as a previous summary quotes it, and takes over its points.
+    /// Takes over a previous summary: its points, and as the current turn the request that it
+    /// quotes word for word, if there is one. The points so far are replaced.
     fn continue_from(&mut self, summary: &str) {
         let previous = Sections::parse(summary);
         if let Some(request) = previous.find_quotation(REQUEST_LEAD) {
@@ -227,7 +225,9 @@ impl SummaryBuilder {
         self.points = previous.into_earlier();
     }
 
-    /// Adds a user message: to the request that is being worked on, or as the next one.
+    /// Adds a user message: to the current request, if the agent is at work on it or the message is
+    /// only a nod to it; otherwise as the next request. A message that answers a question at the
+    /// end of the reply is a decision as well.
     fn add_request(&mut self, entry: &str, text: &str) {
         let turn = &mut self.turn;
         let is_running = turn.reply_end == ReplyEnd::ToolUse
@@ -252,14 +252,17 @@ impl SummaryBuilder {
         };
     }
 
-    /// Moves the current turn to the earlier ones, and takes from its request what remains binding.
+    /// Moves the current turn to the earlier ones, and adds the sentences of its request that
+    /// remain binding to the constraints. The current turn is empty afterwards.
     fn end_turn(&mut self) {
         for sentence in turns::binding_sentences(&self.turn.request) {
             self.points.add(Section::Constraints, sentence);
         }
-        // An earlier request is shown short, and what was under way or next does not outlive it.
+        // An earlier request is shown short.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
+
+        // What was under way or next does not outlive its request.
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
         let goals = std::mem::take(self.points.items_mut(Section::Goal));
@@ -276,16 +279,18 @@ impl SummaryBuilder {
         }
     }
 
-    /// If the turn is like an earlier one, keeps one of them, as the oldest: it is not what is
-    /// being worked on.
+    /// If the current turn is like an earlier one, drops it, and counts it as a repeat of the
+    /// earlier one. That becomes the oldest turn, because it is not what is being worked on, and
+    /// the newest of the earlier turns becomes the current one again.
     fn fold_similar_turn(&mut self) {
-        let alike = self
+        let similar = self
             .earlier_turns
             .iter()
             .position(|turn| turn.is_alike(&self.turn));
-        if let Some(at) = alike {
-            self.earlier_turns[at].repeats += 1;
-            self.earlier_turns[..=at].rotate_right(1);
+        if let Some(index) = similar {
+            self.earlier_turns[index].repeats += 1;
+            // Moves the turn to the front.
+            self.earlier_turns[..=index].rotate_right(1);
             self.turn = self.earlier_turns.pop().unwrap_or_default();
         }
     }
@@ -303,8 +308,8 @@ impl SummaryBuilder {
     }
 }
 
-/// Whether the user gave a command to the agent itself: a single word after a slash, which is not a
-/// path.
+/// Whether the user gave a command to the agent itself: the text is one word after a slash, and not
+/// a path.
 fn is_agent_command(text: &str) -> bool {
     let Some(name) = text.strip_prefix('/') else {
         return false;

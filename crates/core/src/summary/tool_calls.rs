@@ -10,7 +10,7 @@ use crate::format::format_count;
 use crate::session::outcome::Outcome;
 use foldhash::HashSet;
 use regex::Regex;
-use std::collections::VecDeque;
+use std::collections::{VecDeque, vec_deque};
 use std::sync::LazyLock;
 
 /// The status of a call whose outcome is not known.
@@ -43,17 +43,25 @@ pub(super) struct ToolHistory {
 }
 
 impl ToolHistory {
-    /// Records the result of a call, and returns the question that the call asked, or nothing.
-    /// `result` is the call as far as the result names it.
-    pub fn record_result(&mut self, result: SummaryCall, outcome: Outcome, text: &str) -> String {
-        let pending = self.pending.iter().position(|call| call.id == result.id);
-        let call = match pending {
-            Some(at) => self.pending.remove(at),
-            None => result,
-        };
+    /// Removes the call that a result answers from the pending calls, and returns it. `named_call`
+    /// is the call as far as the result names it, and is returned if no such call is pending.
+    pub fn take_pending(&mut self, named_call: SummaryCall) -> SummaryCall {
+        let pending = self
+            .pending
+            .iter()
+            .position(|call| call.id == named_call.id);
+        match pending {
+            Some(index) => self.pending.remove(index),
+            None => named_call,
+        }
+    }
+
+    /// Records a call that ended with `output`, in place of the oldest one if [`RECENT`] calls are
+    /// recorded. The todo list is replaced if the call passed and its tool keeps one.
+    pub fn record_run(&mut self, call: SummaryCall, outcome: Outcome, output: &str) {
         if outcome == Outcome::Passed && call.tool.to_lowercase().contains("todo") {
             let list = if call.todo_list.is_empty() {
-                text
+                output
             } else {
                 &call.todo_list
             };
@@ -65,18 +73,15 @@ impl ToolHistory {
         } else {
             CommandLine::parse(&call.command)
         };
-        let output = informative_lines(&outcome, text);
-        let question = call.question.clone();
         let excess = (self.runs.len() + 1).saturating_sub(RECENT);
         self.runs.drain(..excess);
         self.runs.push_back(ToolRun {
+            output: informative_lines(&outcome, output),
             call,
             outcome,
             command,
-            output,
             turn_number: self.turn_number,
         });
-        question
     }
 
     /// Returns the last calls of the current turn, in order, with series of similar ones folded.
@@ -98,15 +103,16 @@ impl ToolHistory {
         calls
     }
 
-    /// Returns the commands whose last run is known to have passed, newest first, without commits.
+    /// Returns the commands whose last run is known to have passed, newest first. Commits, which are
+    /// listed apart, and commands that change nothing are left out.
     pub fn passed_commands(&self) -> Vec<String> {
-        let mut seen = HashSet::default();
+        let mut seen_steps = HashSet::default();
         let mut passed = Vec::new();
         for run in self.runs.iter().rev() {
             if run.call.command.is_empty() || run.command.is_read_only || run.is_commit() {
                 continue;
             }
-            let is_last_run = seen.insert(&run.command.steps);
+            let is_last_run = seen_steps.insert(&run.command.steps);
             if is_last_run && run.is_passed() {
                 passed.push(describe_call(&run.call));
             }
@@ -167,77 +173,88 @@ impl ToolHistory {
         self.runs.iter().any(|run| run.settles_step(step))
     }
 
-    /// Returns the failures that nothing settled: first those that the last words of all mention,
-    /// then those that the work is at or that the last words of their turn mention, then those that
-    /// may be over; of each, the newest first.
+    /// Describes the failures that no later call settled: first those that the last words of the
+    /// current turn mention, then the others that are certainly open, then those that may be over.
+    /// Within each of these groups, the newest comes first.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
     ) -> Vec<String> {
         let mut failures = Vec::new();
-        for (at, run) in self.runs.iter().enumerate().rev() {
+        for (index, run) in self.runs.iter().enumerate().rev() {
             let Some(step) = run.failed_step() else {
                 continue;
             };
-            let later = self.runs.range(at + 1..);
-            if later.clone().any(|run| run.settles_step(step)) {
+            let later_runs = self.runs.range(index + 1..);
+            if later_runs.clone().any(|later| later.settles_step(step)) {
                 continue;
             }
-
             let turn = turns.clone().find(|turn| turn.number == run.turn_number);
-            let is_of_current_turn = run.turn_number == self.turn_number;
-            let is_answered = turn.is_some_and(Turn::is_answered);
-            let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
-            // Since then, the assistant only looked around or tried again.
-            let is_last_work = later
-                .clone()
-                .all(|run| run.command.is_read_only || run.repeats_step(step));
-            let is_at_work = is_of_current_turn && !is_answered || is_last_work;
-            let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
-            let is_open = is_recent && (is_mentioned || is_at_work);
-
-            let call = describe_call(&run.call);
-            let state = run.describe_outcome();
-            let since = describe_since(step, later);
-            let point = if is_open {
-                format!(
-                    "{call}: {state}: {} ({since})",
-                    quote_line(&run.output, POINT)
-                )
-            } else {
-                format!("{call}: {state} ({since}; may be over)")
-            };
-            failures.push(OpenFailure {
-                may_be_over: !is_open,
-                is_in_last_words: is_of_current_turn && is_mentioned,
-                point,
-            });
+            failures.push(self.describe_failure(run, step, turn, later_runs));
         }
         failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
         failures.into_iter().map(|failure| failure.point).collect()
     }
+
+    /// Describes a failed step of a run, given the turn of the run and the later runs.
+    ///
+    /// A failure is certainly open if its turn is one of the last [`STALE_TURNS`], and it is
+    /// mentioned in the last words of the turn or is what the work is at. Otherwise, it may be over
+    /// and is described without its output.
+    fn describe_failure(
+        &self,
+        run: &ToolRun,
+        step: &CommandStep,
+        turn: Option<&Turn>,
+        later_runs: vec_deque::Iter<ToolRun>,
+    ) -> OpenFailure {
+        let is_of_current_turn = run.turn_number == self.turn_number;
+        let is_answered = turn.is_some_and(Turn::is_answered);
+        let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
+        // Since then, the assistant only looked around or tried again.
+        let is_last_work = later_runs
+            .clone()
+            .all(|later| later.command.is_read_only || later.repeats_step(step));
+        let is_at_work = is_of_current_turn && !is_answered || is_last_work;
+        let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
+        let is_open = is_recent && (is_mentioned || is_at_work);
+
+        let call = describe_call(&run.call);
+        let state = run.describe_outcome();
+        let since = describe_since(step, later_runs);
+        let point = if is_open {
+            let output = quote_line(&run.output, POINT);
+            format!("{call}: {state}: {output} ({since})")
+        } else {
+            format!("{call}: {state} ({since}; may be over)")
+        };
+        OpenFailure {
+            may_be_over: !is_open,
+            is_in_last_words: is_of_current_turn && is_mentioned,
+            point,
+        }
+    }
 }
 
-/// A failure that nothing settled.
+/// A failure that no later call settled.
 struct OpenFailure {
     may_be_over: bool,
-    /// Whether the assistant's last words of all mention it.
+    /// Whether the last words of the current turn mention it.
     is_in_last_words: bool,
+    /// Its description.
     point: String,
 }
 
-/// Returns what happened since a step failed, given the later calls.
-fn describe_since<'r>(
-    step: &CommandStep,
-    mut later: impl ExactSizeIterator<Item = &'r ToolRun>,
-) -> String {
-    let number = later.len();
-    if number == 0 {
+/// Describes what happened since a step failed, given the later runs, none of which settled it. A
+/// run that repeats the step and does not settle it has a hidden exit code.
+fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
+    let later_count = later_runs.len();
+    if later_count == 0 {
         "the last tool call".to_owned()
-    } else if later.any(|run| run.repeats_step(step)) {
+    } else if later_runs.any(|later| later.repeats_step(step)) {
         format!("run again since, {HIDDEN_EXIT_CODE}")
     } else {
-        let calls = format_count(number, "tool call", "tool calls");
+        let calls = format_count(later_count, "tool call", "tool calls");
         format!("not run again since, in {calls}")
     }
 }
@@ -274,7 +291,8 @@ impl ToolRun {
         self.command.steps.last()
     }
 
-    /// Whether the call repeats a step with a known outcome.
+    /// Whether the call repeats a step, and it is known whether the step passed: then an earlier
+    /// failure of the step is over, or is reported by this call.
     fn settles_step(&self, step: &CommandStep) -> bool {
         self.repeats_step(step) && (self.is_passed() || self.outcome != Outcome::Passed)
     }
@@ -284,10 +302,10 @@ impl ToolRun {
     }
 }
 
-/// Returns a call in the form in which it is listed: a command ends before a here-document, and has
-/// no change to an absolute directory at its start.
+/// Describes a call as it is listed: `` `COMMAND` ``, ``TOOL `TARGET` `` or `TOOL`. A command ends
+/// with the `<<` of a here-document, and has no change to an absolute directory at its start.
 fn describe_call(call: &SummaryCall) -> String {
-    static CHANGE: LazyLock<Regex> =
+    static FOLDER_CHANGE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^cd [/~]\S* *&& *").expect("a constant"));
     if !call.command.is_empty() {
         let command = call
@@ -295,7 +313,7 @@ fn describe_call(call: &SummaryCall) -> String {
             .split_inclusive("<<")
             .next()
             .unwrap_or_default();
-        return code_span(&CHANGE.replace(command, ""), COMMAND);
+        return code_span(&FOLDER_CHANGE.replace(command, ""), COMMAND);
     }
     let tool = one_line(&call.tool.replace('`', "'"), COMMAND);
     if call.target.is_empty() {
@@ -304,26 +322,30 @@ fn describe_call(call: &SummaryCall) -> String {
     format!("{tool} {}", code_span(&call.target, COMMAND))
 }
 
-/// Folds items, given newest first: neighbours that differ only in digits become one.
+/// Folds items, given newest first: neighbours that differ only in digits become one item, such as
+/// `a 1 … a 3 (3 alike)`. Two of them that are not equal are both kept, separated by a comma.
 pub(super) fn fold_series(items: &[String]) -> Vec<String> {
     let mut folded = Vec::new();
-    for alike in items.chunk_by(|one, other| strip_digits(one) == strip_digits(other)) {
-        folded.push(match alike {
-            [newest, .., oldest] if newest == oldest => format!("{newest} (×{})", alike.len()),
-            [newest, _, .., oldest] => format!("{oldest} … {newest} ({} alike)", alike.len()),
-            _ => alike.join(", "),
+    for series in items.chunk_by(|one, other| strip_digits(one) == strip_digits(other)) {
+        folded.push(match series {
+            [newest, .., oldest] if newest == oldest => format!("{newest} (×{})", series.len()),
+            [newest, _, .., oldest] => format!("{oldest} … {newest} ({} alike)", series.len()),
+            _ => series.join(", "),
         });
     }
     folded
 }
 
 /// Returns the most informative lines of the output of a failed call: the last two of the form
-/// `what: why` that are not indented, as programs of any kind write them, and the last line.
-fn informative_lines(outcome: &Outcome, text: &str) -> String {
+/// `what: why` that are not indented, as programs of any kind write them, and the last line. They
+/// share the space of a point. Empty lines and `status`, the agent's own line, are left out.
+///
+/// Nothing if the call did not fail.
+fn informative_lines(outcome: &Outcome, output: &str) -> String {
     let Outcome::Failed(status) = outcome else {
         return String::new();
     };
-    let output = sanitize(text);
+    let output = sanitize(output);
     let is_informative = |line: &&str| !["", "(no output)", &**status].contains(&line.trim());
     let has_reason =
         |line: &&str| !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
