@@ -138,7 +138,8 @@ pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
     }
 }
 
-/// Returns how far an assistant message went.
+/// Returns how far an assistant message went, by its stop reason. A message with calls waits for
+/// their results, unless it was cut short.
 fn read_reply_end(facts: &MessageFacts, has_calls: bool) -> ReplyEnd {
     match &*string_head(facts.get(Member::StopReason)) {
         "aborted" => ReplyEnd::Early("interrupted by the user".to_owned()),
@@ -170,11 +171,14 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     name.starts_with("claude.") || name == "codex.context"
 }
 
+/// Reads a tool call from its block. Each part that the call does not have is empty.
+///
+/// A command line is in `command` or `cmd`, as a string or as an array of words. Of several
+/// questions in one call, the first is read.
 fn read_call(block: &Block, folders: Folders) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let name = block.name.and_then(Raw::text).unwrap_or_default();
 
-    // Of several questions in one call, the first.
     let first_question = arguments
         .get("questions")
         .and_then(|questions| questions.items().next());
@@ -193,12 +197,13 @@ fn read_call(block: &Block, folders: Folders) -> SummaryCall {
         command,
         target: target.into_string_lossy(),
         question: string_head(question),
-        todo_list: todo_list(arguments),
+        todo_list: format_todo_list(arguments),
     }
 }
 
-/// Returns the list in `todos` as Markdown.
-fn todo_list(arguments: Raw) -> String {
+/// Returns the list in the argument `todos` as Markdown: `[x]` marks an item that is completed,
+/// `[~]` one that is in progress. Empty if there is none.
+fn format_todo_list(arguments: Raw) -> String {
     let mut lines = Vec::new();
     for todo in arguments.get("todos").unwrap_or(Raw::NULL).items() {
         let Some(content) = todo.get("content") else {
@@ -219,11 +224,9 @@ fn todo_list(arguments: Raw) -> String {
 pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(ATTACHED_BODIES).expect("a constant"));
-    if text.is_empty() {
-        let is_image = |block: &Block| block.kind.is_some_and(|kind| kind.is("image"));
-        if blocks.iter().any(is_image) {
-            return "[image]".to_owned();
-        }
+    let is_image = |block: &Block| block.kind.is_some_and(|kind| kind.is("image"));
+    if text.is_empty() && blocks.iter().any(is_image) {
+        return "[image]".to_owned();
     }
     let words = match forwarded::user_words(text.as_bytes()) {
         Some(forwarded) => String::from_utf8_lossy(forwarded),

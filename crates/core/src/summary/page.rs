@@ -12,8 +12,12 @@ use super::turns::Turn;
 use crate::format::format_count;
 
 impl SummaryBuilder {
-    /// Returns the summary. Parts take space in the order in which they matter to go on; the list
-    /// of earlier requests gets the rest.
+    /// Returns the summary. The items take space in the order in which they matter to go on, and
+    /// the list of earlier requests gets the rest.
+    ///
+    /// In a section, items that matter less come first: they are inserted before those that are
+    /// already there. The request of the current turn takes no space of the others, because it has
+    /// its own limit.
     pub(super) fn write_page(&self) -> String {
         let items_by_importance = [
             (Section::NextSteps, self.next_steps()),
@@ -95,15 +99,13 @@ impl SummaryBuilder {
         points
     }
 
-    /// Returns the failures, then those of a previous summary, as far as they fit, and the number
-    /// of the others.
+    /// Returns the failures, then those of a previous summary that are not settled, as far as they
+    /// fit, and the number of the others.
     fn blocked_points(&self) -> Vec<String> {
         let mut points = self.failures.clone();
         for point in self.newest_points(Section::Blocked, LIST) {
-            let is_over = self
-                .tool_history
-                .is_settled(point.trim_start_matches(EARLIER_MARK));
-            if !is_over {
+            let failure = point.trim_start_matches(EARLIER_MARK);
+            if !self.tool_history.is_settled(failure) {
                 points.push(point);
             }
         }
@@ -142,47 +144,56 @@ impl SummaryBuilder {
         lists
     }
 
-    /// Returns the assistant's remarks before its last words: the first, which is often a plan, and
-    /// the newest. Once the request is done, there are none.
+    /// Returns the assistant's remarks before its last words, as far as they fit: the first, which
+    /// is often a plan, and then the newest. Once the request is done, there are none.
     fn quote_remarks(&self) -> Vec<String> {
         if !self.is_unfinished() {
             return Vec::new();
         }
         let before_last_words = self.turn.remarks.iter().rev().skip(1);
         let quotations: Vec<_> = before_last_words
-            .map(|said| quote_line(strip_transitions(said), POINT))
+            .map(|remark| quote_line(strip_transitions(remark), POINT))
             .collect();
         let mut newest_first = fold_series(&quotations);
-        let plan = newest_first.pop();
-        let shown_count = count_fitting(
-            newest_first.iter().map(|said| count_utf16(said) + 20),
-            SECTION,
-        );
+        let first_remark = newest_first.pop();
+        let sizes = newest_first
+            .iter()
+            .map(|quotation| count_utf16(quotation) + REMARK_LEAD_SIZE);
+        let shown_count = count_fitting(sizes, SECTION);
         newest_first.truncate(shown_count);
 
         let mut remarks = Vec::new();
-        for said in plan.iter().chain(newest_first.iter().rev()) {
-            remarks.push(format!("{REMARK_LEAD}{said}"));
+        for quotation in first_remark.iter().chain(newest_first.iter().rev()) {
+            remarks.push(format!("{REMARK_LEAD}{quotation}"));
         }
         remarks
     }
 
     /// Returns how far the current request is, what a previous summary planned, and the assistant's
-    /// last words.
+    /// last words. If there was no work yet, only what was planned.
     fn next_steps(&self) -> Vec<String> {
         let turn = &self.turn;
         let mut steps = self.newest_points(Section::NextSteps, LIST);
         if turn.request.is_empty() && turn.reply_end == ReplyEnd::NoReply && turn.call_count == 0 {
             return steps;
         }
+        steps.insert(0, format!("1. {}", self.describe_progress()));
+        if !turn.last_words().is_empty() {
+            steps.push(quote_last_words(turn));
+        }
+        steps
+    }
 
+    /// Returns a sentence on how far the current request is.
+    fn describe_progress(&self) -> String {
+        let turn = &self.turn;
         let failure_note = if self.failures.is_empty() {
             ""
         } else {
             ", with a failure left open (see Blocked)"
         };
         let calls_done = format!("{} summarized here", count_calls(turn.call_count));
-        let next_step = match turn.reply_end {
+        match turn.reply_end {
             ReplyEnd::Done if ends_in_question(turn.last_words()) => {
                 format!("{REPLIED_LEAD}{failure_note}. The reply ends in a question.")
             }
@@ -193,26 +204,12 @@ impl SummaryBuilder {
                 format!("{GO_ON_LEAD}: it goes on below, with any answer ({calls_done}).")
             }
             _ => format!("{GO_ON_LEAD}: {}, {calls_done}.", describe_end(turn)),
-        };
-        steps.insert(0, format!("1. {next_step}"));
-
-        if !turn.last_words().is_empty() {
-            let calls_after = turn.call_count - turn.calls_before_words;
-            let lead = if calls_after > 0 {
-                format!(
-                    "{LAST_WORDS_LEAD}, {} before the end:",
-                    count_calls(calls_after)
-                )
-            } else {
-                format!("{LAST_WORDS_LEAD}:")
-            };
-            steps.push(format_quotation(&lead, turn.last_words(), WORDS));
         }
-        steps
     }
 
-    /// Returns the requests before the last two, and how they ended. The older ones are shorter if
-    /// space is short.
+    /// Returns the requests before the last two, and how they ended, as far as they fit in `room`.
+    /// The older ones are shorter if space is short. The points of Done of a previous summary come
+    /// first.
     fn earlier_requests(&self, room: usize) -> Vec<String> {
         let mut points = self.newest_points(Section::Done, room * 2 / 5);
         let turns = match self.earlier_turns.split_last() {
@@ -221,21 +218,41 @@ impl SummaryBuilder {
             None => &[],
         };
 
-        // A request takes a share, and its answer another: together, two thirds of the room.
+        // A request takes a share, and its answer another: together, two thirds of the room. The
+        // newest ones take more: a part of `NEWEST` in inverse proportion to their age in turns.
         let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
         let mut requests = Vec::new();
-        for (at, turn) in turns.iter().enumerate() {
-            let age = turns.len() - at;
+        for (index, turn) in turns.iter().enumerate() {
+            let age = turns.len() - index;
             requests.push(describe_turn(turn, share.max(NEWEST / age)));
         }
         let request_count = requests.len();
-        let shown = keep_newest(requests, room.saturating_sub(items_size(&points) + 80));
+        let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
+        let shown = keep_newest(requests, room_left);
         if shown.len() < request_count {
             points.push(LEFT_OUT.to_owned());
         }
         points.extend(shown);
         points
     }
+}
+
+/// The number of units that [`REMARK_LEAD`] and the mark of its item take, about.
+const REMARK_LEAD_SIZE: usize = 20;
+
+/// The number of units to leave for [`LEFT_OUT`]: some more than it takes.
+const LEFT_OUT_SIZE: usize = 80;
+
+/// Quotes the assistant's last words, and says how many calls came after them, if any.
+fn quote_last_words(turn: &Turn) -> String {
+    let calls_after = turn.call_count - turn.calls_before_words;
+    let lead = if calls_after > 0 {
+        let calls = count_calls(calls_after);
+        format!("{LAST_WORDS_LEAD}, {calls} before the end:")
+    } else {
+        format!("{LAST_WORDS_LEAD}:")
+    };
+    format_quotation(&lead, turn.last_words(), WORDS)
 }
 
 /// Returns the number of units that items take, marks included.
@@ -261,7 +278,8 @@ fn describe_end(turn: &Turn) -> &str {
     }
 }
 
-/// Returns an earlier turn on one line, with at most `max` units of its request, and of its answer.
+/// Describes an earlier turn on one line: its request, how often it was repeated, how it ended, and
+/// the assistant's last words. Request and last words take at most `max` units each.
 fn describe_turn(turn: &Turn, max: usize) -> String {
     let mut description = if turn.request.is_empty() {
         "Before that".to_owned()
@@ -274,13 +292,13 @@ fn describe_turn(turn: &Turn, max: usize) -> String {
     description.push_str(": ");
     description.push_str(describe_end(turn));
 
-    let mut words = strip_transitions(turn.last_words());
-    if words.is_empty() {
-        words = turn.last_words();
+    let mut answer = strip_transitions(turn.last_words());
+    if answer.is_empty() {
+        answer = turn.last_words();
     }
-    if !words.is_empty() {
+    if !answer.is_empty() {
         description.push_str(": ");
-        description.push_str(&quote_line(words, max));
+        description.push_str(&quote_line(answer, max));
     }
     description
 }

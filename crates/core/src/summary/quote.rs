@@ -41,9 +41,11 @@ pub(super) fn strip_digits(text: &str) -> String {
     text.replace(|c: char| c.is_ascii_digit(), "")
 }
 
-/// Returns the text on one line of at most `max` units, without list marks at its start.
+/// Returns the text on one line of at most `max` units, without list marks at its start. Its lines
+/// are separated by ` / `; empty lines and the fences of code are left out.
 pub(super) fn one_line(text: &str, max: usize) -> String {
-    // Only the start can matter; most texts are far longer.
+    // Only the start can matter, but escape sequences and white space in it take no space; most
+    // texts are far longer.
     let start: String = text.chars().take(16 * max).collect();
     let mut lines = Vec::new();
     for line in sanitize(&start).lines() {
@@ -81,7 +83,7 @@ pub(super) fn format_quotation(lead: &str, text: &str, max: usize) -> String {
     quotation
 }
 
-/// Returns the text of a [`quotation`].
+/// Returns the text of a quotation from its lines, without the marks that [`format_quotation`] adds.
 pub(super) fn strip_quote_marks<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut texts = Vec::new();
     for line in lines {
@@ -91,15 +93,16 @@ pub(super) fn strip_quote_marks<'a>(lines: impl Iterator<Item = &'a str>) -> Str
     texts.join("\n")
 }
 
-/// Returns the lines at the start and at the end of a text of more than `max` units, around a line
-/// that reports how much is missing. Long lines are cut between words.
+/// Cuts a text of more than `max` units to the lines at its start and at its end, around a line
+/// that reports how much is missing. The start takes two thirds of the space. A text with a long
+/// line is cut between words instead of between lines.
 pub(super) fn cut_middle(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
     if text.len() <= max || count_utf16(text) <= max {
         return text.to_owned();
     }
-    // Leaves room for the line in the middle, so that the result is not cut again.
-    let room = max.saturating_sub(50);
+    // So that the result is not cut again.
+    let room = max.saturating_sub(GAP_LINE_SIZE);
     let has_long_line = text
         .lines()
         .any(|line| line.len() > room / 3 && count_utf16(line) > room / 3);
@@ -145,6 +148,9 @@ fn char_boundary_before(text: &str, at: usize) -> usize {
 const GAP_START: &str = "\n[… ";
 const GAP_END: &str = " characters left out …]\n";
 
+/// The number of units to leave for the line that reports a gap, with line breaks and the number.
+const GAP_LINE_SIZE: usize = 50;
+
 fn gap_line(missing: usize) -> String {
     format!("{GAP_START}{missing}{GAP_END}")
 }
@@ -177,9 +183,10 @@ pub(super) fn sanitize(text: &str) -> String {
     TAG.replace_all(&plain, "‹$1").into_owned()
 }
 
-/// Returns the lines of a text that are prose: not code, quotation or table.
+/// Returns the lines of a text that are prose: neither in a fence nor matched by [`NO_PROSE`].
 pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
-    static RULE: LazyLock<Regex> = LazyLock::new(|| Regex::new(NO_PROSE).expect("a constant"));
+    static NO_PROSE_LINE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(NO_PROSE).expect("a constant"));
     let mut lines = text.lines();
     let mut is_fenced = false;
     std::iter::from_fn(move || {
@@ -187,7 +194,8 @@ pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
             if line.trim_start().starts_with("```") {
                 is_fenced = !is_fenced;
             }
-            if !is_fenced && !RULE.is_match(line) {
+            // The fence that ends a block is left out by the expression.
+            if !is_fenced && !NO_PROSE_LINE.is_match(line) {
                 return Some(line);
             }
         }
@@ -215,17 +223,17 @@ const SHORT_EXCLAMATION: usize = 30;
 /// sentence at its end that announces, with a colon, what comes next.
 pub(super) fn strip_transitions(remark: &str) -> &str {
     let mut text = remark.trim();
-    let first = text.split_sentence_bounds().next().unwrap_or_default();
-    let is_exclamation = first.trim_end().ends_with(['!', '！']);
-    if is_exclamation && display_width(first.trim()) < SHORT_EXCLAMATION {
-        text = &text[first.len()..];
+    let first_sentence = text.split_sentence_bounds().next().unwrap_or_default();
+    let is_exclamation = first_sentence.trim_end().ends_with(['!', '！']);
+    if is_exclamation && display_width(first_sentence.trim()) < SHORT_EXCLAMATION {
+        text = &text[first_sentence.len()..];
     }
 
     // A sentence ends with its line, so the last one is in the last line.
     let last_line = text.rsplit('\n').next().unwrap_or_default();
-    let last = last_line.split_sentence_bounds().last().unwrap_or_default();
-    if last.ends_with([':', '：']) {
-        text[..text.len() - last.len()].trim()
+    let last_sentence = last_line.split_sentence_bounds().last().unwrap_or_default();
+    if last_sentence.ends_with([':', '：']) {
+        text[..text.len() - last_sentence.len()].trim()
     } else {
         text
     }

@@ -121,69 +121,77 @@ pub(super) struct Quotation<'s> {
 }
 
 impl Sections {
-    /// Parses a summary.
+    /// Parses a summary. What precedes the first heading, and a section with an unknown heading,
+    /// are added to the context, the latter with its name.
     pub fn parse(summary: &str) -> Self {
         let mut sections = Sections::default();
         let mut section = Section::Context;
         let mut lines = summary.lines().peekable();
-        while let Some(raw) = lines.next() {
-            let text = raw.trim();
+        while let Some(line) = lines.next() {
+            let text = line.trim();
             if let Some(name) = heading_name(text) {
-                if let Some(known) = find_section(name) {
-                    section = known;
-                } else {
-                    section = Section::Context;
-                    sections.items_mut(section).push(format!("{name}:"));
+                match find_section(name) {
+                    Some(known) => section = known,
+                    None => {
+                        section = Section::Context;
+                        sections.items_mut(section).push(format!("{name}:"));
+                    }
                 }
             } else if let Some(tag) = text.strip_prefix('<') {
-                skip_tag(tag, &mut lines);
+                skip_element(tag, &mut lines);
             } else if leads_quotation(text) {
-                let mut quotation = Vec::new();
-                while let Some(line) = lines.next_if(|line| line.starts_with('>')) {
-                    quotation.push(line);
-                }
-                let quotation = sanitize(&strip_quote_marks(quotation.into_iter()));
+                let quotation = read_quotation(&mut lines);
                 sections.add(section, format!("{text}\n{quotation}"));
-            } else if !matches!(comparison_form(text).as_str(), "" | "none" | "na") {
-                // An item of an inner list is added to the item above it.
-                let is_inner = raw.starts_with("  ") || raw.starts_with('\t');
-                match sections.items_mut(section).last_mut() {
-                    Some(last) if is_inner => {
-                        *last = one_line(&format!("{last}; {}", strip_marks(text)), POINT);
-                    }
-                    _ => sections.add(section, one_line(text, POINT)),
-                }
+            } else {
+                sections.add_line(section, line);
             }
         }
         sections
     }
 
-    /// Writes the sections, with empty lines between a quotation and other items.
-    pub fn to_markdown(&self) -> String {
-        let mut text = String::new();
-        for format in &SECTIONS {
-            if !text.is_empty() {
-                text.push_str("\n\n");
+    /// Adds a line of a summary as an item, unless it is empty or says that there is none. An item
+    /// of an inner list, which is indented, is added to the item above it.
+    fn add_line(&mut self, section: Section, line: &str) {
+        let text = line.trim();
+        if matches!(comparison_form(text).as_str(), "" | "none" | "na") {
+            return;
+        }
+        let is_inner = line.starts_with("  ") || line.starts_with('\t');
+        match self.items_mut(section).last_mut() {
+            Some(outer) if is_inner => {
+                *outer = one_line(&format!("{outer}; {}", strip_marks(text)), POINT);
             }
-            text.push_str(format.heading);
+            _ => self.add(section, one_line(text, POINT)),
+        }
+    }
+
+    /// Writes the sections, with empty lines between a quotation and other items. An item is a list
+    /// item, unless it is a quotation or the next step, which has a number.
+    pub fn to_markdown(&self) -> String {
+        let mut markdown = String::new();
+        for format in &SECTIONS {
+            if !markdown.is_empty() {
+                markdown.push_str("\n\n");
+            }
+            markdown.push_str(format.heading);
 
             let items = self.items(format.section);
             if items.is_empty() {
-                text.push_str("\n- (none)");
+                markdown.push_str("\n- (none)");
             }
             let mut follows_quotation = false;
-            for (at, item) in items.iter().enumerate() {
+            for (index, item) in items.iter().enumerate() {
                 let is_quotation = item.contains("\n>");
-                let is_apart = at > 0 && (is_quotation || follows_quotation);
-                text.push_str(if is_apart { "\n\n" } else { "\n" });
+                let needs_empty_line = index > 0 && (is_quotation || follows_quotation);
+                markdown.push_str(if needs_empty_line { "\n\n" } else { "\n" });
                 if !is_quotation && !item.starts_with("1. ") {
-                    text.push_str("- ");
+                    markdown.push_str("- ");
                 }
-                text.push_str(item);
+                markdown.push_str(item);
                 follows_quotation = is_quotation;
             }
         }
-        text
+        markdown
     }
 
     pub fn items(&self, section: Section) -> &[String] {
@@ -194,7 +202,8 @@ impl Sections {
         &mut self.0[section as usize]
     }
 
-    /// Returns the sections without the items that each summary reports anew.
+    /// Returns the sections without the items that each summary reports anew: how far the work is,
+    /// what it has done, and quotations.
     pub fn without_restated(mut self) -> Self {
         for items in &mut self.0 {
             items.retain(|item| {
@@ -207,22 +216,24 @@ impl Sections {
     }
 
     /// Returns the items of a previous summary that the next one takes over, marked as earlier.
-    /// What was blocked, under way or next is taken over once.
+    /// What was blocked, under way or next is taken over once: items of these sections that are
+    /// marked already are dropped.
     pub fn into_earlier(self) -> Self {
         let mut earlier = self.without_restated();
-        for fleeting in [Section::InProgress, Section::Blocked, Section::NextSteps] {
-            let items = earlier.items_mut(fleeting);
-            items.retain(|point| !point.starts_with(EARLIER_MARK));
+        for section in [Section::InProgress, Section::Blocked, Section::NextSteps] {
+            let items = earlier.items_mut(section);
+            items.retain(|item| !item.starts_with(EARLIER_MARK));
         }
-        for point in earlier.0.iter_mut().flatten() {
-            *point = format!("{EARLIER_MARK}{}", point.trim_start_matches(EARLIER_MARK));
+        for item in earlier.0.iter_mut().flatten() {
+            // No item is marked twice.
+            *item = format!("{EARLIER_MARK}{}", item.trim_start_matches(EARLIER_MARK));
         }
         earlier
     }
 
-    /// Returns the points for another branch: one for each branch that was left before, then one
-    /// for this branch. What was under way is left out, because it does not go on; what was done is
-    /// kept.
+    /// Returns the points that a summary of this branch contributes to another branch: those of
+    /// branches that were left before, then one for this branch. What was under way is left out,
+    /// because it does not go on; what was done is kept.
     pub fn into_branch_points(self) -> Vec<String> {
         let mut own_points = Vec::new();
         if let Some(request) = self.find_quotation(REQUEST_LEAD) {
@@ -295,18 +306,29 @@ fn leads_quotation(line: &str) -> bool {
     starts_with_one_of(line, &QUOTATION_LEADS) && line.ends_with(':')
 }
 
-/// Skips the lines up to the end of an element that begins with `tag`, if it has an end. The
-/// agents' file lists, and additions of other tools, are left out; not what is in a tag around all.
-fn skip_tag(tag: &str, lines: &mut Peekable<Lines>) {
+/// Reads the lines of a quotation that follow, and returns its text.
+fn read_quotation(lines: &mut Peekable<Lines>) -> String {
+    let mut quoted_lines = Vec::new();
+    while let Some(line) = lines.next_if(|line| line.starts_with('>')) {
+        quoted_lines.push(line);
+    }
+    sanitize(&strip_quote_marks(quoted_lines.into_iter()))
+}
+
+/// Skips the lines of an element up to its closing tag, if it has one: the agents' file lists, and
+/// additions of other tools. `tag` is the line of the opening tag after `<`.
+///
+/// The element `summary` may be around all, so its content is not skipped.
+fn skip_element(tag: &str, lines: &mut Peekable<Lines>) {
     let is_name_end = |c: char| !(c.is_alphanumeric() || "-_".contains(c));
     let name = tag.split(is_name_end).next().unwrap_or_default();
     if name == "summary" {
         return;
     }
-    let close = format!("</{name}>");
-    let last = lines.clone().position(|line| line.contains(&close));
-    if let Some(last) = last {
-        for _ in 0..=last {
+    let closing_tag = format!("</{name}>");
+    let closing_line = lines.clone().position(|line| line.contains(&closing_tag));
+    if let Some(closing_line) = closing_line {
+        for _ in 0..=closing_line {
             lines.next();
         }
     }
@@ -326,18 +348,19 @@ fn heading_name(line: &str) -> Option<&str> {
     Some(name)
 }
 
-/// Returns the section with a name like this.
-fn find_section(name: &str) -> Option<Section> {
-    let name = comparison_form(name);
-    let mut found = None;
-    let mut longest = 0;
+/// Returns the section of a heading that contains one of its words. If there are several, the
+/// longest word decides; of equally long ones, the last in the table.
+fn find_section(heading: &str) -> Option<Section> {
+    let heading = comparison_form(heading);
+    let mut section = None;
+    let mut longest_word = 0;
     for format in &SECTIONS {
         for word in format.names {
-            if word.len() >= longest && name.contains(word) {
-                longest = word.len();
-                found = Some(format.section);
+            if word.len() >= longest_word && heading.contains(word) {
+                longest_word = word.len();
+                section = Some(format.section);
             }
         }
     }
-    found
+    section
 }

@@ -45,7 +45,11 @@ pub(super) struct CommandStep {
 }
 
 impl CommandLine {
-    /// Reads a command line.
+    /// Reads a command line up to a here-document. Quoted text becomes `_`, so that nothing in it is
+    /// taken for an operator.
+    ///
+    /// Steps that only look count as long as all steps do: the first other step replaces them, and
+    /// later ones are left out.
     pub fn parse(line: &str) -> Self {
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
@@ -74,7 +78,7 @@ impl CommandLine {
                 continue;
             }
             if !is_step_read_only && command.is_read_only {
-                // All steps before only look, and are forgotten.
+                // All steps before only look. By default, a line is not read-only.
                 command = CommandLine::default();
             }
             step.folder.clone_from(&folder);
@@ -86,7 +90,8 @@ impl CommandLine {
         command
     }
 
-    /// Returns the call of another tool. All tools that change a file do the same with it.
+    /// Returns the call of another tool as a command. All tools that change files become `edit` with
+    /// the file, so that a call of one is recognized as a repetition of a call of another.
     pub fn from_tool(tool: &str, target: &str) -> Self {
         // Claude Code's names of the tools begin with capitals.
         let name = tool.to_lowercase();
@@ -108,14 +113,15 @@ impl CommandLine {
 }
 
 impl CommandStep {
-    /// Reads a part of a command line, without its operator.
+    /// Reads a part of a command line, without its operator; `None` if it has no program. The
+    /// program has no directory, and the step none yet.
     fn parse(part: &str) -> Option<Self> {
-        let mut rest = part
+        let mut from_program = part
             .split_whitespace()
             .skip_while(|word| precedes_command(word));
-        let program = rest.next()?.rsplit('/').next()?;
+        let program = from_program.next()?.rsplit('/').next()?;
         let mut words = vec![program.to_owned()];
-        let arguments = rest.filter(|word| is_argument(word));
+        let arguments = from_program.filter(|word| is_argument(word));
         words.extend(arguments.take(MOST_ARGUMENTS).map(str::to_owned));
         Some(CommandStep {
             words,

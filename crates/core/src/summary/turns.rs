@@ -116,27 +116,28 @@ fn compile_regex(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant")
 }
 
-/// Returns the sentences of a message that remain binding, in quotation marks.
+/// Returns the sentences of a message that remain binding, in quotation marks: those in prose that
+/// [`BINDING`] matches, that are not questions, and that are neither a nod nor too long to quote.
 pub(super) fn binding_sentences(text: &str) -> Vec<String> {
-    let text: String = text.chars().take(WHOLE_REQUEST).collect();
-    let mut found = Vec::new();
-    for line in prose_lines(&text) {
+    let start: String = text.chars().take(WHOLE_REQUEST).collect();
+    let mut quotations = Vec::new();
+    for line in prose_lines(&start) {
         if !MAY_BIND.is_match(line) || CODE.is_match(line) {
             continue;
         }
         for sentence in line.unicode_sentences() {
             let sentence = strip_marks(sentence.trim());
-            let has_fit_length = (SHORT_REPLY..POINT).contains(&display_width(sentence));
-            if BINDING.is_match(sentence) && !ends_in_question(sentence) && has_fit_length {
-                found.push(quote_line(sentence, POINT));
+            let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
+            if BINDING.is_match(sentence) && !ends_in_question(sentence) && is_quotable {
+                quotations.push(quote_line(sentence, POINT));
             }
         }
     }
-    found
+    quotations
 }
 
-/// Returns a question and its answer. If the answer names items of a list in the question (`2`,
-/// `b`), they are added.
+/// Describes a decision by the last line of a question and its answer. If a short answer names
+/// items of a list in the question (`2`, `b`), they are added.
 pub(super) fn describe_decision(question: &str, answer: &str) -> String {
     let mut named_items = Vec::new();
     if display_width(answer) < REMARK {
@@ -144,7 +145,7 @@ pub(super) fn describe_decision(question: &str, answer: &str) -> String {
             if named_items.len() == MOST_NAMED_ITEMS {
                 break;
             }
-            let can_name_item = (1..=2).contains(&name.len());
+            let can_name_item = (1..=LONGEST_ITEM_NAME).contains(&name.len());
             if can_name_item && let Some(item) = find_item(question, name) {
                 named_items.push(item);
             }
@@ -161,8 +162,11 @@ pub(super) fn describe_decision(question: &str, answer: &str) -> String {
     decision
 }
 
-/// The number of items of a list that an answer can name.
+/// The maximum number of items of a list that an answer can name.
 const MOST_NAMED_ITEMS: usize = 3;
+
+/// The maximum length of the number or letter of an item, in bytes.
+const LONGEST_ITEM_NAME: usize = 2;
 
 /// Returns the line of a question that is the item of a list with this number or letter.
 fn find_item<'q>(question: &'q str, name: &str) -> Option<&'q str> {
