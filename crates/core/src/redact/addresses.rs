@@ -2,31 +2,39 @@
 
 use std::collections::BTreeSet;
 
-/// Adds the e-mail addresses in a text, or in lines of JSON.
+/// Adds the e-mail addresses in a text, or in lines of JSON, to `addresses`, in small letters.
 ///
 /// `user@host:path`, as in the addresses of git over ssh, and `//user@host` are not e-mail.
-pub fn collect_emails(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
-    for at in memchr::memchr_iter(b'@', bytes) {
-        let before = &bytes[..at];
-        let after = &bytes[at + 1..];
+pub fn collect_emails(bytes: &[u8], addresses: &mut BTreeSet<Vec<u8>>) {
+    for at_sign in memchr::memchr_iter(b'@', bytes) {
+        let before = &bytes[..at_sign];
+        let after = &bytes[at_sign + 1..];
         let mut start = match before.iter().rposition(|&byte| !is_local_part_byte(byte)) {
-            Some(other) => other + 1,
+            Some(last_outside) => last_outside + 1,
             None => 0,
         };
         // The second character of an escape, as in `\nme@example.org`, is not part of the address.
         if start > 0 && before[start - 1] == b'\\' {
             start += 1;
         }
+        // Nothing, or only the character that is escaped, precedes the sign.
+        if start >= at_sign {
+            continue;
+        }
 
-        let end = after.iter().position(|&byte| !is_host_byte(byte));
-        let host = after[..end.unwrap_or(after.len())].trim_ascii_end();
-        let host = host.strip_suffix(b".").unwrap_or(host);
-        let previous = start.checked_sub(1).map(|at| before[at]);
+        let host_len = after.iter().take_while(|&&byte| is_host_byte(byte)).count();
+        let mut host = after[..host_len].trim_ascii_end();
+        // The end of a sentence.
+        if let Some(without_dot) = host.strip_suffix(b".") {
+            host = without_dot;
+        }
+
+        let previous = before[..start].last();
         let next = after.get(host.len());
         let is_login = next == Some(&b':') || matches!(previous, Some(b'/' | b':'));
-        if start < at && !is_login && is_domain(host) {
+        if !is_login && is_domain(host) {
             let address = [&before[start..], b"@", host].concat();
-            found.insert(address.to_ascii_lowercase());
+            addresses.insert(address.to_ascii_lowercase());
         }
     }
 }
@@ -59,7 +67,8 @@ mod tests {
     #[test]
     fn addresses_are_those_of_people() {
         let text = br#"{"a":"Me@example.org, \nyou@a-b.example.com.","b":"<me@example.org>"}
-            git@github.com:me/it https://me@example.org/x npm i it@1.2.3 icon@2x.png @scope/it a@b @.x me@..org"#;
+            git@github.com:me/it https://me@example.org/x npm i it@1.2.3 icon@2x.png @scope/it a@b @.x me@..org
+            \\@example.org \n@example.org"#;
         let mut found = BTreeSet::new();
         collect_emails(text, &mut found);
         let found: Vec<_> = found
