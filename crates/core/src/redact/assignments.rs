@@ -456,26 +456,25 @@ fn begins_with_escape(rest: &[u8]) -> bool {
 /// Returns a value without quotes up to where something else begins: another assignment after `&`,
 /// `;` or `,`, the tag that closes an element, or punctuation at its end.
 fn trim_unquoted_value(run: &[u8]) -> &[u8] {
-    let mut value = run;
-    for (at, byte) in run.iter().enumerate() {
+    for (offset, byte) in run.iter().enumerate() {
+        let after = &run[offset + 1..];
         let is_end = match byte {
-            b'&' | b';' | b',' => begins_assignment(&run[at + 1..]),
-            b'<' => run[at + 1..].starts_with(b"/"),
+            b'&' | b';' | b',' => begins_assignment(after),
+            b'<' => after.starts_with(b"/"),
             _ => false,
         };
         if is_end {
-            value = &run[..at];
-            break;
+            return trim_punctuation(&run[..offset]);
         }
     }
-    trim_punctuation(value)
+    trim_punctuation(run)
 }
 
 /// Returns a value without the punctuation at its end, up to a bracket that the value itself opens.
 fn trim_punctuation(value: &[u8]) -> &[u8] {
     let mut value = value;
     while let [
-        rest @ ..,
+        before @ ..,
         b';' | b',' | b')' | b'}' | b']' | b'|' | b'\\' | b'>' | b'.',
     ] = value
     {
@@ -487,10 +486,10 @@ fn trim_punctuation(value: &[u8]) -> &[u8] {
             Some(b'>') => b'<',
             _ => 0,
         };
-        if rest.contains(&opening) {
+        if before.contains(&opening) {
             break;
         }
-        value = rest;
+        value = before;
     }
     value
 }
@@ -504,14 +503,14 @@ fn begins_assignment(rest: &[u8]) -> bool {
     width > 0 && matches!(rest.get(width), Some(b'=' | b':'))
 }
 
-/// Returns the offset after as many of these characters as follow, at most `most` of them.
-fn skip_characters(text: &[u8], at: usize, characters: &[u8], most: usize) -> usize {
-    let rest = &text[at..text.len().min(at + most)];
-    let width = rest
+/// Returns the offset after as many of these characters as are at `start`, but at most `most`.
+fn skip_characters(text: &[u8], start: usize, characters: &[u8], most: usize) -> usize {
+    let near = &text[start..text.len().min(start + most)];
+    let width = near
         .iter()
         .take_while(|&&byte| characters.contains(&byte))
         .count();
-    at + width
+    start + width
 }
 
 /// Returns the offset after white space, which may have line breaks.

@@ -184,38 +184,45 @@ fn find_key_start(text: &[u8], last_line: usize) -> usize {
 
 /// Returns the range of the next line break: a newline, or the escape of one, with all its
 /// backslashes.
-fn line_break_after(text: &[u8], from: usize) -> Option<Range<usize>> {
-    let mut at = from;
-    while let Some(distance) = memchr::memchr2(b'\n', b'\\', &text[at..]) {
-        let start = at + distance;
+fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
+    let mut searched_end = offset;
+    while let Some(distance) = memchr::memchr2(b'\n', b'\\', &text[searched_end..]) {
+        let start = searched_end + distance;
         if text[start] == b'\n' {
             return Some(start..start + 1);
         }
-        let slashes = text[start..]
+        let backslashes = text[start..]
             .iter()
             .take_while(|byte| **byte == b'\\')
             .count();
-        at = start + slashes;
-        if matches!(text.get(at), Some(b'n' | b'r')) {
-            return Some(start..at + 1);
+        let letter = start + backslashes;
+        if matches!(text.get(letter), Some(b'n' | b'r')) {
+            return Some(start..letter + 1);
         }
+        searched_end = letter;
     }
     None
 }
 
-/// Returns the range of the last line break before an offset, as [`line_break_after`] does.
-fn line_break_before(text: &[u8], end: usize) -> Option<Range<usize>> {
-    let mut at = end;
-    while let Some(place) = memchr::memrchr2(b'\n', b'\\', &text[..at]) {
-        if text[place] == b'\n' {
-            return Some(place..place + 1);
+/// Returns the range of the last line break that ends at or before an offset: a newline, or the
+/// escape of one, with all its backslashes.
+fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
+    let mut searched_start = offset;
+    while let Some(last) = memchr::memrchr2(b'\n', b'\\', &text[..searched_start]) {
+        if text[last] == b'\n' {
+            return Some(last..last + 1);
         }
-        let before = text[..place].iter().rev();
-        let start = place - before.take_while(|byte| **byte == b'\\').count();
-        if place + 1 < end && matches!(text[place + 1], b'n' | b'r') {
-            return Some(start..place + 2);
+        let backslashes_before = text[..last]
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'\\')
+            .count();
+        let start = last - backslashes_before;
+        let letter = last + 1;
+        if letter < offset && matches!(text[letter], b'n' | b'r') {
+            return Some(start..letter + 1);
         }
-        at = start;
+        searched_start = start;
     }
     None
 }

@@ -135,11 +135,12 @@ fn ends_with_any(word: &str, ends: &[&str]) -> bool {
     ends.iter().any(|end| word.ends_with(end))
 }
 
-/// Returns the words of a name in small letters: `apiKey`, `API_KEY` and `api-key` have the same.
+/// Returns the words of a name in small letters: `apiKey`, `API_KEY` and `api-key` have the same. A
+/// word consists of letters and digits; a capital may begin another word.
 pub fn split_words(name: &[u8]) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
-    for (at, &byte) in name.iter().enumerate() {
+    for (index, &byte) in name.iter().enumerate() {
         if !byte.is_ascii_alphanumeric() {
             if !word.is_empty() {
                 words.push(std::mem::take(&mut word));
@@ -147,8 +148,8 @@ pub fn split_words(name: &[u8]) -> Vec<String> {
             continue;
         }
         // `apiKey` has a small letter before its capital, `APIKey` one after it.
-        let previous = at.checked_sub(1).map_or(b'_', |before| name[before]);
-        let next = name.get(at + 1).copied().unwrap_or(b'_');
+        let previous = index.checked_sub(1).map_or(b'_', |before| name[before]);
+        let next = name.get(index + 1).copied().unwrap_or(b'_');
         let is_after_small = previous.is_ascii_lowercase() || previous.is_ascii_digit();
         let is_last_capital = previous.is_ascii_uppercase() && next.is_ascii_lowercase();
         let begins_word = byte.is_ascii_uppercase() && (is_after_small || is_last_capital);

@@ -7,8 +7,8 @@ use super::PLACEHOLDER_START;
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
-/// Whether it has the randomness of a key: digits and letters, or letters as in no word, many
-/// different ones.
+/// Whether a text has the randomness of a key: digits and letters, or an order of letters that no
+/// word or identifier has. The characters must vary, and must not be made up for an example.
 pub fn is_random(secret: &[u8]) -> bool {
     let has_digit = secret.iter().any(u8::is_ascii_digit);
     let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
@@ -27,8 +27,8 @@ pub fn is_randomly_drawn(rest: &[u8]) -> bool {
     is_drawn && is_mixed(rest)
 }
 
-/// Whether capitals are where no identifier has them: several in a row more than once, and single
-/// small letters. At least 16 letters and digits, and nothing else.
+/// Whether a text consists of at least 16 letters and digits, with capitals where no identifier has
+/// them: several in a row more than once, and a single small letter beside a capital.
 fn is_scrambled(secret: &[u8]) -> bool {
     if secret.len() < 16 || !secret.iter().all(u8::is_ascii_alphanumeric) {
         return false;
@@ -46,8 +46,8 @@ fn is_scrambled(secret: &[u8]) -> bool {
     rows_of_capitals > 1 && has_single_letter
 }
 
-/// Whether it consists of letters with more consonants in a row than any word or compound has: six,
-/// or five if it is shorter than 40 letters. At least 16 letters, and nothing else.
+/// Whether a text consists of at least 16 letters, with more consonants in a row than any word or
+/// compound has: six, or five in a text of fewer than 40 letters.
 fn is_unspeakable(secret: &[u8]) -> bool {
     let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
     let longest = secret.split(is_vowel).map(<[u8]>::len).max();
@@ -258,7 +258,8 @@ pub fn is_reference(secret: &[u8]) -> bool {
 const PLACEHOLDERS: &str = "api apikey change changeme dummy example here insert key my none null pass passwd password \
     placeholder redacted sample secret the todo token undefined user your";
 
-/// Whether it is made up for an example or a test: words for that, and digits that count from 1.
+/// Whether a text is made up for an example or a test: its words are among [`PLACEHOLDERS`] and a
+/// few others, its numbers count from 1, and any other characters are between them.
 fn is_filler(secret: &[u8]) -> bool {
     const WORDS: [&str; 11] = [
         "abc",
@@ -295,8 +296,8 @@ fn is_filler(secret: &[u8]) -> bool {
     true
 }
 
-/// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as
-/// `your-api-key`. Also whether it is one of ours, is empty, or has three dots in it.
+/// Whether a text stands for a secret instead of being one: filler such as `xxx`, only words such
+/// as `your-api-key`, a placeholder of ours, or a text with three dots. So does an empty text.
 pub fn is_placeholder(secret: &[u8]) -> bool {
     if secret.starts_with(PLACEHOLDER_START.as_bytes())
         || memchr::memmem::find(secret, b"...").is_some()

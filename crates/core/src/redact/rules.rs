@@ -180,10 +180,14 @@ fn is_default_login(before: &[u8], password: &[u8]) -> bool {
 
 /// Whether a Discord token may continue after the keyword, which ends with the first letter of the
 /// token's second part: five more characters of this part follow, and the dot before the third.
-fn continues_discord_token(rest: &[u8]) -> bool {
-    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    rest.get(..6)
-        .is_some_and(|rest| rest[5] == b'.' && rest[..5].iter().all(is_digit))
+fn continues_discord_token(after_keyword: &[u8]) -> bool {
+    let is_token_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    match after_keyword.split_at_checked(5) {
+        Some((second_part, after)) => {
+            after.starts_with(b".") && second_part.iter().all(is_token_byte)
+        }
+        None => false,
+    }
 }
 
 /// Whether a password follows `machine` or `login` in a netrc file.

@@ -169,14 +169,14 @@ impl ValueSearch {
         }
     }
 
-    /// Calls `found` with each occurrence and the index of its value, in the order of the text. An
-    /// occurrence inside another one is left out.
-    pub fn each_occurrence(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>, usize)) {
+    /// Calls `visit` with the range of each occurrence of a value, and the index of the value, in
+    /// the order of the text. An occurrence inside another one is left out.
+    pub fn each_occurrence(&self, text: &[u8], visit: &mut dyn FnMut(Range<usize>, usize)) {
         // The range of each occurrence, and the index of its value.
         let mut occurrences: Vec<(Range<usize>, usize)> = Vec::new();
-        self.windows.each_window(text, &mut |at, windows| {
+        self.windows.each_window(text, &mut |offset, windows| {
             for window in windows {
-                if let Some(range) = self.occurrence_at(text, at, window) {
+                if let Some(range) = self.occurrence_around(text, offset, window) {
                     let (value_index, _form) = split_spelling_number(window.literal);
                     occurrences.push((range, value_index));
                 }
@@ -195,28 +195,28 @@ impl ValueSearch {
         for (range, value_index) in occurrences {
             if range.end > last_end {
                 last_end = range.end;
-                found(range, value_index);
+                visit(range, value_index);
             }
         }
     }
 
-    /// Calls `found` with the offset of the last byte of each window in some lines.
-    pub fn each_window(&self, lines: &[u8], found: &mut dyn FnMut(usize)) {
+    /// Calls `visit` with the offset of the last byte of each window in some lines.
+    pub fn each_window(&self, lines: &[u8], visit: &mut dyn FnMut(usize)) {
         self.windows
-            .each_window(lines, &mut |at, _| found(at + WINDOW - 1));
+            .each_window(lines, &mut |offset, _| visit(offset + WINDOW - 1));
     }
 
-    /// Returns the range of the spelling that has this window at an offset of the text; `None` if
-    /// the text around the window is another one.
-    fn occurrence_at(
+    /// Returns the range of the spelling of which `window` is at an offset of the text; `None` if
+    /// the text around the window is not that of the spelling.
+    fn occurrence_around(
         &self,
         text: &[u8],
-        at: usize,
+        window_start: usize,
         window: &LiteralWindow,
     ) -> Option<Range<usize>> {
         let (value_index, form) = split_spelling_number(window.literal);
         let spelling = spell_value(&self.values[value_index].bytes, form)?;
-        let start = at.checked_sub(window.offset as usize)?;
+        let start = window_start.checked_sub(window.offset as usize)?;
         let end = start + spelling.len();
         if text.get(start..end)? == spelling {
             Some(start..end)

@@ -34,20 +34,22 @@ pub struct WindowIndex {
 }
 
 impl WindowIndex {
-    /// Calls `found` at each offset of the text where windows are, with those windows.
-    pub fn each_window(&self, text: &[u8], found: &mut dyn FnMut(usize, &[LiteralWindow])) {
+    /// Calls `visit` with each offset of the text at which the bytes of a window begin, and with
+    /// all windows that have these bytes.
+    pub fn each_window(&self, text: &[u8], visit: &mut dyn FnMut(usize, &[LiteralWindow])) {
         if self.all.is_empty() {
             return;
         }
-        for (at, bytes) in text.windows(WINDOW).enumerate() {
-            let bytes = window_to_number(bytes);
+        for (offset, text_window) in text.windows(WINDOW).enumerate() {
+            let bytes = window_to_number(text_window);
+            // Few windows of the text pass, so that the search in the list takes little time.
             if !self.has_hash(bytes) {
                 continue;
             }
             let first = self.all.partition_point(|window| window.bytes < bytes);
             let equal_count = self.all[first..].partition_point(|window| window.bytes == bytes);
             if equal_count > 0 {
-                found(at, &self.all[first..first + equal_count]);
+                visit(offset, &self.all[first..first + equal_count]);
             }
         }
     }
