@@ -6,20 +6,26 @@ use memchr::memmem;
 /// whole string.
 pub fn blob_hashes(line: &[u8]) -> impl Iterator<Item = &str> {
     const MARK: &[u8] = b"\"blob:sha256:";
-    /// The number of hex digits of a SHA-256.
-    const DIGITS: usize = 64;
 
-    memmem::find_iter(line, MARK).filter_map(|at| {
-        let (hash, rest) = line[at + MARK.len()..].split_at_checked(DIGITS)?;
-        let is_whole_string = rest.first() == Some(&b'"');
+    memmem::find_iter(line, MARK).filter_map(|mark| {
+        let after_mark = &line[mark + MARK.len()..];
+        let (hash, after_hash) = after_mark.split_at_checked(SHA256_DIGITS)?;
         let hash = std::str::from_utf8(hash).ok()?;
-        (is_whole_string && is_blob_hash(hash)).then_some(hash)
+        let is_whole_string = after_hash.starts_with(b"\"");
+        if is_whole_string && is_blob_hash(hash) {
+            Some(hash)
+        } else {
+            None
+        }
     })
 }
 
-/// Whether this is the name of a blob.
+/// The number of hex digits of a SHA-256.
+const SHA256_DIGITS: usize = 64;
+
+/// Whether this is the name of a blob: the hex digits of a SHA-256.
 pub fn is_blob_hash(name: &str) -> bool {
-    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    name.len() == SHA256_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ fn is_identifier(key: &[u8]) -> bool {
             .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Calls `see` with each field of an entry's line, in order, until it breaks. Also breaks at a key
+/// Calls `visit` with each field of an entry's line, in order, until it breaks. Also breaks at a key
 /// or value that does not parse.
 ///
 /// The loop takes one token at a time. `path` has a step for each open object and array, and
@@ -106,7 +106,7 @@ pub fn visit_fields<'a>(
     kind: Kind,
     role: Role,
     scope: FieldScope,
-    see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let mut path = Vec::new();
     let mut outer_regions = Vec::new();
@@ -165,7 +165,7 @@ pub fn visit_fields<'a>(
                     _ => false,
                 };
                 if is_field || scope == FieldScope::Everything && value.is_string() {
-                    see(&Field { value, path: &path })?;
+                    visit(&Field { value, path: &path })?;
                 }
                 continue;
             }
@@ -259,7 +259,7 @@ mod tests {
     fn visit_line(
         line: &str,
         scope: FieldScope,
-        see: &mut dyn FnMut(&Field) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&Field) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let line = Raw::parse(line.as_bytes()).unwrap();
         let kind = Kind::named(line.get_text("type").unwrap().as_bytes());
@@ -267,7 +267,7 @@ mod tests {
             .get("message")
             .and_then(|message| message.get_text("role"));
         let role = role.map_or(Role::Missing, |role| Role::named(role.as_bytes()));
-        visit_fields(line, kind, role, scope, see)
+        visit_fields(line, kind, role, scope, visit)
     }
 
     fn fields(line: &str, scope: FieldScope) -> Vec<String> {

@@ -23,8 +23,8 @@ impl IdIndex {
         }
     }
 
-    /// Maps the id of `ix` to `ix`, unless it is empty. Returns the entry that had the id before,
-    /// if any. `id_of` returns the id of an entry.
+    /// Maps the id of `ix` to `ix`, unless the id is empty. Returns the entry to which the id was
+    /// mapped before, if any. `id_of` returns the id of an entry in the table, or of `ix`.
     pub fn insert<'a>(
         &mut self,
         ix: EntryIx,
@@ -37,9 +37,9 @@ impl IdIndex {
         let hash = self.hasher.hash_one(id);
         let hash_of = |&other: &EntryIx| self.hasher.hash_one(id_of(other));
         match self.table.entry(hash, |&other| id_of(other) == id, hash_of) {
-            Entry::Occupied(mut found) => Some(std::mem::replace(found.get_mut(), ix)),
-            Entry::Vacant(place) => {
-                place.insert(ix);
+            Entry::Occupied(mut occupied) => Some(std::mem::replace(occupied.get_mut(), ix)),
+            Entry::Vacant(vacant) => {
+                vacant.insert(ix);
                 None
             }
         }

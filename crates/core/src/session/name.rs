@@ -22,17 +22,17 @@ pub fn display_name(
     if let Some(slot) = title_slot {
         return parse_title(slot);
     }
-    match info_name {
-        Some(name) if agent == Dialect::Pi => {
-            let name = name.trim();
-            if name.is_empty() {
-                None
-            } else {
-                Some(name.into_owned())
-            }
-        }
-        _ => parse_title(header),
+    if let Some(info_name) = info_name
+        && agent == Dialect::Pi
+    {
+        let name = info_name.trim();
+        return if name.is_empty() {
+            None
+        } else {
+            Some(name.into_owned())
+        };
     }
+    parse_title(header)
 }
 
 /// Returns the `title` of a title line or a header; `None` if it is only white space.

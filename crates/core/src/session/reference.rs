@@ -248,8 +248,8 @@ fn find_by_label(
     labels: &Labels,
     label: &str,
 ) -> Result<Option<EntryIx>, ReferenceError> {
-    let found = labels.entries_with_label(&Text::from(label));
-    require_single(session, found).map_err(|candidates| ReferenceError::Ambiguous {
+    let labelled = labels.entries_with_label(&Text::from(label));
+    require_single(session, labelled).map_err(|candidates| ReferenceError::Ambiguous {
         name: label.to_owned(),
         candidates,
         is_label: true,
@@ -259,26 +259,29 @@ fn find_by_label(
 /// Returns the only entry whose id begins with `prefix`; an error if there are several. Entries
 /// with the same id count as one, and the id refers to the last.
 fn find_by_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>, ReferenceError> {
-    let mut found = Vec::new();
+    let mut entries = Vec::new();
     for ix in session.entry_indexes() {
         let id = session.id(ix);
         if id.as_bytes().starts_with(prefix.as_bytes()) && session.find_entry(&id) == Some(ix) {
-            found.push(ix);
+            entries.push(ix);
         }
     }
-    require_single(session, found).map_err(|candidates| ReferenceError::Ambiguous {
+    require_single(session, entries).map_err(|candidates| ReferenceError::Ambiguous {
         name: prefix.to_owned(),
         candidates,
         is_label: false,
     })
 }
 
-/// Returns the only entry found, or an error with the ids of several.
-fn require_single(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
-    match found[..] {
+/// Returns the only one of these entries, or an error with the ids of several.
+fn require_single(
+    session: &Session,
+    entries: Vec<EntryIx>,
+) -> Result<Option<EntryIx>, Vec<String>> {
+    match entries[..] {
         [] => Ok(None),
         [ix] => Ok(Some(ix)),
-        _ => Err(candidate_ids(session, found)),
+        _ => Err(candidate_ids(session, entries)),
     }
 }
 

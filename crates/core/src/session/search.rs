@@ -158,9 +158,9 @@ impl SearchWords {
 
     /// Returns the match in a text that is not a field of an entry.
     pub fn find_hit(&self, field: &str, text: &str) -> Option<Hit> {
-        let place = earliest_range(self.first_matches(text))?;
+        let range = earliest_range(self.first_matches(text))?;
         let size = SnippetSize::default();
-        Some(Hit::new(field.to_owned(), text, place, size))
+        Some(Hit::new(field.to_owned(), text, range, size))
     }
 
     /// Whether a text contains any of the words.
@@ -205,9 +205,9 @@ impl SearchWords {
     }
 }
 
-/// Returns the first of the places at which words were found, if any was.
-fn earliest_range(places: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
-    places.into_iter().flatten().min_by_key(|place| place.start)
+/// Returns the first of the ranges in which words were found, if any was.
+fn earliest_range(ranges: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
+    ranges.into_iter().flatten().min_by_key(|range| range.start)
 }
 
 /// Returns the source of an expression that finds a word where the text in lower case has it: `İ`

@@ -22,8 +22,8 @@ impl Default for BatchSize {
     }
 }
 
-/// Returns the ranges of a list that are read one by one. `length` returns the bytes of an item in
-/// the file.
+/// Returns the ranges of a list that are read one by one: each ends with the item that reaches a
+/// limit of `size`. `length` returns the bytes of an item in the file.
 pub fn split_batches<T>(
     items: &[T],
     size: BatchSize,
@@ -32,11 +32,12 @@ pub fn split_batches<T>(
     let mut batches = Vec::new();
     let mut start = 0;
     let mut bytes = 0;
-    for (at, item) in items.iter().enumerate() {
+    for (index, item) in items.iter().enumerate() {
+        let end = index + 1;
         bytes += length(item);
-        if bytes >= size.bytes || at + 1 - start >= size.items {
-            batches.push(start..at + 1);
-            start = at + 1;
+        if bytes >= size.bytes || end - start >= size.items {
+            batches.push(start..end);
+            start = end;
             bytes = 0;
         }
     }

@@ -116,29 +116,33 @@ impl<'a> EntryReader<'a> {
         self.with_line(ix, <[u8]>::to_vec)
     }
 
-    /// Calls `see` with the line of an entry, without copying it out of the window if it is stored
+    /// Calls `inspect` with the line of an entry, without copying it out of the window if it is stored
     /// so.
-    pub fn with_line<T>(&self, ix: EntryIx, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+    pub fn with_line<T>(&self, ix: EntryIx, inspect: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         let seen = self.with_stored(self.session.entry(ix).span, |line| {
-            self.session.migrate_line(ix, line).map(|line| see(&line))
+            self.session
+                .migrate_line(ix, line)
+                .map(|line| inspect(&line))
         })?;
         let changed = "the file is no longer the one that was read";
         seen.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, changed))
     }
 
-    /// Calls `see` with the JSON object of an entry.
-    pub fn with_entry<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
-        self.with_line(ix, |line| see(Raw::from_checked(line.trim_ascii())))
+    /// Calls `inspect` with the JSON object of an entry.
+    pub fn with_entry<T>(&self, ix: EntryIx, inspect: impl FnOnce(Raw) -> T) -> io::Result<T> {
+        self.with_line(ix, |line| inspect(Raw::from_checked(line.trim_ascii())))
     }
 
-    /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
-    pub fn with_message<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+    /// Calls `inspect` with the `message` of an entry's line, or `null` if it has none.
+    pub fn with_message<T>(&self, ix: EntryIx, inspect: impl FnOnce(Raw) -> T) -> io::Result<T> {
         if let Some(span) = self.session.message_span(ix)
             && !self.session.needs_migration(ix)
         {
-            return self.with_stored(span, |message| see(Raw::from_checked(message)));
+            return self.with_stored(span, |message| inspect(Raw::from_checked(message)));
         }
-        self.with_entry(ix, |entry| see(entry.get("message").unwrap_or(Raw::NULL)))
+        self.with_entry(ix, |entry| {
+            inspect(entry.get("message").unwrap_or(Raw::NULL))
+        })
     }
 
     /// Returns the bytes of a line as they are in the file.
@@ -149,9 +153,13 @@ impl<'a> EntryReader<'a> {
         self.with_stored(span, <[u8]>::to_vec)
     }
 
-    /// Calls `see` with bytes of the file, without copying them out of the window.
-    pub(crate) fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
-        // Moved out, so that `see` can request another line meanwhile.
+    /// Calls `inspect` with bytes of the file, without copying them out of the window.
+    pub(crate) fn with_stored<T>(
+        &self,
+        span: Span,
+        inspect: impl FnOnce(&[u8]) -> T,
+    ) -> io::Result<T> {
+        // Moved out, so that `inspect` can request another line meanwhile.
         let mut window = self.window.take();
         // An error is returned only when the window is back.
         let filled = self.fill_window(&mut window, span);
@@ -160,9 +168,9 @@ impl<'a> EntryReader<'a> {
             let stored = &window.bytes()[start..start + span.len as usize];
             let replacements = self.replacements_in(span);
             if replacements.is_empty() {
-                see(stored)
+                inspect(stored)
             } else {
-                see(&splice_replacements(stored, span, replacements))
+                inspect(&splice_replacements(stored, span, replacements))
             }
         });
         if window.bytes().len() > MAX_KEPT_LEN {
@@ -273,12 +281,16 @@ impl ContextMessage {
         }
     }
 
-    /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's
+    /// Calls `inspect` with the JSON object of the message; for a stored message, reads the entry's
     /// line.
-    pub fn with_json<T>(&self, reader: &EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+    pub fn with_json<T>(
+        &self,
+        reader: &EntryReader,
+        inspect: impl FnOnce(Raw) -> T,
+    ) -> io::Result<T> {
         match &self.body {
-            Body::Built(json) => Ok(see(Raw::from_checked(json))),
-            Body::Stored => reader.with_message(self.entry, see),
+            Body::Built(json) => Ok(inspect(Raw::from_checked(json))),
+            Body::Stored => reader.with_message(self.entry, inspect),
         }
     }
 }

@@ -15,14 +15,15 @@ pub struct WholeLines<'a> {
 }
 
 impl<'a> WholeLines<'a> {
-    /// Finds where they end.
+    /// Finds where the whole lines end: at the end of the source, or before its last line if that
+    /// has no newline and is not an object.
     pub fn new(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
-        let (newline, rest) = last_line(source, source.len())?;
+        let (line_start, line) = last_line(source, source.len())?;
         // No beginning of an object is an object.
-        let is_whole = Raw::parse(&rest).is_ok_and(Raw::is_object);
+        let is_whole = Raw::parse(&line).is_ok_and(Raw::is_object);
         Ok(WholeLines {
             source,
-            len: if is_whole { source.len() } else { newline },
+            len: if is_whole { source.len() } else { line_start },
         })
     }
 }
@@ -42,19 +43,23 @@ pub fn find_line_backwards<T>(
     }
 }
 
-/// Returns the last line before an offset, and where it begins; empty after a newline.
+/// Returns the last line before an offset, and where it begins; an empty one if a newline directly
+/// precedes the offset. Reads backwards, more each time, until the line is complete.
 pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
-    let mut reach = FIRST_READ_LEN;
+    let mut read_len = FIRST_READ_LEN;
     loop {
-        let from = end.saturating_sub(reach);
-        let mut bytes = source.read_range(from..end)?;
-        let newline = memrchr(b'\n', &bytes).map(|at| at + 1);
-        if newline.is_some() || from == 0 {
-            let start = newline.unwrap_or(0);
-            bytes.drain(..start);
-            return Ok((from + start as u64, bytes));
+        let read_start = end.saturating_sub(read_len);
+        let mut bytes = source.read_range(read_start..end)?;
+        let line_start = match memrchr(b'\n', &bytes) {
+            Some(newline) => Some(newline + 1),
+            None if read_start == 0 => Some(0),
+            None => None,
+        };
+        if let Some(line_start) = line_start {
+            bytes.drain(..line_start);
+            return Ok((read_start + line_start as u64, bytes));
         }
-        reach *= 2;
+        read_len *= 2;
     }
 }
 
