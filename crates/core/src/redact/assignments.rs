@@ -46,9 +46,9 @@ static STEM_FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a few short literals")
 });
 
-/// Calls `found` with each secret that is assigned to a name in a text. Only names that contain a
-/// stem are looked at, each once.
-pub fn each_assignment(text: &[u8], mut found: impl FnMut(AssignedSecret)) {
+/// Calls `visit` with each secret that is assigned to a name in a text. Only names that contain one
+/// of [`STEMS`] are looked at, each once.
+pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
     let mut last_name_end = 0;
     for stem in STEM_FINDER.find_iter(text) {
         // A name may contain several stems.
@@ -70,7 +70,7 @@ pub fn each_assignment(text: &[u8], mut found: impl FnMut(AssignedSecret)) {
         } else {
             kind_by_name
         };
-        found(AssignedSecret {
+        visit(AssignedSecret {
             kind,
             name: assignment.name,
             value: assignment.value,
@@ -78,8 +78,9 @@ pub fn each_assignment(text: &[u8], mut found: impl FnMut(AssignedSecret)) {
     }
 }
 
-/// Returns the kind of secret that the value of a member of a JSON object is, by its key; `None` if
-/// it is none. Both are as they are written, and a value with white space or an escape is none.
+/// Returns the kind of secret that the value of a member of a JSON object is, given its key; `None`
+/// if it is no secret. Key and value are as they are written in the line. A value that is very
+/// long, or has white space or an escape, is no secret.
 pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
     let is_short = value.len() <= LONGEST_VALUE;
     let has_space = value.iter().any(u8::is_ascii_whitespace);
@@ -146,13 +147,14 @@ struct Operator {
 }
 
 impl Assignment {
-    /// Reads the operator and the value after a name.
-    fn read(text: &[u8], mut name: Range<usize>) -> Option<Assignment> {
-        let dashes = text[name.clone()]
+    /// Reads the operator and the value after a name, which may begin with the dashes of an option.
+    /// `None` if nothing is assigned to the name.
+    fn read(text: &[u8], dashed_name: Range<usize>) -> Option<Assignment> {
+        let dashes = text[dashed_name.clone()]
             .iter()
             .take_while(|&&byte| byte == b'-')
             .count();
-        name.start += dashes;
+        let name = dashed_name.start + dashes..dashed_name.end;
         let is_option = dashes > 0;
 
         let operator = Operator::read(text, &name, is_option)?;
@@ -176,11 +178,11 @@ impl Assignment {
         })
     }
 
-    /// Returns the kind of the secret; `None` if the value is none.
+    /// Returns the kind of the secret; `None` if the value is no secret.
     ///
-    /// The class of the name decides how random the value must be. The all-capital name of a
-    /// variable of a shell (`TOKEN=…`) asks for less. Any other value without quotes may be source
-    /// code, and so is none if it looks like an expression or an identifier.
+    /// The class of the name decides how random the value must be. The value of a variable of a
+    /// shell (`TOKEN=…`) need be less random. Any other value without quotes may be source code, so
+    /// it is no secret if it looks like an expression or an identifier.
     fn secret_kind(&self, text: &[u8]) -> Option<&'static str> {
         let name = &text[self.name.clone()];
         let value = &text[self.value.clone()];
@@ -657,12 +659,13 @@ impl Separator {
     }
 }
 
-/// Whether a run of characters may be a secret: it is no word. Without an operator before it, only
-/// a digit makes it one. `after_run` begins with the white space, quote or backslash that ends the
-/// run.
+/// Whether a run of characters may be a secret, and not a word. `after_run` begins with the white
+/// space, quote or backslash that ends the run.
 ///
-/// Any character other than a letter counts, as it does for the value of a variable in capitals
-/// (`PASSWORD=…`), and the escape of a character by its number, which may be such a one.
+/// Without an operator before it, the run must have a digit. Behind an operator, any character
+/// other than a letter is enough, as it is for the value of a variable in capitals (`PASSWORD=…`).
+/// An escape of a character by its number may be one of these, and makes a run of any length
+/// plausible.
 fn is_plausible_secret(run: &[u8], after_run: &[u8], has_operator: bool) -> bool {
     let has_digit = run.iter().any(u8::is_ascii_digit);
     if !has_operator {

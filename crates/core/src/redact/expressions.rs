@@ -4,8 +4,9 @@ use super::resemblance::{is_mixed, takes_turns};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// Whether it is a call, an index or a path of a module: `readToken(x)`, `keys[2]`, `auth::Token1`.
-/// Also whether it begins with a bracket or an operator, or has an arrow in it.
+/// Whether a value is a call, an index or a path of a module: `readToken(x)`, `keys[2]`,
+/// `auth::Token1`. A value that begins with a bracket or an operator, or has an arrow in it, is
+/// code as well.
 pub fn is_code(value: &[u8]) -> bool {
     if value.first().is_some_and(|byte| b"([{<!|&".contains(byte)) {
         return true;
@@ -25,7 +26,7 @@ pub fn is_code(value: &[u8]) -> bool {
     }
 }
 
-/// Whether it is a chain of identifiers, such as `config.auth.token2`.
+/// Whether a value is a chain of identifiers, such as `config.auth.token2`.
 pub fn is_member_chain(value: &[u8]) -> bool {
     value.contains(&b'.')
         && value.split(|&byte| byte == b'.').all(|part| {
@@ -33,7 +34,8 @@ pub fn is_member_chain(value: &[u8]) -> bool {
         })
 }
 
-/// Whether it is an identifier of several words, such as `__u32` and `user_12_order_7`.
+/// Whether a value is an identifier of several words, such as `__u32` and `user_12_order_7`, or a
+/// hexadecimal number of at most 16 digits.
 pub fn is_identifier(value: &[u8]) -> bool {
     let has_words = value.contains(&b'_') && begins_with_name_character(value);
     let is_number = value.starts_with(b"0x") && value.len() <= 18;
@@ -50,7 +52,8 @@ fn is_word(part: &[u8]) -> bool {
     part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !takes_turns(part))
 }
 
-/// Whether it is the path of a file: it begins as one, and has several parts.
+/// Whether a value is the path of a file: it begins as one, and has several parts. A path with a
+/// drive may have one.
 pub fn looks_like_path(value: &[u8]) -> bool {
     let begins_as_path = [&b"/"[..], b"./", b"../", b"~/"]
         .iter()
@@ -64,7 +67,8 @@ pub fn looks_like_path(value: &[u8]) -> bool {
     is_drive || begins_as_path && parts > 1
 }
 
-/// Whether it is `user:password` or a random secret, in base64.
+/// Whether a value is base64 of `user:password`, or of a random secret: then the value has at least
+/// 20 characters.
 pub fn is_encoded_login(value: &[u8]) -> bool {
     let padded = value.trim_ascii_end();
     let end = padded
@@ -79,7 +83,7 @@ pub fn is_encoded_login(value: &[u8]) -> bool {
     // A user of at least one character, and a password of at least three.
     let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
     let colon = decoded.iter().position(|&byte| byte == b':');
-    let is_pair = is_text && colon.is_some_and(|at| at > 0 && at + 3 < decoded.len());
+    let is_pair = is_text && colon.is_some_and(|colon| colon > 0 && colon + 3 < decoded.len());
     is_pair || value.len() >= 20 && takes_turns(digits) && is_mixed(digits)
 }
 

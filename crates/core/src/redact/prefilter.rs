@@ -302,7 +302,7 @@ impl NeedlePrefilter {
     /// Returns what the needles in a text call for.
     pub fn needed_searches(&self, text: &[u8]) -> SearchSet {
         let mut all = SearchSet::default();
-        self.each_needle([text], &mut |_, _, searches| all |= searches);
+        self.each_needle([text], &mut |_, hit| all |= hit.searches);
         all
     }
 
@@ -314,22 +314,19 @@ impl NeedlePrefilter {
         let bounds = lane_bounds(bytes);
         let lanes: [_; LANES] = from_fn(|lane| &bytes[bounds[lane]..bounds[lane + 1]]);
         let mut hits_by_lane: [Vec<NeedleHit>; LANES] = from_fn(|_| Vec::new());
-        self.each_needle(lanes, &mut |lane, offset, searches| {
-            hits_by_lane[lane].push(NeedleHit {
-                last_byte: bounds[lane] + offset,
-                searches,
-            })
+        self.each_needle(lanes, &mut |lane, mut hit| {
+            hit.last_byte += bounds[lane];
+            hits_by_lane[lane].push(hit);
         });
         hits_by_lane.into_iter().flatten().collect()
     }
 
     /// Calls `visit` with each needle in the texts that calls for something, in order for each
-    /// text: with the index of the text, the offset of the needle's last byte in it, and what the
-    /// needle calls for.
+    /// text, and with the index of the text. The offset of the needle is that in its text.
     fn each_needle<const N: usize>(
         &self,
         texts: [&[u8]; N],
-        visit: &mut dyn FnMut(usize, usize, SearchSet),
+        visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
         match &self.automaton {
             NeedleAutomaton::Dfa(automaton) => self.each_needle_with(automaton, texts, visit),
@@ -346,7 +343,7 @@ impl NeedlePrefilter {
         &self,
         automaton: &impl Automaton,
         texts: [&[u8]; N],
-        visit: &mut dyn FnMut(usize, usize, SearchSet),
+        visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
         let Ok(start) = automaton.start_state(Anchored::No) else {
             return;
@@ -372,8 +369,9 @@ impl NeedlePrefilter {
         }
     }
 
-    /// Calls `visit` if the needles that end at an offset of a text call for something, with what
-    /// all of them call for. `lane` is the index of the text.
+    /// Calls `visit` once if the needles that end at `last_byte` of a text call for something, with
+    /// what all of them call for. `lane` is the index of the text, `state` that of the automaton
+    /// after the byte.
     ///
     /// Not inlined: in the loop that calls it, this would take the registers from the loop, which
     /// then takes a third longer.
@@ -385,19 +383,23 @@ impl NeedlePrefilter {
         texts: [&[u8]; N],
         lane: usize,
         last_byte: usize,
-        visit: &mut dyn FnMut(usize, usize, SearchSet),
+        visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
-        let mut needed = SearchSet::default();
+        let mut searches = SearchSet::default();
         for index in 0..automaton.match_len(state) {
             let pattern = automaton.match_pattern(state, index);
-            for (searches, continuation) in &self.searches_by_pattern[pattern.as_usize()] {
+            for (needed, continuation) in &self.searches_by_pattern[pattern.as_usize()] {
                 if continuation.allows(texts[lane], last_byte) {
-                    needed |= *searches;
+                    searches |= *needed;
                 }
             }
         }
-        if needed != SearchSet::default() {
-            visit(lane, last_byte, needed);
+        if searches != SearchSet::default() {
+            let hit = NeedleHit {
+                last_byte,
+                searches,
+            };
+            visit(lane, hit);
         }
     }
 }

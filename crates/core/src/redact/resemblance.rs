@@ -56,7 +56,8 @@ fn is_unspeakable(secret: &[u8]) -> bool {
         && longest.is_some_and(|row| row >= 6 || row == 5 && secret.len() < 40)
 }
 
-/// Whether its characters vary: not a repeated letter, a row of `x`, or an alphabet.
+/// Whether the characters of a text vary: it is not a repeated letter, a row of `x`, or an
+/// alphabet.
 ///
 /// There must be as many different characters as a quarter of the length, but at least 6 and at
 /// most 12, and no eight in a row that are equal or count up.
@@ -76,7 +77,7 @@ pub fn is_mixed(secret: &[u8]) -> bool {
         && !is_placeholder(secret)
 }
 
-/// Whether there is a digit, and at least eight different characters: for keys that begin with a
+/// Whether a text has a digit, and at least eight different characters: for keys that begin with a
 /// number.
 pub fn is_varied(rest: &[u8]) -> bool {
     let mut kinds = rest.to_vec();
@@ -106,7 +107,7 @@ pub fn is_url_password(secret: &[u8]) -> bool {
     !is_port && is_password(secret)
 }
 
-/// Whether it is a password, not a placeholder or a reference.
+/// Whether a text is a password: not a placeholder or a reference, and not only punctuation.
 pub fn is_password(secret: &[u8]) -> bool {
     !is_placeholder(secret)
         && !is_reference(secret)
@@ -114,7 +115,10 @@ pub fn is_password(secret: &[u8]) -> bool {
 }
 
 /// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a
-/// placeholder, or an ordinary word or identifier.
+/// placeholder, a time, or an ordinary word or identifier.
+///
+/// A UUID, random bytes in base64 and letters in a random order are secrets. Any other value must
+/// vary, have two letters and two digits, and at most three words.
 pub fn is_assigned_secret(secret: &[u8]) -> bool {
     if is_placeholder(secret)
         || is_filler(secret)
@@ -150,7 +154,8 @@ fn is_uuid(secret: &[u8]) -> bool {
     secret.len() == Hyphenated::LENGTH && Uuid::try_parse_ascii(secret).is_ok() && is_mixed(secret)
 }
 
-/// Whether it begins as a time does in JSON.
+/// Whether a text begins as a time does in JSON: with a date, the hour and a colon, and something
+/// after these.
 fn begins_with_time(secret: &[u8]) -> bool {
     // `0` stands for any digit.
     let form = b"0000-00-00T00:";
@@ -170,11 +175,11 @@ fn begins_with_time(secret: &[u8]) -> bool {
     true
 }
 
-/// Whether it is random bytes in base64, which may have any number of `/` and `+` in it, or random
-/// characters that need no encoding in a URL.
+/// Whether a text is random bytes in base64, which may have any number of `/` and `+` in it, or
+/// random characters that need no encoding in a URL.
 ///
-/// `-`, `_`, `.` and `~` separate words as well, so they are left out before the turns are counted,
-/// and a part between them is longer than a word.
+/// `-`, `_`, `.` and `~` separate words as well. So they are left out before the turns are counted,
+/// and a part between them must be longer than a word: at least 10 characters.
 fn is_random_base64(secret: &[u8]) -> bool {
     if secret.len() < 16 {
         return false;
@@ -236,7 +241,8 @@ pub fn is_common_setting(value: &[u8]) -> bool {
         || is_reference(value)
 }
 
-/// Whether it refers to a value stored elsewhere, or is a pattern.
+/// Whether a text refers to a value stored elsewhere, as `$NAME` and `process.env.NAME` do, or is a
+/// pattern.
 pub fn is_reference(secret: &[u8]) -> bool {
     const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
     if memchr::memmem::find(secret, b"${").is_some() {

@@ -49,6 +49,8 @@ impl Rule {
         Rule::with_check(kind, keywords, pattern, |_| true)
     }
 
+    /// Returns a rule of which each match is a secret for which `is_secret` is true. The methods
+    /// below set what few rules need.
     const fn with_check(
         kind: &'static str,
         keywords: &'static [&'static str],
@@ -156,8 +158,8 @@ fn has_user_info(after_keyword: &[u8]) -> bool {
 /// for the user, the colon and the password.
 const LONGEST_USER_INFO: usize = 320;
 
-/// Whether a password is the one that a program has before anybody sets another: `guest`, or the
-/// name of the user, which stands before it.
+/// Whether a password in a URL is the one that a program has before anybody sets another: one such
+/// as `guest`, or the name of the user, which is before the password in `before`.
 fn is_default_login(before: &[u8], password: &[u8]) -> bool {
     const DEFAULTS: [&[u8]; 8] = [
         b"admin",

@@ -129,8 +129,8 @@ impl SecretSearch {
         }
     }
 
-    /// Searches for these values as well, from now on only in the lines that may contain one of
-    /// them.
+    /// Adds values to search for, and makes the search narrow: from now on, only lines that may
+    /// contain a value, a home directory or a name are searched.
     pub fn narrow_with(&mut self, more: Vec<SecretValue>) {
         let old = std::mem::take(self);
         let mut values = old.value_search.values;
@@ -570,8 +570,8 @@ fn take_searches_in<'n>(
     searches
 }
 
-/// Adds the string last returned by `strings` if its key and its text make it a secret, unless a
-/// secret was found in it already.
+/// Adds the string last returned by `strings` to the secrets, if its key and its text make it one
+/// and no secret was found in it. An example of documentation is no secret.
 fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
     // Secrets are added in the order of the line, so only the last can be in this string.
     let has_hit = finds

@@ -70,10 +70,10 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::new(SHAPES.iter().map(|shape| shape.prefix)).expect("a few hundred short literals")
 });
 
-/// Calls `found` with the range and the kind of each secret of a known shape in a text, in the
-/// order of the table.
-pub fn each_shape(text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)) {
-    // The row and the offset of each prefix.
+/// Calls `visit` with the range and the kind of each secret of a known shape in a text, in the
+/// order of the table, because the first of several kinds counts.
+pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)) {
+    // The row and the offset of each prefix, sorted below.
     let mut prefix_hits = Vec::new();
     for hit in PREFIXES.find_overlapping_iter(text) {
         if SHAPES[hit.pattern()].may_continue_with(&text[hit.end()..]) {
@@ -85,7 +85,7 @@ pub fn each_shape(text: &[u8], mut found: impl FnMut(Range<usize>, &'static str)
     for (row, start) in prefix_hits {
         let shape = &SHAPES[row];
         if let Some(range) = shape.secret_range_at(text, start) {
-            found(range, shape.kind);
+            visit(range, shape.kind);
         }
     }
 }
@@ -170,7 +170,8 @@ impl Shape {
 }
 
 impl PrefixBoundary {
-    /// Whether a prefix may follow these bytes.
+    /// Whether a prefix may follow these bytes. Any prefix may be at the start of the text, or after
+    /// a character that is not alphanumeric, the code of a colour, or an escape of a URL.
     fn allows_before(self, before: &[u8]) -> bool {
         let Some(last) = before.last() else {
             return true;
@@ -206,8 +207,9 @@ fn ends_with_percent_escape(bytes: &[u8]) -> bool {
 }
 
 impl FirstCharacters {
-    /// Reads the class of characters with which an expression begins, as `[A-Za-z0-9]{20}`, and its
-    /// least number. An expression that begins in another way asks for no characters.
+    /// Reads the class of characters with which an expression begins, and the least number of them:
+    /// letters and digits, and 20, for `[A-Za-z0-9]{20}`. An expression that begins in another way
+    /// asks for no characters.
     fn from_expression(expression: &str) -> FirstCharacters {
         let mut set = [false; 256];
         let class = expression
@@ -221,17 +223,19 @@ impl FirstCharacters {
             .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
             .unwrap_or(1);
 
-        let members = members.as_bytes();
-        let mut at = 0;
-        while at < members.len() {
-            let first = members[at];
-            let is_range = members.get(at + 1) == Some(&b'-') && at + 2 < members.len();
-            let last = if is_range { members[at + 2] } else { first };
-            for byte in first..=last {
+        // Ranges such as `A-Z`, and single characters; `-` at the end is one of these.
+        let mut remaining = members.as_bytes();
+        while let [first, after_first @ ..] = remaining {
+            let (last, after) = match after_first {
+                [b'-', last, after_range @ ..] => (last, after_range),
+                _ => (first, after_first),
+            };
+            for byte in *first..=*last {
                 set[usize::from(byte)] = true;
             }
-            at += if is_range { 3 } else { 1 };
+            remaining = after;
         }
+        // A slash may be escaped in the raw bytes of a line.
         set[usize::from(b'\\')] = set[usize::from(b'/')];
         FirstCharacters { set, min_count }
     }

@@ -122,11 +122,11 @@ pub struct ValueSearch {
 }
 
 impl ValueSearch {
-    /// Returns a searcher for these values, in each of their spellings.
+    /// Returns a search for these values, in each of their spellings.
     ///
-    /// A spelling is found by a window, or as a whole if it is shorter. Where JSON may write the
-    /// bytes of the window in another way, the raw bytes need not contain it, so the spelling has
-    /// needles as well.
+    /// A spelling is found by a window, or as a whole if it is shorter. JSON may write some bytes
+    /// in another way. If such bytes are in the window, the raw bytes of a line need not contain
+    /// the window, so the spelling has needles as well.
     pub fn new(values: Vec<SecretValue>) -> ValueSearch {
         let mut windows = windows::WindowIndexBuilder::default();
         // The index of the first value with each spelling that is shorter than a window.
@@ -299,8 +299,8 @@ fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) ->
     Some(digits.to_vec())
 }
 
-/// Returns a value as it is encoded for a URL: `escape` writes each byte that is not unreserved
-/// there.
+/// Returns a value as it is encoded for a URL: bytes that are unreserved in URLs stay, and `escape`
+/// writes each other byte.
 fn encode_percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(value.len());
     for &byte in value {

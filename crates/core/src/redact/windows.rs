@@ -101,7 +101,7 @@ impl WindowIndexBuilder {
         });
     }
 
-    /// Returns the windows of all literals that were added.
+    /// Returns the windows of all literals that were added, sorted, and a table of their hashes.
     pub fn finish(mut self) -> WindowIndex {
         if self.all.is_empty() {
             return WindowIndex::default();
