@@ -44,8 +44,8 @@ impl<'a> Field<'a, '_> {
         self.value.raw_string().unwrap_or(self.value.bytes())
     }
 
-    /// Whether it belongs to a tool call: its name, an argument or its intent. These are the
-    /// members `name`, `arguments` and `intent` of a block of a message.
+    /// Whether the field belongs to a tool call: it is in the member `name`, `arguments` or
+    /// `intent` of a block of a message.
     pub fn is_of_call(&self) -> bool {
         use Step::{Index, Key};
         matches!(
@@ -221,7 +221,8 @@ fn item_region(array: Region) -> Region {
     }
 }
 
-/// Returns the region of a member of an entry: its type says which are searched.
+/// Returns the region of a member of an entry of a type. The table of types lists the members that
+/// are searched; what is below a member depends on the key.
 fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
     if matches!(kind, Kind::Other | Kind::Missing) {
         // In a type that is not known, everything but the envelope may be meaningful.

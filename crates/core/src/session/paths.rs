@@ -82,7 +82,7 @@ pub fn file_name(path: &str) -> &str {
     if name.is_empty() { path } else { name }
 }
 
-/// Returns a path, with `~` for the home directory.
+/// Returns a path with `~` in place of the home directory, if the path is in it.
 pub fn abbreviate_home(path: &str, home: Option<&str>) -> String {
     let Some(rest) = home.and_then(|home| strip_folder(path.as_bytes(), home.as_bytes())) else {
         return path.to_owned();
@@ -97,7 +97,7 @@ pub fn abbreviate_home(path: &str, home: Option<&str>) -> String {
 }
 
 /// Returns the Windows path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or
-/// `/cygdrive/c/x`.
+/// `/cygdrive/c/x`: `C:\x`. `None` for a path of another form.
 pub fn from_windows_shell(path: &str) -> Option<String> {
     let path = path.strip_prefix('/')?;
     if path.contains('\\') {

@@ -73,7 +73,7 @@ pub enum ReferenceError {
 }
 
 impl ReferenceError {
-    /// Returns what to try.
+    /// Returns the hint that is printed below the error: what to try instead.
     pub fn hint(&self) -> String {
         match self {
             ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {

@@ -77,7 +77,8 @@ pub struct Hit {
 }
 
 impl SearchWords {
-    /// Parses what the user typed: words are separated by white space.
+    /// Parses what the user typed: words are separated by white space. A word that differs from an
+    /// earlier one only in case is left out.
     pub fn new(typed: &str) -> SearchWords {
         let mut known = HashSet::default();
         let mut sources = Vec::new();

@@ -23,7 +23,8 @@ impl Tree {
         Tree::from_parents(&session.entries, |ix| session.entry(ix).parent)
     }
 
-    /// Returns the tree of entries with other parents, which must not form a cycle.
+    /// Returns the tree of entries in which `parent` returns the parent of each, in place of the
+    /// parents of a session. The parents must not form a cycle.
     ///
     /// This is a counting sort of the entries by their parents: counts the children of each entry,
     /// sums the counts to where the children of each start, and puts each child in its place.
@@ -129,7 +130,8 @@ impl Ancestry {
         Ancestry::from_parents(&session.entries, |ix| session.entry(ix).parent)
     }
 
-    /// Computes the ancestry of entries with other parents, which must not form a cycle.
+    /// Computes the ancestry of entries in which `parent` returns the parent of each, as
+    /// [`Tree::from_parents`] does.
     pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Ancestry {
         let drawing_order: Vec<_> = Tree::from_parents(entries, &parent).walk(&[]).collect();
         let mut drawing_index = vec![0_u32; entries.len()];

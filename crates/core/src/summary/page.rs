@@ -120,7 +120,8 @@ impl SummaryBuilder {
         points
     }
 
-    /// Returns what the calls did: commits, changed files, commands.
+    /// Returns what the calls did, in at most three lists: commits, changed files, commands. Files
+    /// are those since the last commit, if there was one.
     fn describe_effects(&self) -> Vec<String> {
         let commits = self.tool_history.commit_messages();
         let since = if commits.is_empty() {

@@ -84,7 +84,8 @@ impl ToolHistory {
         });
     }
 
-    /// Returns the last calls of the current turn, in order, with series of similar ones folded.
+    /// Describes the last calls of the current turn, in order, with their outcomes. A series of
+    /// similar calls counts as one of the [`LAST_CALLS`].
     pub fn last_calls(&self) -> Vec<String> {
         let mut newest_first = Vec::new();
         for run in self.runs.iter().rev() {
@@ -120,7 +121,8 @@ impl ToolHistory {
         fold_series(&passed)
     }
 
-    /// Returns the first lines of the messages of commits, newest first.
+    /// Returns the first lines of the messages of commits, newest first, as far as the command lines
+    /// have them.
     pub fn commit_messages(&self) -> Vec<String> {
         static MESSAGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(COMMIT).expect("a constant"));
         let mut messages = Vec::new();

@@ -153,7 +153,8 @@ impl<'a> EntryReader<'a> {
         self.with_stored(span, <[u8]>::to_vec)
     }
 
-    /// Calls `inspect` with bytes of the file, without copying them out of the window.
+    /// Calls `inspect` with a range of the file in which values are replaced, without copying it out
+    /// of the window if there is no replacement. `inspect` may request other lines.
     pub(crate) fn with_stored<T>(
         &self,
         span: Span,
@@ -295,8 +296,9 @@ impl ContextMessage {
     }
 }
 
-/// Reads messages on `workers` threads and passes what `read` returns for each to `take`, in the
-/// order of `messages`. Each thread that needs a reader makes it with `reader`.
+/// Reads messages on `workers` threads. Calls `read` with the JSON of each, on any thread, and
+/// `take` with the results, in the order of `messages`. Each thread that needs a reader makes it
+/// with `reader`.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&ContextMessage],
     workers: usize,

@@ -61,7 +61,7 @@ pub enum WrongFile {
 }
 
 impl WrongFile {
-    /// Returns what to try.
+    /// Returns the hint that is printed below the error: what to try instead.
     pub fn hint(&self) -> &'static str {
         match self {
             WrongFile::Empty => "an agent writes the header with the first message",
@@ -292,7 +292,8 @@ fn owned_text(object: Raw, key: &str) -> Option<Text<'static>> {
     object.get_text(key).map(Text::into_owned)
 }
 
-/// Returns why a file without a header is not a session.
+/// Returns why a file without a header is not a session. `has_title` is whether it begins with the
+/// title line of oh-my-pi. Lines with the wrong ends are recognized by the start of the file.
 fn explain_missing_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
     if source.is_empty() {
         return Ok(WrongFile::Empty);
@@ -308,7 +309,7 @@ fn explain_missing_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongF
 }
 
 /// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not
-/// check the width.
+/// check the width: version 1, with three strings and, if there is a source, a known one.
 pub fn is_title_slot(value: Raw) -> bool {
     let is_title = value.get("type").is_some_and(|kind| kind.is("title"));
     if !is_title || value.get("v").and_then(Raw::number) != Some(1.0) {

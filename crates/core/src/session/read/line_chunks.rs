@@ -55,16 +55,17 @@ pub struct LineChunk<'a> {
 }
 
 impl<'a> LineChunk<'a> {
-    /// Returns the lines one by one.
+    /// Returns the lines in order, without copying them. What follows the last newline, if anything,
+    /// is a line as well.
     pub fn lines(self) -> impl Iterator<Item = Line<'a>> {
         let mut offset = 0;
         std::iter::from_fn(move || {
             if offset >= self.bytes.len() {
                 return None;
             }
-            let rest = &self.bytes[offset..];
-            let newline = memchr(b'\n', rest);
-            let bytes = &rest[..newline.unwrap_or(rest.len())];
+            let from_line = &self.bytes[offset..];
+            let newline = memchr(b'\n', from_line);
+            let bytes = &from_line[..newline.unwrap_or(from_line.len())];
             let span = Span {
                 start: self.start + offset as u64,
                 len: bytes.len() as u64,

@@ -71,7 +71,8 @@ impl SubAgents {
     }
 }
 
-/// Returns the ends of the paths of the sessions that a tool result's details name.
+/// Returns the ends of the paths of the sessions that a tool result's details name: by the paths of
+/// each agent's results, or by the id of a sub-agent of Claude Code.
 pub fn reported_session_ends(details: Raw) -> Vec<String> {
     let mut ends = Vec::new();
     for result in agent_results(details) {

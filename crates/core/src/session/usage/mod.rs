@@ -96,7 +96,7 @@ pub struct UsageSums {
 }
 
 impl UsageSums {
-    /// Adds a request.
+    /// Adds a request. One without a cost adds nothing to the cost, and is counted as unpriced.
     pub fn add(&mut self, usage: &Usage) {
         self.input += usage.input;
         self.output += usage.output;
@@ -153,8 +153,8 @@ pub struct BilledRequest {
 }
 
 impl BilledRequest {
-    /// Returns the request that an entry records, if any. Each reply counts, even without `usage`;
-    /// a tool result or another entry counts only with it.
+    /// Returns the request that an entry records, if any. A reply always counts, without `usage` as
+    /// one of no tokens and no known cost. A tool result or another entry counts only with `usage`.
     pub fn from_entry(entry: EntryIx, typed: &TypedRecord) -> Option<BilledRequest> {
         let message = match typed.kind {
             Kind::Message => typed.record.message.as_ref(),
@@ -210,8 +210,8 @@ struct ResultUsage {
 /// Returns the usage of a tool result: its own, or else the sum in the details of oh-my-pi's
 /// `task`.
 ///
-/// It is a sum of sub-agents if it is that of `task`'s details, if the tool is `subagent`, or if
-/// the details name sessions of sub-agents.
+/// The usage is a sum of sub-agents in three cases: it is from the details of `task`, the tool is
+/// `subagent`, or the details name sessions of sub-agents.
 fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     let details = message.get(Member::Details);
     let own_usage = message.get(Member::Usage).filter(|usage| usage.is_object());
