@@ -103,17 +103,17 @@ fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
     }
 }
 
-/// Returns the end of the last line of a key of which the first line ends after `first_line`: the
-/// lines below are followed as long as they are certainly of the key. `first_line` if none is.
+/// Returns the end of the last digits of a key that are below its first line: the lines are
+/// followed as long as they are certainly of the key. `first_line_end`, if there are none.
 ///
 /// A key has some headers, then lines of digits, then a shorter last line that ends with `=`.
-fn find_digit_lines_end(text: &[u8], first_line: usize) -> usize {
+fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
     // The end of the last digits that are certainly of the key.
-    let mut key_end = first_line;
+    let mut key_end = first_line_end;
     let mut headers = 0;
     let mut is_after_digits = false;
 
-    let mut position = first_line;
+    let mut position = first_line_end;
     while let Some(line_break) = line_break_after(text, position) {
         let line_start = line_break.end;
         position = line_start;

@@ -110,8 +110,8 @@ fn decode_escape(escape: &Captures) -> Vec<u8> {
 pub struct ValueSearch {
     /// The values to find.
     pub values: Vec<SecretValue>,
-    /// The windows of the spellings that have enough bytes. The number of a spelling is that of its
-    /// value, times [`FORM_COUNT`], plus its form.
+    /// The windows of the spellings that have enough bytes. The number of a literal is that of a
+    /// [`SpellingId`].
     windows: WindowIndex,
     /// Finds the spellings that are shorter than a window; `None` if there are none.
     short: Option<AhoCorasick>,
@@ -133,8 +133,12 @@ impl ValueSearch {
         let mut short_spellings: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let mut needles = BTreeSet::new();
         for (value_index, value) in values.iter().enumerate() {
-            for (form, spelling) in distinct_spellings(&value.bytes) {
-                let number = spelling_number(value_index, form);
+            for (form_index, spelling) in distinct_spellings(&value.bytes) {
+                let id = SpellingId {
+                    value_index,
+                    form_index,
+                };
+                let number = id.to_number();
                 let plain_run = longest_plain_run(&spelling);
                 if plain_run.len() >= WINDOW {
                     windows.add_literal(number, &spelling, plain_run);
@@ -176,9 +180,9 @@ impl ValueSearch {
         let mut occurrences: Vec<(Range<usize>, usize)> = Vec::new();
         self.windows.each_window(text, &mut |offset, windows| {
             for window in windows {
-                if let Some(range) = self.occurrence_around(text, offset, window) {
-                    let (value_index, _form) = split_spelling_number(window.literal);
-                    occurrences.push((range, value_index));
+                let id = SpellingId::from_number(window.literal);
+                if let Some(range) = self.occurrence_around(text, offset, window, id) {
+                    occurrences.push((range, id.value_index));
                 }
             }
         });
@@ -206,16 +210,17 @@ impl ValueSearch {
             .each_window(lines, &mut |offset, _| visit(offset + WINDOW - 1));
     }
 
-    /// Returns the range of the spelling of which `window` is at an offset of the text; `None` if
-    /// the text around the window is not that of the spelling.
+    /// Returns the range of a spelling of which `window` is at an offset of the text; `None` if the
+    /// text around the window is not that of the spelling.
     fn occurrence_around(
         &self,
         text: &[u8],
         window_start: usize,
         window: &LiteralWindow,
+        id: SpellingId,
     ) -> Option<Range<usize>> {
-        let (value_index, form) = split_spelling_number(window.literal);
-        let spelling = spell_value(&self.values[value_index].bytes, form)?;
+        let value = &self.values[id.value_index];
+        let spelling = spell_value(&value.bytes, FORMS[id.form_index])?;
         let start = window_start.checked_sub(window.offset as usize)?;
         let end = start + spelling.len();
         if text.get(start..end)? == spelling {
@@ -226,53 +231,98 @@ impl ValueSearch {
     }
 }
 
-/// The number of forms in which a value may be spelled: as it is (0), percent-encoded with capital
-/// (1) or small digits (2), and in base64 behind 0, 1 or 2 other bytes, in the standard alphabet
-/// (3, 5, 7) or that of URLs (4, 6, 8).
-const FORM_COUNT: usize = 9;
+/// A form in which a value may be spelled.
+#[derive(Clone, Copy)]
+enum SpellingForm {
+    /// As it is.
+    Plain,
+    /// Encoded for a URL, with capitals as hex digits: `%3A`.
+    PercentCapital,
+    /// Encoded for a URL, with small letters as hex digits: `%3a`.
+    PercentSmall,
+    /// In base64 behind this number of other bytes, in the standard alphabet.
+    Base64(usize),
+    /// In base64 behind this number of other bytes, in the alphabet of URLs.
+    UrlBase64(usize),
+}
+
+/// All forms. Three bytes are four digits of base64, so only the number of bytes before a value
+/// modulo 3 matters.
+const FORMS: [SpellingForm; 9] = [
+    SpellingForm::Plain,
+    SpellingForm::PercentCapital,
+    SpellingForm::PercentSmall,
+    SpellingForm::Base64(0),
+    SpellingForm::UrlBase64(0),
+    SpellingForm::Base64(1),
+    SpellingForm::UrlBase64(1),
+    SpellingForm::Base64(2),
+    SpellingForm::UrlBase64(2),
+];
+
+/// A value in one of its forms.
+#[derive(Clone, Copy)]
+struct SpellingId {
+    /// The index of the value.
+    value_index: usize,
+    /// The index of the form in [`FORMS`].
+    form_index: usize,
+}
+
+impl SpellingId {
+    /// Returns a number that no other spelling has.
+    fn to_number(self) -> u32 {
+        let number = self.value_index * FORMS.len() + self.form_index;
+        u32::try_from(number).expect("values of a file fit")
+    }
+
+    fn from_number(number: u32) -> SpellingId {
+        SpellingId {
+            value_index: number as usize / FORMS.len(),
+            form_index: number as usize % FORMS.len(),
+        }
+    }
+}
 
 /// The minimum number of digits of a value in base64: fewer may be ordinary text.
 const SHORTEST_BASE64: usize = 10;
 
-/// Returns the number of a spelling among those of all values.
-fn spelling_number(value_index: usize, form: usize) -> u32 {
-    u32::try_from(value_index * FORM_COUNT + form).expect("values of a file fit")
-}
-
-/// Returns the index of the value and the form from which [`spelling_number`] made a number.
-fn split_spelling_number(number: u32) -> (usize, usize) {
-    (number as usize / FORM_COUNT, number as usize % FORM_COUNT)
-}
-
-/// Returns the spellings of a value, each with its form: of several forms with the same spelling,
-/// the first.
+/// Returns the spellings of a value, each with the index of its form. Of several forms with the
+/// same spelling, only the first is returned.
 fn distinct_spellings(value: &[u8]) -> Vec<(usize, Vec<u8>)> {
     let mut spellings: Vec<(usize, Vec<u8>)> = Vec::new();
-    for form in 0..FORM_COUNT {
+    for (form_index, form) in FORMS.into_iter().enumerate() {
         let Some(spelling) = spell_value(value, form) else {
             continue;
         };
         let is_known = spellings.iter().any(|(_, known)| *known == spelling);
         if !is_known {
-            spellings.push((form, spelling));
+            spellings.push((form_index, spelling));
         }
     }
     spellings
 }
 
-/// Returns a value in one of the forms listed at [`FORM_COUNT`]; `None` if it is too short for that
-/// form.
-fn spell_value(value: &[u8], form: usize) -> Option<Vec<u8>> {
-    let (engine, bytes_before) = match form {
-        0 => return Some(value.to_vec()),
-        1 => return Some(encode_percent(value, |byte| format!("%{byte:02X}"))),
-        2 => return Some(encode_percent(value, |byte| format!("%{byte:02x}"))),
-        _ if form % 2 == 1 => (&STANDARD_NO_PAD, (form - 3) / 2),
-        _ => (&URL_SAFE_NO_PAD, (form - 4) / 2),
+/// Returns a value in one of its forms; `None` if the value is too short to have at least
+/// [`SHORTEST_BASE64`] digits of its own in base64.
+fn spell_value(value: &[u8], form: SpellingForm) -> Option<Vec<u8>> {
+    let digits = match form {
+        SpellingForm::Plain => return Some(value.to_vec()),
+        SpellingForm::PercentCapital => {
+            return Some(encode_percent(value, |byte| format!("%{byte:02X}")));
+        }
+        SpellingForm::PercentSmall => {
+            return Some(encode_percent(value, |byte| format!("%{byte:02x}")));
+        }
+        SpellingForm::Base64(bytes_before) => {
+            base64_spelling(value, bytes_before, &STANDARD_NO_PAD)?
+        }
+        SpellingForm::UrlBase64(bytes_before) => {
+            base64_spelling(value, bytes_before, &URL_SAFE_NO_PAD)?
+        }
     };
-    let spelling = base64_spelling(value, bytes_before, engine)?;
-    if spelling.len() >= SHORTEST_BASE64 {
-        Some(spelling)
+    if digits.len() >= SHORTEST_BASE64 {
+        Some(digits)
     } else {
         None
     }
