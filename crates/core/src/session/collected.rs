@@ -95,7 +95,8 @@ pub struct CountedCall {
     pub file: Option<FileCall>,
 }
 
-/// A line that is not plain: see [`Options::plain`](crate::load::Options::plain).
+/// A line that is not plain: see
+/// [`LoadOptions::is_plain_line`](crate::load::LoadOptions::is_plain_line).
 #[derive(Clone, Copy, Debug)]
 pub struct OddLine {
     /// The physical line.
