@@ -178,20 +178,21 @@ fn extend_to_whole_escapes(raw: &[u8], range: &Range<usize>) -> Range<usize> {
 
 /// Returns the range of the escape that would be cut at an offset; `None` if the offset is between
 /// two characters.
-fn escape_around(raw: &[u8], at: usize) -> Option<Range<usize>> {
-    let lowest_start = at.saturating_sub(LONGEST_ESCAPE - 1);
-    let start = lowest_start + memchr::memrchr(b'\\', &raw[lowest_start..at])?;
-    // After an odd number of backslashes, this one is the second character of the escape `\\`.
+fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
+    let lowest_start = offset.saturating_sub(LONGEST_ESCAPE - 1);
+    let start = lowest_start + memchr::memrchr(b'\\', &raw[lowest_start..offset])?;
+    // The last of an even number of backslashes is the second character of the escape `\\`.
     let backslashes = raw[..=start]
         .iter()
         .rev()
-        .take_while(|byte| **byte == b'\\');
-    if backslashes.count() % 2 == 0 {
+        .take_while(|byte| **byte == b'\\')
+        .count();
+    if backslashes % 2 == 0 {
         return None;
     }
     let is_unicode = raw.get(start + 1) == Some(&b'u');
     let end = start + if is_unicode { LONGEST_ESCAPE } else { 2 };
-    if at < end && end <= raw.len() {
+    if offset < end && end <= raw.len() {
         Some(start..end)
     } else {
         None

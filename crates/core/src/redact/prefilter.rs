@@ -199,15 +199,14 @@ impl Continuation {
             Continuation::EncodedChecked {
                 bits_before,
                 may_follow,
-            } => match decode_first_bytes(rest, bits_before) {
-                Some(first) => may_follow(&first) && continues_base64(rest),
-                None => continues_base64(rest),
-            },
+            } => {
+                let decoded = decode_first_bytes(rest, bits_before);
+                decoded.is_none_or(|first| may_follow(&first)) && continues_base64(rest)
+            }
             Continuation::EncodedRestOf { bits_before, shape } => {
-                match decode_first_bytes(rest, bits_before) {
-                    Some(first) => shape.may_continue_with_prefix(&first) && continues_base64(rest),
-                    None => continues_base64(rest),
-                }
+                let decoded = decode_first_bytes(rest, bits_before);
+                decoded.is_none_or(|first| shape.may_continue_with_prefix(&first))
+                    && continues_base64(rest)
             }
         }
     }

@@ -37,8 +37,9 @@ pub struct FileCall {
     pub path: Slice,
 }
 
-/// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a
-/// file.
+/// Returns the tool and the path of a call with this `name` and these `arguments`; `None` if it is
+/// not a call of a [`FileTool`], or names no file. The path is in `path`, `file_path` or
+/// `notebook_path`.
 pub fn called_file<'a>(
     name: Option<Raw>,
     arguments: Option<Raw<'a>>,

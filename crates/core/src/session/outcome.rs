@@ -29,7 +29,8 @@ impl Outcome {
     /// decides: the flag `cancelled`, the agent's line at the end of the output, the exit code, and
     /// the flags `isError` and `timedOut`.
     ///
-    /// An edit that changes nothing is no failure, although its result is flagged as an error.
+    /// An edit of a file that has the new text already is no failure, although its result is
+    /// flagged as an error.
     pub fn from_result(result: Raw, output: &str) -> Self {
         let [is_error, is_cancelled, own_code, details] =
             find_members(result, ["isError", "cancelled", "exitCode", "details"]);

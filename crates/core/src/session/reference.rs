@@ -376,8 +376,8 @@ fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> Reference
     }
 }
 
-/// Returns the ids and labels whose spelling is similar to a name, the most similar first: one
-/// edit may differ, and one more for each six characters.
+/// Returns at most [`MAX_SUGGESTIONS`] ids and labels whose spelling is similar to a name, the most
+/// similar first: they differ by one edit, or by one more for each six characters of the name.
 fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String> {
     let most_edits = 1 + wanted.chars().count() / 6;
     let all_ids = session.entry_indexes().map(|ix| session.id(ix));

@@ -305,11 +305,12 @@ fn describe_turn(turn: &Turn, max: usize) -> String {
 }
 
 /// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none
-/// fits.
+/// fits. The line takes about `room` units.
 fn join_fitting(lead: &str, items: &[String], room: usize) -> Option<String> {
-    // Between two items there is a comma and a space; 10 units are for the number of the others.
+    // A comma and a space are between two items. The number of the other items takes 10 units.
     let sizes = items.iter().map(|item| count_utf16(item) + 2);
-    let shown_count = count_fitting(sizes, room.saturating_sub(count_utf16(lead) + 10));
+    let items_room = room.saturating_sub(count_utf16(lead) + 10);
+    let shown_count = count_fitting(sizes, items_room);
     if shown_count == 0 {
         return None;
     }

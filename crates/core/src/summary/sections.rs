@@ -344,6 +344,7 @@ fn heading_name(line: &str) -> Option<&str> {
         .strip_prefix("**")?
         .trim_end_matches(':')
         .strip_suffix("**")?;
+    // Any other bold line is text.
     find_section(name)?;
     Some(name)
 }

@@ -45,11 +45,11 @@ pub(super) struct CommandStep {
 }
 
 impl CommandLine {
-    /// Reads a command line up to a here-document. Quoted text becomes `_`, so that nothing in it is
-    /// taken for an operator.
+    /// Reads a command line up to a here-document. Quoted text, and a redirection such as `2>&1`,
+    /// become `_`, so that nothing in them is taken for an operator.
     ///
     /// Steps that only look count as long as all steps do: the first other step replaces them, and
-    /// later ones are left out.
+    /// later ones are left out. A `cd` is no step: it sets the directory of the steps behind it.
     pub fn parse(line: &str) -> Self {
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
