@@ -123,7 +123,8 @@ struct Assignment {
     value: Range<usize>,
     /// Whether the value is in quotes.
     is_quoted: bool,
-    /// Whether the operator is `=` without white space, as in a shell.
+    /// Whether the operator is one character without white space: `=`, as in a shell, or the `>`
+    /// of an XML element.
     is_compact: bool,
     /// Whether the name is an option of a command line: dashes precede it.
     is_option: bool,
@@ -181,7 +182,7 @@ impl Assignment {
     /// Returns the kind of the secret; `None` if the value is no secret.
     ///
     /// The class of the name decides how random the value must be. The value of a variable of a
-    /// shell (`TOKEN=…`) need be less random. Any other value without quotes may be source code, so
+    /// shell (`TOKEN=…`) may be less random. Any other value without quotes may be source code, so
     /// it is no secret if it looks like an expression or an identifier.
     fn secret_kind(&self, text: &[u8]) -> Option<&'static str> {
         let name = &text[self.name.clone()];
@@ -236,16 +237,16 @@ impl Assignment {
             }
             NameClass::Login => is_encoded_login(value),
             NameClass::Session => {
-                // A value behind white space is an id, and so is a short one with a dash, such as a
-                // UUID, which has 36 characters.
+                // A value behind white space or `:` is an id, and so is a short one with a dash,
+                // such as a UUID, which has 36 characters.
                 let is_id = !self.is_compact || value.contains(&b'-') && value.len() < 40;
                 !is_id && value.len() >= SHORTEST_SESSION && is_random(value)
             }
         }
     }
 
-    /// Whether this sets a variable of a shell: the name has no small letters, and the operator is
-    /// `=` without white space.
+    /// Whether this looks like a variable of a shell: the name has no small letters, and the
+    /// operator is one character without white space.
     fn is_shell_variable(&self, text: &[u8]) -> bool {
         let name = &text[self.name.clone()];
         self.is_compact && !name.iter().any(u8::is_ascii_lowercase)

@@ -492,7 +492,7 @@ fn add_base64_needles(
 const LANES: usize = 4;
 
 /// Returns the bounds of [`LANES`] consecutive parts of some lines: the first is 0, the last their
-/// length, and each other one is after a newline.
+/// length, and each other one is after a newline, or their length if none follows.
 ///
 /// The parts have about the same length, but a line that is longer leaves the next parts empty.
 fn lane_bounds(bytes: &[u8]) -> [usize; LANES + 1] {

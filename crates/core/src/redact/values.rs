@@ -338,8 +338,8 @@ pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>>
 }
 
 /// Returns the digits that a text has in base64 behind `bytes_before` other bytes, at most 2: those
-/// whose six bits are all of the text, so that no neighbour of the text changes them. `None` if the
-/// text is too short to have any.
+/// whose six bits are all of the text, so that no neighbour of the text changes them. `None` or
+/// empty if the text is too short to have any.
 fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
     let shifted = [&[0; 2][..bytes_before], text].concat();
     let encoded = engine.encode(&shifted);

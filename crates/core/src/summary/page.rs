@@ -145,8 +145,8 @@ impl SummaryBuilder {
         lists
     }
 
-    /// Returns the assistant's remarks before its last words, as far as they fit: the first, which
-    /// is often a plan, and then the newest. Once the request is done, there are none.
+    /// Returns the assistant's remarks before its last words: the first, which is often a plan, and
+    /// then the newest that fit. Once the request is done, there are none.
     fn quote_remarks(&self) -> Vec<String> {
         if !self.is_unfinished() {
             return Vec::new();

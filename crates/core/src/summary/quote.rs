@@ -172,7 +172,7 @@ fn units_before_gap(text: &str) -> usize {
 pub(super) fn sanitize(text: &str) -> String {
     static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(TAGS).expect("a constant"));
     let stripped = anstream::adapter::strip_str(text).to_string();
-    // All line breaks that Unicode knows become newlines.
+    // The line breaks of other systems and of Unicode become newlines.
     let lines = stripped
         .replace("\r\n", "\n")
         .replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");

@@ -45,8 +45,8 @@ pub(super) struct CommandStep {
 }
 
 impl CommandLine {
-    /// Reads a command line up to a here-document. Quoted text, and a redirection such as `2>&1`,
-    /// become `_`, so that nothing in them is taken for an operator.
+    /// Reads a command line up to a here-document. Quoted text and `>&1` or `>&2`, as in `2>&1`,
+    /// become `_`, so that nothing in them is taken for an operator or for a file that is written.
     ///
     /// Steps that only look count as long as all steps do: the first other step replaces them, and
     /// later ones are left out. A `cd` is no step: it sets the directory of the steps behind it.

@@ -200,8 +200,8 @@ impl ToolHistory {
 
     /// Describes a failed step of a run, given the turn of the run and the later runs.
     ///
-    /// A failure is certainly open if its turn is one of the last [`STALE_TURNS`], and it is
-    /// mentioned in the last words of the turn or is what the work is at. Otherwise, it may be over
+    /// A failure is certainly open if at most [`STALE_TURNS`] turns followed its own, and it is
+    /// mentioned in the last words of its turn or is what the work is at. Otherwise, it may be over
     /// and is described without its output.
     fn describe_failure(
         &self,
