@@ -170,8 +170,8 @@ impl Shape {
 }
 
 impl PrefixBoundary {
-    /// Whether a prefix may follow these bytes. Any prefix may be at the start of the text, or after
-    /// a character that is not alphanumeric, the code of a colour, or an escape of a URL.
+    /// Whether a prefix may follow these bytes. Any prefix may be at the start of the text, or
+    /// after a character that is not alphanumeric, the code of a colour, or an escape of a URL.
     fn allows_before(self, before: &[u8]) -> bool {
         let Some(last) = before.last() else {
             return true;

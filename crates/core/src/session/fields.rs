@@ -96,8 +96,8 @@ fn is_identifier(key: &[u8]) -> bool {
             .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Calls `visit` with each field of an entry's line, in order, until it breaks. Also breaks at a key
-/// or value that does not parse.
+/// Calls `visit` with each field of an entry's line, in order, until it breaks. Also breaks at a
+/// key or value that does not parse.
 ///
 /// The loop takes one token at a time. `path` has a step for each open object and array, and
 /// `outer_regions` the region of each; `region` is that of the next value.

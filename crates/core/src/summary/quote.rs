@@ -83,7 +83,8 @@ pub(super) fn format_quotation(lead: &str, text: &str, max: usize) -> String {
     quotation
 }
 
-/// Returns the text of a quotation from its lines, without the marks that [`format_quotation`] adds.
+/// Returns the text of a quotation from its lines, without the marks that [`format_quotation`]
+/// adds.
 pub(super) fn strip_quote_marks<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut texts = Vec::new();
     for line in lines {

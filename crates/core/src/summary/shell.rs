@@ -90,8 +90,8 @@ impl CommandLine {
         command
     }
 
-    /// Returns the call of another tool as a command. All tools that change files become `edit` with
-    /// the file, so that a call of one is recognized as a repetition of a call of another.
+    /// Returns the call of another tool as a command. All tools that change files become `edit`
+    /// with the file, so that a call of one is recognized as a repetition of a call of another.
     pub fn from_tool(tool: &str, target: &str) -> Self {
         // Claude Code's names of the tools begin with capitals.
         let name = tool.to_lowercase();

@@ -104,8 +104,8 @@ impl ToolHistory {
         calls
     }
 
-    /// Returns the commands whose last run is known to have passed, newest first. Commits, which are
-    /// listed apart, and commands that change nothing are left out.
+    /// Returns the commands whose last run is known to have passed, newest first. Commits, which
+    /// are listed apart, and commands that change nothing are left out.
     pub fn passed_commands(&self) -> Vec<String> {
         let mut seen_steps = HashSet::default();
         let mut passed = Vec::new();
@@ -121,8 +121,8 @@ impl ToolHistory {
         fold_series(&passed)
     }
 
-    /// Returns the first lines of the messages of commits, newest first, as far as the command lines
-    /// have them.
+    /// Returns the first lines of the messages of commits, newest first, as far as the command
+    /// lines have them.
     pub fn commit_messages(&self) -> Vec<String> {
         static MESSAGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(COMMIT).expect("a constant"));
         let mut messages = Vec::new();

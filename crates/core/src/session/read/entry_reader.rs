@@ -116,8 +116,8 @@ impl<'a> EntryReader<'a> {
         self.with_line(ix, <[u8]>::to_vec)
     }
 
-    /// Calls `inspect` with the line of an entry, without copying it out of the window if it is stored
-    /// so.
+    /// Calls `inspect` with the line of an entry, without copying it out of the window if it is
+    /// stored so.
     pub fn with_line<T>(&self, ix: EntryIx, inspect: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         let seen = self.with_stored(self.session.entry(ix).span, |line| {
             self.session
@@ -153,8 +153,8 @@ impl<'a> EntryReader<'a> {
         self.with_stored(span, <[u8]>::to_vec)
     }
 
-    /// Calls `inspect` with a range of the file in which values are replaced, without copying it out
-    /// of the window if there is no replacement. `inspect` may request other lines.
+    /// Calls `inspect` with a range of the file in which values are replaced, without copying it
+    /// out of the window if there is no replacement. `inspect` may request other lines.
     pub(crate) fn with_stored<T>(
         &self,
         span: Span,

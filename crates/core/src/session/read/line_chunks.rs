@@ -55,8 +55,8 @@ pub struct LineChunk<'a> {
 }
 
 impl<'a> LineChunk<'a> {
-    /// Returns the lines in order, without copying them. What follows the last newline, if anything,
-    /// is a line as well.
+    /// Returns the lines in order, without copying them. What follows the last newline, if
+    /// anything, is a line as well.
     pub fn lines(self) -> impl Iterator<Item = Line<'a>> {
         let mut offset = 0;
         std::iter::from_fn(move || {
