@@ -565,6 +565,15 @@ fn a_subtree_alone() {
         s.run("fork --subtree ./omp.jsonl root -o -")
     );
     assert_eq!(s.unchanged("fork --alone ./omp.jsonl").code, 2);
+
+    // A label is not copied, and neither is the entry above it, which a mark of the leaf would name.
+    let labelled = crate::sandbox::session(&[
+        crate::sandbox::user("a", None, "one"),
+        r#"{"type":"label","id":"l","parentId":"a","timestamp":"2026-01-01T00:00:40.000Z","targetId":"a","label":"x"}"#.to_owned(),
+    ]);
+    s.put("labelled.jsonl", labelled);
+    s.run("fork --subtree --alone ./labelled.jsonl l -o ./label.jsonl");
+    assert_eq!(s.text("label.jsonl").lines().count(), 1);
 }
 
 /// Several compactions keep from a label. In a fork, each keeps from the entry after the label on

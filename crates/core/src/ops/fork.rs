@@ -109,8 +109,8 @@ struct EntryCopy {
     piece: NewSessionEntry,
 }
 
-/// Returns a new session of these copies, in which `leaf` is the leaf or, if it is left out, its
-/// nearest ancestor of a kind that is not.
+/// Returns a new session of these copies, in which `leaf` is the leaf or, if it is not copied, its
+/// nearest ancestor that is.
 ///
 /// The last entry of a file is its leaf. So the labels in effect are written again below the leaf,
 /// as the last entries. Without labels, a mark ([`super::switch`]) is appended below the leaf if
@@ -123,14 +123,13 @@ fn finish_fork(
     id_source: &mut IdSource,
 ) -> NewSession {
     let timestamp = id_source.timestamp();
-    let new_leaf = session
-        .ancestors(leaf)
-        .find(|&ix| !is_left_out(session.entry(ix).kind));
+    let copied: HashSet<EntryIx> = copies.iter().map(|copy| copy.entry).collect();
+    let new_leaf = session.ancestors(leaf).find(|ix| copied.contains(ix));
     let leaf_id = new_leaf.map(|ix| session.id(ix));
     let last_id = copies.last().map(|copy| session.id(copy.entry));
 
     let mut chain = Chain::with_parent(session, new_leaf, id_source);
-    add_labels_of_copies(&mut chain, session, &copies);
+    add_labels_of_copies(&mut chain, session, &copied);
     if chain.change.is_empty() && leaf_id != last_id {
         chain.add_entry(new_mark(last_id.as_ref(), leaf_id.as_ref(), &[]));
     }
@@ -148,8 +147,7 @@ fn finish_fork(
 
 /// Adds the labels in effect for the copied entries. pi gives such a label the time at which it was
 /// set, oh-my-pi the current time.
-fn add_labels_of_copies(chain: &mut Chain, session: &Session, copies: &[EntryCopy]) {
-    let copied: HashSet<EntryIx> = copies.iter().map(|copy| copy.entry).collect();
+fn add_labels_of_copies(chain: &mut Chain, session: &Session, copied: &HashSet<EntryIx>) {
     for (target, change) in Labels::new(session).iter() {
         if !copied.contains(&target) {
             continue;
