@@ -449,8 +449,9 @@ impl Fragment {
         }
     }
 
-    /// Stores which of the searched words an entry contains: in its fields, or else in the text that
-    /// the agent's own search covers.
+    /// Stores which of the searched words an entry contains, in its fields or in the text that the
+    /// agent's own search covers, and the match to show. Nothing is stored of an entry without any
+    /// of the words, except the text for a fuzzy search.
     fn keep_matches(&mut self, entry: EntryIx, typed: &TypedRecord, reading: &ReadContext) {
         let words = &reading.options.search;
         let line = Raw::from_checked(typed.record.bytes);
@@ -459,7 +460,8 @@ impl Fragment {
         if !matches.has_every_word() {
             let text = reading.agent.search_text(typed);
             words.mark_found(&text.to_string_lossy(), &mut matches.words);
-            // A fuzzy search also needs the label, which a later line sets.
+            // The fuzzy search covers the label, too, which a later line sets: it is made when all
+            // lines are read.
             if reading.agent.has_fuzzy_search() && !matches.has_every_word() {
                 let text = self.keep_text(&text);
                 self.collected.fuzzy_texts.push(EntryText { entry, text });

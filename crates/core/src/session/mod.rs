@@ -269,8 +269,9 @@ impl Session {
         Some(&self.collected.found[at].1)
     }
 
-    /// Returns the text of an entry for the agent's fuzzy search, without the label; empty if it was
-    /// not requested, or if the entry contains every word that the load searched for.
+    /// Returns the text of an entry for the agent's fuzzy search, without the label; empty if the
+    /// agent has no such search, if the load searched for nothing, or if the entry contains every
+    /// word that it searched for.
     pub fn fuzzy_text(&self, ix: EntryIx) -> Text<'_> {
         let texts = &self.collected.fuzzy_texts;
         match texts.binary_search_by_key(&ix, |text| text.entry) {

@@ -1,8 +1,9 @@
 //! A search for words in all text of an entry, and the context of a match.
 //!
-//! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if it contains
-//! every word, in any of its fields ([`crate::session::fields`]). The field shown is the first of
-//! those with the most words; its snippet is around the first word in it.
+//! Case is ignored, as in `grep -i` and the agents' own searches. An entry matches if each word is
+//! in one of its fields ([`crate::session::fields`]), not necessarily the same, or in the text that
+//! the agent's own search covers. The field shown is the first of those with the most words. Its
+//! snippet is around the earliest of the matches in it.
 
 use super::entry::{Kind, Role};
 use super::fields::{FieldScope, visit_fields};
@@ -115,6 +116,7 @@ impl SearchWords {
     /// Returns the matches in the fields of an entry. The match to show is in the first of the fields
     /// with the most words; the fields after one with every word are not searched.
     pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Matches {
+        // Whether each word was found in any field.
         let mut words = vec![false; self.words.len()];
         // Of most lines, the raw bytes show that no field can contain a word.
         if !self.may_match_any(line.bytes()) {
@@ -124,7 +126,8 @@ impl SearchWords {
         let mut best_hit: Option<Hit> = None;
         // The number of words in the field of the best hit.
         let mut most_words = 0;
-        // A break and the end of the line mean the same: the best hit is known.
+        // A break means that a field with every word was found. The line is valid JSON, so the visit
+        // does not end early for another reason.
         let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
             if !self.may_match_any(field.raw()) {
                 return ControlFlow::Continue(());
@@ -157,7 +160,8 @@ impl SearchWords {
         }
     }
 
-    /// Returns the match in a text that is not a field of an entry.
+    /// Returns the earliest match of any word in a text that is not a field of an entry; `None` if
+    /// there is none. `field` is the name that the hit has in place of a field.
     pub fn find_hit(&self, field: &str, text: &str) -> Option<Hit> {
         let range = earliest_range(self.first_matches(text))?;
         let size = SnippetSize::default();

@@ -3,20 +3,20 @@
 //!
 //! Claude Code writes each block of a response as a line, and starts a call when its line is there.
 //! The lines of calls that run in parallel therefore come before the results of the calls above
-//! them. Providers refuse a message between a call and its result, so a line is held as long as a
-//! call of its response has no result, and so is the result of a call that is held:
+//! them. Providers refuse a message between a call and its result, so a line is held while a call of
+//! its response has no result, and so is the result of a call that is held:
 //!
 //! ```text
 //! source     call a    call b    result a    result b    reply
 //! session    call a    result a    call b    result b    reply
 //! ```
 //!
-//! What Claude Code adds in the name of the user (the text of a skill, an image) is held as long as a
-//! call has no result, too. What the user said is not: the calls may never get one.
+//! A meta line, which Claude Code adds in the name of the user (the text of a skill, an image), is
+//! held while a call has no result, too. What the user said is not: the calls may never get one.
 //!
-//! What follows the response in the conversation releases its lines: then some calls get no result.
-//! A line that is still held when an import ends is kept as a custom entry, and becomes a message in
-//! a later import.
+//! What follows the response in the conversation releases its lines, even if calls have no result
+//! then. So does a limit on the number and size of held lines. When an import ends, a line behind
+//! an open call is kept as a custom entry, and becomes a message in a later import.
 //!
 //! *Rejected:* one message with all calls of a response, as pi and oh-my-pi write it. If an import
 //! ends between two of the lines, the first is written already.
@@ -39,6 +39,8 @@ const MOST_BYTES: usize = 16 << 20;
 pub struct HeldLine {
     offset: u64,
     bytes: Vec<u8>,
+    /// The time of the line, or of the line before it in the source.
+    time_ms: i64,
     /// The response that it is a part of, or has a result for: a position in
     /// [`ClaudeReader::responses`].
     response: usize,
@@ -54,13 +56,15 @@ enum HeldRole {
     Part,
     /// The result of this call.
     Result(Box<[u8]>),
-    /// What Claude Code adds in the name of the user.
+    /// A meta line: what Claude Code adds in the name of the user.
     Meta,
 }
 
 impl ClaudeReader<'_> {
     /// Holds a line back, if it has to come after results that are not there yet. Returns whether it
-    /// is held.
+    /// is held. At a limit, all held lines are released, and this one is to be added now.
+    ///
+    /// A line has at most one of the three roles, which belong to different kinds of lines.
     pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
         let (role, response) = if let Some(call) = self.find_held_call_answered_by(line) {
             let response = self.calls[call.as_bytes()].response;
@@ -85,7 +89,8 @@ impl ClaudeReader<'_> {
         }
         let (parent, _) = self.find_parent(line);
         if let Some(uuid) = &line.uuid {
-            // Until it is released, what is attached to it follows what is there of the response.
+            // Until it is released, what is attached to it follows its own parent, or what is there
+            // of the response.
             let place = parent.unwrap_or(self.responses[response].last_node);
             let places = LineNodes {
                 first: place,
@@ -97,6 +102,7 @@ impl ClaudeReader<'_> {
         self.held_lines.push(HeldLine {
             offset: line.offset,
             bytes: bytes.to_vec(),
+            time_ms: line.time_ms,
             response,
             role,
             is_sidechain: line.is_sidechain,
@@ -131,8 +137,7 @@ impl ClaudeReader<'_> {
         (has_open_call || is_behind_another).then_some(response)
     }
 
-    /// Returns the response to which a line of Claude Code itself is attached, if a call has no result
-    /// yet.
+    /// Returns the response to which a meta line is attached, if a call of it has no result yet.
     fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<usize> {
         if !line.is_of_kind("user") || !line.has_flag("isMeta") || line.has_results() {
             return None;
@@ -146,11 +151,11 @@ impl ClaudeReader<'_> {
         call.is_some_and(|call| call.place == CallPlace::HeldLine)
     }
 
-    /// Releases results whose call is there, and of a response without open calls the lines of Claude
-    /// Code itself, and the parts up to a call whose result is held.
+    /// Releases results whose call is there; and, of a response without open calls, the meta lines,
+    /// and then, if a result of the response is held, its parts up to the next call.
     ///
-    /// Other parts are held until something ends the response, because what Claude Code adds to a
-    /// result comes after it.
+    /// Other parts are held until something ends the response, because meta lines for a result come
+    /// after that result.
     pub(super) fn release_ready_lines(&mut self) -> io::Result<()> {
         while let Some(ready) = self.find_ready_line() {
             self.release_line(ready)?;
@@ -182,7 +187,7 @@ impl ClaudeReader<'_> {
         lines.any(|line| line.response == response && matches!(line.role, HeldRole::Result(_)))
     }
 
-    /// Whether a line is no result, and all calls of its response so far have results.
+    /// Whether a line is no result, and all calls of its response that are not held have results.
     fn is_unblocked(&self, line: &HeldLine) -> bool {
         let is_result = matches!(line.role, HeldRole::Result(_));
         !is_result && self.responses[line.response].open_call_count == 0
@@ -202,8 +207,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Finds a line whose response is ended by a line of the main conversation, or by one of a side
-    /// chain that is attached to `response`.
+    /// Finds a held line whose response ends: on the main conversation, any; on a side chain
+    /// (`is_sidechain`), one of `response`.
     fn find_ended_line(&self, is_sidechain: bool, response: Option<usize>) -> Option<usize> {
         self.held_lines.iter().position(|held| {
             if is_sidechain {
@@ -214,7 +219,8 @@ impl ClaudeReader<'_> {
         })
     }
 
-    /// Releases lines until a call is there, because its result is added now.
+    /// Releases parts of a response until a call is there, because its result is added now. Nothing
+    /// is released if the part with the call is not held any more.
     pub(super) fn release_call(&mut self, call_id: &[u8]) -> io::Result<()> {
         while self.is_call_held(call_id) {
             let response = self.calls[call_id].response;
@@ -236,14 +242,15 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds the entries of a line that was held.
+    /// Adds the entries of a line that was held, at the time that it has in the source.
     fn release_line(&mut self, at: usize) -> io::Result<()> {
+        // Removed first: adding a result may release further lines.
         let held_line = self.held_lines.remove(at);
-        let time_ms = self.time_ms;
+        let current_time_ms = self.time_ms;
+        self.time_ms = held_line.time_ms;
         let line = self.parse_line(held_line.offset, Raw::from_checked(&held_line.bytes));
         self.add_line(&line)?;
-        // The lines after it without a time have that of the line before them in the source.
-        self.time_ms = time_ms;
+        self.time_ms = current_time_ms;
         Ok(())
     }
 
@@ -258,12 +265,13 @@ impl ClaudeReader<'_> {
             self.release_line(unblocked)?;
         }
 
-        let time_ms = self.time_ms;
+        let current_time_ms = self.time_ms;
         let mut held_lines = std::mem::take(&mut self.held_lines);
         for line in &mut held_lines {
             if line.is_kept {
                 continue;
             }
+            self.time_ms = line.time_ms;
             let draft =
                 draft_kept_line(&self.parse_line(line.offset, Raw::from_checked(&line.bytes)));
             let end = self.responses[line.response].last_node;
@@ -271,7 +279,7 @@ impl ClaudeReader<'_> {
             line.is_kept = true;
         }
         self.held_lines = held_lines;
-        self.time_ms = time_ms;
+        self.time_ms = current_time_ms;
         Ok(())
     }
 }
@@ -293,7 +301,8 @@ impl<'a> ClaudeLine<'a> {
     }
 
     /// Whether nothing of the response before it comes after it: it is another response, or said by
-    /// the user, or a compaction. Results, and what Claude Code adds to them, are not.
+    /// the user, or a compaction. Results and meta lines are not. A further part of the response must
+    /// have been held before this is asked.
     fn ends_response(&self) -> bool {
         if self.is_of_kind("assistant") {
             return true;

@@ -6,7 +6,7 @@
 //! or of the entry before it. An entry that is cut from its parent becomes a child of the entry
 //! before it in the file, so that the conversation stays in one piece. So does an entry whose
 //! parent is missing, if the entry before it is the only one without a child so far: no other
-//! parent fits.
+//! parent fits. Entries that name the same missing parent stay siblings.
 
 use super::finding::{Finding, FindingKind as K, finding_in_entry};
 use super::line_repair::{LineRepair, OddIds};
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct LinkRepair {
     pub new_ids: HashMap<EntryIx, String>,
-    /// New parents; an entry at the position `None` becomes a root.
+    /// New parents, by entry. An entry whose new parent is `None` becomes a root.
     pub new_parents: BTreeMap<EntryIx, Position>,
     /// The entry at which the conversation ends after the repair, if that is no longer the leaf of
     /// the file.
@@ -240,8 +240,8 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Attaches an entry whose parent is missing to the replacement for that parent, and reports
-    /// it. Returns it, not reported yet, if it has no replacement, or is an ancestor of the
-    /// replacement.
+    /// it. Returns it, not reported yet, if there is no replacement, or if the entry is the
+    /// replacement or an ancestor of it.
     fn attach_or_return(
         &mut self,
         ix: EntryIx,
@@ -292,24 +292,26 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports entries whose parent is missing, and attaches each to the only parent that fits.
-    /// This is the parent of an earlier orphan with the same missing parent. Without one, it is the
-    /// entry before, if that is the only end of the conversation so far.
+    /// Reports entries whose parent is missing, and attaches each for which one parent is certain.
+    /// That is the new parent of an earlier orphan with the same missing parent: the two are
+    /// siblings. Else it is the entry before, if that is the only end of the conversation so far.
+    /// An orphan stays a root if neither exists, or if it is an ancestor of both.
     ///
-    /// All other parents must be settled: the ends are those after the repair, so that a second
-    /// repair has nothing to do.
+    /// To be called last: the ends are counted by the parents after the repair, so that a second
+    /// repair changes nothing.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
         let mut ends = Ends::new(session.entries.len());
-        let mut parents_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
+        let mut new_parents_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
 
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
-                let parent_of_sibling = parents_by_missing_id.get(&orphan.missing_id).copied();
+                let parent_of_sibling = new_parents_by_missing_id.get(&orphan.missing_id).copied();
                 let only_end = ix.previous().filter(|&before| ends.is_only_end(before));
+                // The sibling's first: the end may be the sibling itself.
                 let finding = match self.attach_to_first(ix, [parent_of_sibling, only_end]) {
                     Some(parent) => {
-                        parents_by_missing_id.insert(orphan.missing_id, parent);
+                        new_parents_by_missing_id.insert(orphan.missing_id, parent);
                         let fix = self.describe_parent(Some(parent));
                         orphan.finding.with_fix(fix)
                     }
@@ -514,8 +516,9 @@ impl Ends {
         self.count == 1 && !self.has_child[ix.index()]
     }
 
-    /// Adds the next entry. Its parent may come later in the file, and then has a child before it
-    /// is added itself; so the count can rise and fall.
+    /// Adds the next entry in file order. The entry is an end until a child of it is added. Its
+    /// parent may come later in the file; such a parent has a child already when it is added, and
+    /// never becomes an end.
     fn add_entry(&mut self, ix: EntryIx, parent: Position) {
         let is_end = !self.has_child[ix.index()];
         if is_end {
