@@ -88,8 +88,12 @@ pub fn write_page(
     write_row_pieces(contents, workers, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
     let entries_summary = write_entry_pieces(contents, workers, out)?;
-    let late_facts = entries_summary.late_facts.finish(contents);
-    write_piece("id=\"late\"", &late_facts, out)?;
+    // The JSON is not kept while the rest is written.
+    write_piece(
+        "id=\"late\"",
+        &entries_summary.late_facts.finish(contents),
+        out,
+    )?;
     if attach {
         write_session_pieces(contents, out)?;
     }
