@@ -115,7 +115,7 @@ impl<'a> Strings<'a> {
     }
 
     /// Walks over the next token, and returns it if it is a string. A scalar counts as one token; a
-    /// container has a token for each bracket and comma.
+    /// container has a token for each bracket and comma, and an empty one a single token.
     fn walk_token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         let byte = self.scanner.peek();
         match self.next {
@@ -171,7 +171,8 @@ impl<'a> Strings<'a> {
     }
 
     /// Walks over a string that is a key or a value. A key replaces the last step of the path,
-    /// which is the key before it in the object, and its colon is walked over, too.
+    /// which is the key before it in the object or, for the first key, empty. Its colon is walked
+    /// over, too.
     fn walk_string(&mut self) -> Result<LineString<'a>, Malformed> {
         let is_key = self.next == Next::Key;
         let raw = self.scanner.read_string()?;

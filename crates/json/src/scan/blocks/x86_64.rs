@@ -64,8 +64,8 @@ impl Scanner<'_> {
             any_backslash |= masks.backslash & !(u64::MAX << index);
             self.pos = pos + index as usize;
             if escaped >> index & 1 == 1 {
-                // The backslash may be in the block before, and then is not in `masks`.
                 any_backslash |= 1;
+                // At the backslash.
                 self.pos -= 1;
                 match self.escape_end(self.pos) {
                     // The next block begins behind the escape.
@@ -142,7 +142,7 @@ fn half_masks(bytes: __m256i) -> HalfMasks {
     // Each byte is compared with the letter that the table has for its low digit.
     let table = _mm256_broadcastsi128_si256(escape_letters());
     let letter_in_table = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, bytes), bytes);
-    // The letters of which the table has no room.
+    // The letters for which the table has no room.
     let letter_b = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'b' as i8));
     let other_letter = _mm256_or_si256(quote, letter_b);
     HalfMasks {
