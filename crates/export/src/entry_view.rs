@@ -283,7 +283,8 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends a change of a setting: all its members but those of the envelope, on one line.
+    /// Appends a change of a setting: its members on one line, without those of the envelope and
+    /// those that are `null`.
     fn push_setting(&mut self, line: Raw) {
         let mut values = Vec::new();
         for (key, value) in line.members() {

@@ -38,9 +38,9 @@ pub fn fit_to_size(
     Ok(entry_count.is_some())
 }
 
-/// Returns the largest number of last entries with which the export fits, found by halving; `None`
-/// if it does not fit even with none. That it does not fit with the whole path is known to the
-/// caller. The cuts of `contents` are afterwards those tried last, not those that fit.
+/// Returns the largest number of last entries, fewer than the path has, with which the export fits.
+/// It is found by halving. `None` if the export does not fit even with none. The cuts of `contents`
+/// are afterwards those tried last, not those that fit.
 fn most_last_entries(
     contents: &mut Contents,
     without_tools: Cuts,

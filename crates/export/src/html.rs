@@ -173,9 +173,9 @@ pub fn prose_html(markup: &Markup) -> Html {
     html_of_events(markup.events_without(is_omitted), &|_| false, &[])
 }
 
-/// Converts events of markup to HTML. Each opened tag becomes at most one HTML element, which the
-/// matching [`Event::Close`] closes. Links to entries for which `is_in_document` is false, and to
-/// addresses that are not allowed, become plain text.
+/// Converts events of markup to HTML. Each tag opens at most one HTML element that is to be closed,
+/// which the matching [`Event::Close`] does. Links to entries for which `is_in_document` is false,
+/// and to addresses that are not allowed, become spans.
 fn html_of_events<'m>(
     events: impl Iterator<Item = Event<'m>>,
     is_in_document: &dyn Fn(&str) -> bool,

@@ -237,7 +237,8 @@ fn heading_line(request: &str) -> Option<&str> {
         return None;
     }
 
-    // Text in the request is escaped, so a line that begins with one of these is a block.
+    // Text in the request is escaped, so a line that begins with one of these is a block, or begins
+    // with an address in angle brackets.
     let starts_block = ["#", "-", ">", "|", "<"]
         .iter()
         .any(|mark| line.starts_with(mark));

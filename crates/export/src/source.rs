@@ -245,8 +245,9 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// Returns the note for readers about what is left out; `None` if nothing is. `other_branches`
-    /// is [`Contents::describe_other_branches`] in a document of the path, and else `None`.
+    /// Returns the note for readers about what is left out; `None` if a reader would miss nothing.
+    /// `other_branches` is [`Contents::describe_other_branches`] in a document of the path, and
+    /// else `None`.
     pub fn omission_note(&self, other_branches: Option<String>) -> Option<String> {
         // The number is part of the note only if the export is cut to the last entries, so the path
         // is walked only then.
@@ -298,7 +299,7 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the title of the export: the session's name, or else the first request that is
-    /// exported, or else the last directory of its path and its day.
+    /// exported, or else the last part of its working directory and its day.
     pub fn title(&self) -> String {
         if let Some(title) = self.session_name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);

@@ -128,7 +128,7 @@ pub(super) fn entry_heading(contents: &Contents, ix: EntryIx) -> String {
         return heading.to_owned();
     }
 
-    // Messages of other roles, and entries of extensions, have names of their own.
+    // Other messages and entries are named by their role or type, or by their extension.
     let name = type_name(contents.session, ix).unwrap_or_default();
     let is_message = matches!(letter, 'm' | 'x');
     if !is_message {

@@ -72,8 +72,8 @@ fn begins_line(text: &str, offset: usize) -> bool {
 }
 
 /// For each tag of [`TAGS`], the offset at which its closing tag was last found at the start of a
-/// line: 0 before the first search, and the length of the text if no more was found. Opening tags
-/// that no closing tag follows would otherwise each be searched for to the end of the text.
+/// line: 0 before the first search, and the length of the text if no more was found. Otherwise, the
+/// text would be searched to its end for each opening tag that no closing tag follows.
 #[derive(Default)]
 struct ClosingTags([usize; TAGS.len()]);
 
