@@ -409,7 +409,7 @@ pub fn write_converted_session(
 /// with all, if there were none. The last one is the record of this import.
 ///
 /// The source is read from its start, because ids and parents depend on the lines before. Lines
-/// beyond [`Survey::bytes_read`] are not read, even if the source has grown since.
+/// beyond [`Survey::bytes_read`] become no entries, even if the source has grown since.
 pub fn emit_new_entries(
     source: &dyn ReadAt,
     survey: &Survey,
