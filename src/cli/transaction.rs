@@ -78,8 +78,8 @@ impl OpenSession {
     /// Makes the change that `decide` returns, and reports it: in place, in another file (`-o`), on
     /// standard output, or nowhere (`-n`).
     ///
-    /// In place, `decide` is called under the lock, with the contents of the file at the time of the
-    /// commit, and again if the file has grown meanwhile. Otherwise it is called once.
+    /// In place, `decide` is called under the lock, with the contents of the file at the time of
+    /// the commit, and again if the file has grown meanwhile. Otherwise it is called once.
     pub fn apply_change(
         &self,
         args: &WriteArgs,
@@ -167,8 +167,8 @@ impl OpenSession {
         report.report_and_notify(args, ui)
     }
 
-    /// Does the same as [`attempt_under_lock`], but `attempt` is called with the loaded session: with
-    /// this one, or with the one loaded again after the file has grown.
+    /// Does the same as [`attempt_under_lock`], but `attempt` is called with the loaded session:
+    /// with this one, or with the one loaded again after the file has grown.
     pub fn attempt_under_lock<T>(
         &self,
         options: &store::WriteOptions,

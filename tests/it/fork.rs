@@ -566,7 +566,8 @@ fn a_subtree_alone() {
     );
     assert_eq!(s.unchanged("fork --alone ./omp.jsonl").code, 2);
 
-    // A label is not copied, and neither is the entry above it, which a mark of the leaf would name.
+    // A label is not copied, and neither is the entry above it, which a mark of the leaf would
+    // name.
     let labelled = crate::sandbox::session(&[
         crate::sandbox::user("a", None, "one"),
         r#"{"type":"label","id":"l","parentId":"a","timestamp":"2026-01-01T00:00:40.000Z","targetId":"a","label":"x"}"#.to_owned(),

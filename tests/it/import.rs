@@ -372,8 +372,8 @@ fn parallel_calls() -> Vec<(&'static str, Vec<ClaudeLine>)> {
     ]
 }
 
-/// Whether a request is one that Anthropic accepts: the results of the calls of a message are in the
-/// next message, and nowhere else.
+/// Whether a request is one that Anthropic accepts: the results of the calls of a message are in
+/// the next message, and nowhere else.
 fn has_results_after_calls(request: &serde_json::Value) -> bool {
     let messages = request["messages"].as_array().unwrap();
     let ids = |message: Option<&serde_json::Value>, kind: &str, key: &str| {

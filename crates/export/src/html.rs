@@ -20,7 +20,8 @@ pub struct Html(String);
 
 impl Html {
     /// Converts text to HTML: characters with a meaning in HTML, even within quotes, are escaped;
-    /// control and bidirectional characters are made visible (see [`super::markup::Markup::text`]).
+    /// control and bidirectional characters are made visible (see
+    /// [`super::markup::Markup::push_text`]).
     pub fn from_text(text: &str) -> Html {
         let mut html = Html::default();
         html.push_escaped(&make_visible(text));

@@ -6,8 +6,8 @@
 //!                └──────────────> document (Markdown)
 //! ```
 //!
-//! Text of a session becomes HTML in [`markup::Markup::text`] or [`html::Html::text`]; nothing else
-//! makes HTML. A redacted export is an export of a redacted copy.
+//! Text of a session becomes HTML in [`markup::Markup::push_text`] or [`html::Html::from_text`];
+//! nothing else makes HTML. A redacted export is an export of a redacted copy.
 
 pub mod html;
 pub mod markup;

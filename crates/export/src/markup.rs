@@ -2,7 +2,7 @@
 //!
 //! The page's script builds elements from it, and [`super::html`] writes it as HTML. Both know only
 //! the elements of [`Tag`], so no text of a session can become an element or an attribute:
-//! [`Markup::text`] makes every control character visible, and everything between the marks is
+//! [`Markup::push_text`] makes every control character visible, and everything between the marks is
 //! text.
 //!
 //! ```text
@@ -530,7 +530,7 @@ impl<F> EventsWithout<'_, F> {
     }
 }
 
-/// Returns the text as it may be shown: see [`Markup::text`].
+/// Returns the text as it may be shown: see [`Markup::push_text`].
 pub fn make_visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_visible_lines(&mut out, text);

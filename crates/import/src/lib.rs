@@ -6,9 +6,9 @@
 //!
 //! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line
 //! at a time. What an import writes depends only on the lines that it reads and on where earlier
-//! imports ended, so that it can be continued when the source has grown. Lines without a counterpart become custom entries, and what
-//! a message has no place for is a member of its entry, named after the source. The last entry of
-//! an import records what was read ([`record`]).
+//! imports ended, so that it can be continued when the source has grown. Lines without a
+//! counterpart become custom entries, and what a message has no place for is a member of its entry,
+//! named after the source. The last entry of an import records what was read ([`record`]).
 
 mod claude;
 mod codex;

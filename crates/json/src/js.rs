@@ -95,7 +95,7 @@ fn scalar_to_string(value: Raw<'_>) -> Text<'_> {
     }
 }
 
-/// Returns `${value}` in a template: as [`string()`], and `undefined` for a missing value.
+/// Returns `${value}` in a template: as [`to_js_string`], and `undefined` for a missing value.
 pub fn interpolate(value: Option<Raw<'_>>) -> Text<'_> {
     value.map_or(Text::from("undefined"), to_js_string)
 }

@@ -172,7 +172,7 @@ impl<'a> Scanner<'a> {
         self.read_value_with(&mut KeyCache::disabled(|_| ()))
     }
 
-    /// Like [`Scanner::value`], with a cache of keys.
+    /// Like [`Scanner::read_value`], with a cache of keys.
     #[inline]
     pub fn read_value_with<N: Copy>(
         &mut self,

@@ -162,8 +162,8 @@ pub enum Cause {
     #[error("{}", plain(.0))]
     Unsynced(io::Error),
 
-    /// The change is in place, but a hidden file with the old content could not be removed; the next
-    /// rewrite of the same file removes it. Only in [`super::Committed::troubles`].
+    /// The change is in place, but a hidden file with the old content could not be removed; the
+    /// next rewrite of the same file removes it. Only in [`super::Committed::troubles`].
     #[error("{}", plain(.0))]
     Unremoved(io::Error),
 

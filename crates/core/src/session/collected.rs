@@ -214,8 +214,8 @@ collected! {
     tool_calls: Vec<ToolCall>,
     /// The ids of the calls that tool results answer, in file order, if rows were requested.
     tool_results: Vec<EntryText>,
-    /// The texts for the agent's fuzzy search, of entries that do not contain every searched word, in
-    /// file order.
+    /// The texts for the agent's fuzzy search, of entries that do not contain every searched word,
+    /// in file order.
     fuzzy_texts: Vec<EntryText>,
     /// The calls that name a file, in file order, if requested.
     file_calls: Option<Vec<FileCall>>,

@@ -113,8 +113,8 @@ impl SearchWords {
         }
     }
 
-    /// Returns the matches in the fields of an entry. The match to show is in the first of the fields
-    /// with the most words; the fields after one with every word are not searched.
+    /// Returns the matches in the fields of an entry. The match to show is in the first of the
+    /// fields with the most words; the fields after one with every word are not searched.
     pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Matches {
         // Whether each word was found in any field.
         let mut words = vec![false; self.words.len()];
@@ -126,8 +126,8 @@ impl SearchWords {
         let mut best_hit: Option<Hit> = None;
         // The number of words in the field of the best hit.
         let mut most_words = 0;
-        // A break means that a field with every word was found. The line is valid JSON, so the visit
-        // does not end early for another reason.
+        // A break means that a field with every word was found. The line is valid JSON, so the
+        // visit does not end early for another reason.
         let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
             if !self.may_match_any(field.raw()) {
                 return ControlFlow::Continue(());

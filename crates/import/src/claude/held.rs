@@ -3,8 +3,8 @@
 //!
 //! Claude Code writes each block of a response as a line, and starts a call when its line is there.
 //! The lines of calls that run in parallel therefore come before the results of the calls above
-//! them. Providers refuse a message between a call and its result, so a line is held while a call of
-//! its response has no result, and so is the result of a call that is held:
+//! them. Providers refuse a message between a call and its result, so a line is held while a call
+//! of its response has no result, and so is the result of a call that is held:
 //!
 //! ```text
 //! source     call a    call b    result a    result b    reply
@@ -29,7 +29,8 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
 
-/// The maximum number of lines that are held. A response has no more parallel calls than a few dozen.
+/// The maximum number of lines that are held. A response has no more parallel calls than a few
+/// dozen.
 const MOST_LINES: usize = 100;
 
 /// The maximum number of bytes of the lines that are held.
@@ -61,8 +62,8 @@ enum HeldRole {
 }
 
 impl ClaudeReader<'_> {
-    /// Holds a line back, if it has to come after results that are not there yet. Returns whether it
-    /// is held. At a limit, all held lines are released, and this one is to be added now.
+    /// Holds a line back, if it has to come after results that are not there yet. Returns whether
+    /// it is held. At a limit, all held lines are released, and this one is to be added now.
     ///
     /// A line has at most one of the three roles, which belong to different kinds of lines.
     pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
@@ -301,8 +302,8 @@ impl<'a> ClaudeLine<'a> {
     }
 
     /// Whether nothing of the response before it comes after it: it is another response, or said by
-    /// the user, or a compaction. Results and meta lines are not. A further part of the response must
-    /// have been held before this is asked.
+    /// the user, or a compaction. Results and meta lines are not. A further part of the response
+    /// must have been held before this is asked.
     fn ends_response(&self) -> bool {
         if self.is_of_kind("assistant") {
             return true;

@@ -4,8 +4,8 @@
 //! a  b  C1  c  d  e  C2  f  g        C2 keeps from e: a, b, C1, c and d are removed
 //! ```
 //!
-//! Not removed are the last model, thinking level and mode, and what extensions and unknown programs
-//! have stored.
+//! Not removed are the last model, thinking level and mode, and what extensions and unknown
+//! programs have stored.
 //!
 //! A branch needs everything from its last compaction on, and what this compaction keeps and refers
 //! to. It needs the settings in effect there ([`crate::agents::Agent::ancestors_in_use`]), and the

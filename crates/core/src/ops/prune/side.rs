@@ -11,8 +11,8 @@
 //! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}
 //! ```
 //!
-//! The records are of a value and its placeholder (`note`), of a whole line, of a link that changed,
-//! and of a line that was added.
+//! The records are of a value and its placeholder (`note`), of a whole line, of a link that
+//! changed, and of a line that was added.
 //!
 //! `payload` is always last, with the bytes of the session. Two checksums precede it: `crc` of
 //! the payload, and `frameCrc` of the other members (see [`checksum`]). `line` is the line number
