@@ -440,7 +440,7 @@ fn reordered(bytes: &[u8], sign: Option<&str>, order: Order) -> Vec<u8> {
 /// The amount read stays within a small multiple of the file, whatever the order of the entries in
 /// it.
 #[test]
-fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
+fn bytes_read_do_not_depend_on_the_order_of_lines() {
     let orders: [(&str, Order); 4] = [
         ("in order", |at, _| at),
         ("backwards", |at, count| count - at),

@@ -294,7 +294,7 @@ fn where_entries_come_from() {
 }
 
 #[test]
-fn what_cannot_be_asked() {
+fn refuses_missing_conflicting_and_invalid_input() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl"]);
     let session = fixture("two-branches.jsonl");
     assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is already the session (hint: give them by options such as --user, or in a file with --input)");

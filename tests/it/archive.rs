@@ -335,7 +335,7 @@ fn filters_are_combined() {
 }
 
 #[test]
-fn what_changed_in_the_last_ten_minutes_is_skipped_by_a_filter() {
+fn older_than_skips_a_session_changed_within_ten_minutes() {
     let h = Home::new();
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_777_896_000 - 540);
     // A sub-agent of the one session, and the other session itself.
@@ -472,7 +472,7 @@ fn archived_sessions_are_listed_and_read() {
 
 /// What was pruned of an archived session is in the archive, and counts as before.
 #[test]
-fn what_was_pruned_of_an_archived_session_is_read() {
+fn archived_reads_what_was_pruned_before() {
     let h = Home::new();
     let session = format!("{}/2026_long.jsonl", h.pi);
     h.s.put(&session, crate::prune_compacted::compacted());
@@ -795,7 +795,7 @@ fn deleting_asks_or_needs_force() {
 }
 
 #[test]
-fn what_cannot_be_archived_is_refused() {
+fn refuses_conflicting_options_and_unsuitable_sessions() {
     let h = Home::new();
     h.s.put("elsewhere.jsonl", header(&h.s, "else", "kites") + "\n");
     let before = h.s.files();
@@ -1188,7 +1188,7 @@ fn nothing_is_lost_if_a_line_follows_a_killed_run() {
 
 /// An older version removed the companions first: the session is in its place without them.
 #[test]
-fn what_an_older_version_left_is_put_back_although_the_session_has_grown() {
+fn restore_completes_an_interrupted_run_of_an_older_version() {
     let count = own_files(&Home::new()).len();
     for removed in 1..count {
         let (h, before) = killed(Killed::Hiding(0));

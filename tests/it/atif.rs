@@ -164,7 +164,7 @@ fn entry(kind: &str, id: &str, parent: &str, body: Value) -> String {
 }
 
 #[test]
-fn what_a_compaction_keeps_is_seen_again() {
+fn export_as_atif_repeats_what_a_compaction_keeps() {
     let s = Sandbox::new();
     let compaction = |id: &str, parent: &str, kept: &str| {
         entry(
@@ -206,7 +206,7 @@ fn what_a_compaction_keeps_is_seen_again() {
 }
 
 #[test]
-fn what_a_fork_copied_is_no_part_of_the_sums() {
+fn export_as_atif_does_not_count_what_fork_copied() {
     let s = Sandbox::with(&["tour.jsonl"]);
     s.run("fork ./tour.jsonl -o ./fork.jsonl");
     s.run("append ./fork.jsonl --user 'and now?'");

@@ -428,7 +428,7 @@ fn repairs_into_another_file() {
 }
 
 #[test]
-fn what_was_taken_out_is_never_overwritten() {
+fn repair_backup_never_overwrites_a_rejected_file() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&["one"]));
     s.put("s.jsonl.rejected", "mine");
@@ -470,7 +470,7 @@ fn a_dry_run_changes_nothing() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused() {
+fn repair_output_refuses_an_existing_file_and_several_sessions() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&["torn"]));
     s.put("there.jsonl", "mine");

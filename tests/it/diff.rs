@@ -278,7 +278,7 @@ fn sessions_come_by_standard_input_and_by_name() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn refuses_two_streams_and_unknown_sessions_and_refs() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("diff - -").fails(2), @"
     both sessions are standard input (hint: give one of them as a path)

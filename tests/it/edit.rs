@@ -90,7 +90,7 @@ fn an_edit_holds_on_its_branch() {
 }
 
 #[test]
-fn what_is_so_already_is_not_written() {
+fn omit_replace_restore_write_nothing_if_nothing_changes() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_eq!(
         s.unchanged("edit -q ./two-branches.jsonl start --restore")
@@ -160,7 +160,7 @@ fn halves_that_are_alone_already() {
 }
 
 #[test]
-fn what_cannot_be_edited() {
+fn refuses_uneditable_entries_and_conflicting_options() {
     let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl", "omp.jsonl"]);
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c03 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c03 cannot be edited: it is a label (hint: pi supports edits of user, assistant, toolResult and custom messages)");

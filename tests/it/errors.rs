@@ -803,7 +803,7 @@ fn json_has_the_fields_that_are_promised() {
 }
 
 #[test]
-fn what_was_meant_by_words_after_all() {
+fn grep_list_migrate_redact_all_hint_at_what_was_meant() {
     let s = Sandbox::new();
     let said = |line: &str| s.unchanged(line).fails(2);
     assert_snapshot!(said("grep --all refund webhook"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: put a pattern of several words in quotes, and give no SESSION; see `pisess grep --help`)");

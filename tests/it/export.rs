@@ -244,7 +244,7 @@ fn the_extension_chooses_the_format() {
 }
 
 #[test]
-fn what_is_left_out_is_nowhere_in_the_export() {
+fn no_tools_no_thinking_max_lines_and_filter_omit_everywhere() {
     let s = Sandbox::new();
     s.put("s.jsonl", asked("Build it.", 30));
     assert_snapshot!(s.unchanged("export ./s.jsonl --no-tools --no-thinking --as md -o -"), @"
@@ -662,7 +662,7 @@ fn lines_of(lines: &[&str]) -> String {
 }
 
 #[test]
-fn what_the_user_typed_keeps_its_backslashes() {
+fn as_md_static_and_page_keep_backslashes_the_user_typed() {
     let s = Sandbox::new();
     let request = r"Why is C:\\Users\\Bob\\.config\\_x empty?\n\nAnd \\\\srv\\_y?";
     s.put("s.jsonl", asked(request, 1));

@@ -75,7 +75,7 @@ fn dies_as_the_program_does() {
 }
 
 #[test]
-fn what_is_built_in_wins() {
+fn builtin_commands_win_over_external_ones() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for name in ["label", "help", "summarise"] {
         s.script(&format!("bin/pisess-{name}"), "echo boo");

@@ -553,7 +553,7 @@ fn a_closed_pipe_ends_it() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn follow_refuses_a_stream_and_conflicting_options() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let stream = || s.bytes("two-branches.jsonl");
     assert_snapshot!(s.pisess("tree --follow -").stdin(stream()).done().fails(2), @"standard input: a stream cannot be followed");

@@ -159,7 +159,7 @@ fn labels_in_an_oh_my_pi_file_get_the_time_of_the_fork() {
 }
 
 #[test]
-fn what_hangs_below_a_label_is_chained_again() {
+fn chains_the_child_of_a_label_to_the_entry_above() {
     let s = Sandbox::with(&["hazards/label-as-parent.jsonl"]);
     s.run("fork ./label-as-parent.jsonl");
     assert_snapshot!(s.lines_from(NEW, 2), @r#"

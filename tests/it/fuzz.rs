@@ -16,7 +16,7 @@ fn each(target: &str, run: fn(&[u8])) {
 }
 
 #[test]
-fn what_was_found_stays_fixed() {
+fn fuzz_corpus_inputs_still_pass() {
     each("lines", targets::lines);
     each("entries", targets::entries);
     each("references", targets::references);

@@ -85,7 +85,7 @@ fn a_terminal_gets_headings_and_colours() {
 }
 
 #[test]
-fn what_escapes_hide_is_found() {
+fn matches_text_behind_json_escapes() {
     let s = Sandbox::new();
     let texts = [
         r"caf\u00e9",
@@ -299,7 +299,7 @@ fn context_follows_the_conversation() {
 }
 
 #[test]
-fn what_does_not_match() {
+fn invert_match_selects_entries_that_do_not_match() {
     let s = Sandbox::with(&["two-branches.jsonl", TOUR]);
     let ids = |line: &str| {
         let found = s.run(line);
@@ -475,7 +475,7 @@ fn standard_input_is_searched() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_reported_and_the_rest_is_searched() {
+fn reports_unsearchable_files_and_searches_the_rest() {
     let s = Sandbox::with(&[TOUR]);
     s.put("a.jsonl", "no session midnight\n");
     s.put("b.jsonl", "");

@@ -157,7 +157,7 @@ fn every_change_keeps_every_byte() {
 }
 
 #[test]
-fn what_is_no_session_is_refused_by_every_command() {
+fn every_command_refuses_a_file_that_is_no_session() {
     for name in NO_SESSION {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
         for line in READS.iter().chain(SEARCHES).chain(&*CHANGES).chain(&*MAKES) {

@@ -472,7 +472,7 @@ fn a_parallel_call_that_is_never_answered_is_kept() {
 /// A compaction may keep what comes first, and summarize what follows it. A micro-compaction, and a
 /// result that is too large, change what the model sees of results.
 #[test]
-fn what_the_model_no_longer_sees_is_not_in_the_context() {
+fn omits_cleared_and_compacted_entries_from_the_context() {
     let s = Sandbox::with(&["claude/cleared.jsonl"]);
     s.run("import ./cleared.jsonl -o ./new");
     assert_snapshot!(s.run("tree ./new --filter all"), @"
@@ -632,7 +632,7 @@ fn every_import_passes_check_and_is_done_once() {
 /// imported before the item that repeats it, the message has its time; if a response was imported
 /// before its tokens, these are in an entry of their own.)
 #[test]
-fn what_a_source_grows_by_is_appended() {
+fn only_appends_if_the_source_has_grown() {
     for (from, name) in fixtures() {
         for agent in ["pi", "omp"] {
             let whole = Home::with(&[&from]);
@@ -1436,7 +1436,7 @@ fn a_cost_that_is_not_recorded_is_unpriced() {
 /// What the source agents say in the name of the user is in the context as it was, and nobody takes
 /// it for a request.
 #[test]
-fn what_is_said_in_the_name_of_the_user_is_not_the_users() {
+fn does_not_take_injected_user_messages_for_requests() {
     let s = Sandbox::new();
     s.put(
         "x.jsonl",

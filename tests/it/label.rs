@@ -78,7 +78,7 @@ fn takes_a_name_off() {
 }
 
 #[test]
-fn what_is_so_already_is_not_written() {
+fn set_and_clear_write_nothing_if_nothing_changes() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     for line in [
         "label ./two-branches.jsonl 1a2b3c01 start",
@@ -323,7 +323,7 @@ fn labelling_the_leaf_twice_labels_the_same_entry() {
 }
 
 #[test]
-fn what_reads_like_a_reference_is_no_label() {
+fn label_and_option_label_refuse_a_name_like_a_reference() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for name in [
         "@", "root", ":3", "id:x", "label:x", "a^", "a~2", "a^{user}",

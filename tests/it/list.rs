@@ -244,7 +244,7 @@ fn only_paths() {
 }
 
 #[test]
-fn what_is_left_out_is_reported() {
+fn limit_and_until_note_what_they_leave_out() {
     let d = Desk::new();
     d.pi("0199aaaa-1111", 5, &[]);
     d.omp("0199bbbb-2222", 7, &[]);
@@ -405,7 +405,7 @@ fn sub_agents_are_listed_below_their_session() {
 }
 
 #[test]
-fn what_cannot_be_read_is_noted_and_the_rest_is_listed() {
+fn reports_unreadable_files_and_lists_the_rest() {
     let s = Sandbox::with(&["tour.jsonl", "v4.jsonl"]);
     s.put("empty.jsonl", "");
     s.put("data.jsonl", "{\"a\":1}\n");

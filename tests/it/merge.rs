@@ -60,7 +60,7 @@ fn in_words_of_ones_own() {
 }
 
 #[test]
-fn what_would_be_summarised() {
+fn prepare_and_prompt_show_what_would_be_summarized() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --prepare"), @r#"{"targetId":"1a2b3c07","oldLeafId":"1a2b3c05","commonAncestorId":"1a2b3c03","newLeafId":"1a2b3c07","entriesToSummarize":[{"type":"message","id":"1a2b3c04","parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}},{"type":"message","id":"1a2b3c05","parentId":"1a2b3c04","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}],"readFiles":[],"modifiedFiles":[],"editorText":null,"userWantsSummary":true,"customInstructions":null,"replaceInstructions":false,"label":null}"#);
     assert!(
@@ -107,7 +107,7 @@ fn nothing_to_bring_back() {
 }
 
 #[test]
-fn what_was_brought_back_already() {
+fn writes_nothing_if_the_branch_was_already_merged() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("merge ./two-branches.jsonl 1a2b3c05");
     s.run("append ./two-branches.jsonl --user more");

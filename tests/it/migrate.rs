@@ -627,7 +627,7 @@ fn kept_index_counts_parsed_records() {
 /// others.
 #[cfg(unix)]
 #[test]
-fn what_another_migrated_meanwhile_is_current() {
+fn concurrent_runs_migrate_each_file_once() {
     for round in 0..20 {
         let s = Sandbox::new();
         (0..6).for_each(|at| s.put(&format!("d/{at}.jsonl"), fixture("v1.jsonl")));

@@ -189,7 +189,7 @@ fn a_session_that_is_compacted_meanwhile_is_left_alone() {
 }
 
 #[test]
-fn what_another_appended_meanwhile_is_read_and_built_upon() {
+fn compact_summarizer_builds_on_entries_appended_meanwhile() {
     let line = crate::sandbox::user("eeee0001", Some("1a2b3c07"), "one more thing");
     let s = meanwhile(&format!("echo '{line}' >> two-branches.jsonl"));
     summarised(&s).quiet();
@@ -314,7 +314,7 @@ fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
 /// pi opens, writes and closes the session for each entry, also while it is rewritten: every line
 /// is in the file, or the exit code shows that some may be missing.
 #[test]
-fn what_an_agent_appends_during_rewrites_is_kept() {
+fn prune_over_and_restore_keep_lines_appended_meanwhile() {
     const LINES: usize = 400;
     let s = Sandbox::new();
     s.put("s", crate::prune::large() + "\n");

@@ -162,7 +162,7 @@ fn labels_stay_where_they_are() {
 }
 
 #[test]
-fn what_copies_name() {
+fn copies_refer_to_the_other_copies() {
     let s = Sandbox::new();
     s.put(
         "a.jsonl",
@@ -225,7 +225,7 @@ fn the_place_of_a_summary_of_oh_my_pi() {
 }
 
 #[test]
-fn what_has_no_meaning_alone() {
+fn refuses_entries_that_depend_on_unpicked_ones() {
     let s = with_tools();
     s.put(
         "b.jsonl",

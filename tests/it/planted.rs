@@ -674,7 +674,7 @@ fn left_of(planted: &[(String, String)]) -> (Vec<String>, Vec<String>) {
 
 /// Codes of colours, encodings and prefixes stand between a name and its value, and within secrets.
 #[test]
-fn what_is_found_is_removed_whole_and_hardly_anything_is_missed() {
+fn redact_removes_encoded_and_coloured_secrets_whole() {
     let (mut planted, mut missed, mut halved) = (0, Vec::new(), Vec::new());
     for seed in [3, 14, 159, 2653] {
         let mut dice = Dice(seed);
@@ -747,7 +747,7 @@ fn a_secret_is_removed_from_an_export() {
 
 /// A placeholder cannot take the place of a number.
 #[test]
-fn what_cannot_be_removed_is_named() {
+fn redact_and_export_redact_name_a_secret_that_would_remain() {
     let s = Sandbox::new();
     let lines = [
         r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#,

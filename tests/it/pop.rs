@@ -116,7 +116,7 @@ fn the_built_in_summary_tells_what_was_requested_and_how_it_went() {
 /// A compaction on the branch may keep what precedes the branch, as its summary is then about; and
 /// an agent leaves out of a context what precedes `/clear`, and a reply that was aborted.
 #[test]
-fn what_is_out_of_the_context_is_in_the_summary() {
+fn summary_covers_entries_outside_the_context() {
     let s = Sandbox::with(&["tour.jsonl", "omp.jsonl"]);
     s.run("fork -q ./tour.jsonl a6d84170 -o ./pi.jsonl");
     s.run("compact -q ./pi.jsonl --first-kept c25f81e7 --summary 'A ferry that left is shown.'");

@@ -93,7 +93,7 @@ fn a_restored_session_is_what_it_was() {
 }
 
 #[test]
-fn what_was_appended_since_stays() {
+fn restore_keeps_entries_appended_since() {
     let s = with_large();
     s.pisess("prune -q ./s.jsonl --over 1k --images").done();
     s.pisess("append -q ./s.jsonl --user more").done();
@@ -220,7 +220,7 @@ fn older_sessions_are_not_migrated() {
 }
 
 #[test]
-fn what_is_in_the_way_is_refused() {
+fn refuses_a_stream_and_a_mismatched_pruned_file() {
     let s = with_large();
     let piped = s.pisess("prune -").stdin(large()).done();
     assert!(

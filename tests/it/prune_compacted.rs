@@ -81,7 +81,7 @@ fn made() -> Sandbox {
 }
 
 #[test]
-fn what_no_branch_needs_leaves_and_comes_back() {
+fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
     let s = made();
     let context = s.pisess("context -q ./s.jsonl").done().text();
     let other = s.pisess("context -q ./s.jsonl aaaa0016").done().text();
@@ -127,7 +127,7 @@ fn what_no_branch_needs_leaves_and_comes_back() {
 }
 
 #[test]
-fn what_was_pruned_is_found_and_shown() {
+fn show_and_grep_pruned_find_compacted_entries() {
     let s = made();
     s.pisess("prune -q ./s.jsonl --compacted").done();
     assert_snapshot!(s.pisess("show ./s.jsonl aaaa0004").done(), @r#"

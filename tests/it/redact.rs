@@ -210,7 +210,7 @@ fn images_are_taken_out_of_lines_that_hold_nothing_else() {
 }
 
 #[test]
-fn what_holds_no_secret_is_copied_byte_for_byte() {
+fn keep_images_copies_lines_without_secrets_byte_for_byte() {
     for name in [
         "tour.jsonl",
         "v1.jsonl",

@@ -146,7 +146,7 @@ fn a_session_goes_to_the_new_project() {
 }
 
 #[test]
-fn what_is_beside_a_session_comes_along() {
+fn moves_the_files_of_a_session_along() {
     let h = Home::new();
     let old = format!("{}/2026_o1", h.omp[0]);
     let new = format!("{}/2026_o1", h.omp[1]);
@@ -434,7 +434,7 @@ fn damaged_sessions_are_moved_or_refused() {
 }
 
 #[test]
-fn what_cannot_be_moved_is_refused() {
+fn refuses_a_missing_directory_and_a_stream() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a directory (hint: the directory comes last; --force accepts one that does not exist)");
     assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the directory)");
@@ -669,7 +669,7 @@ fn a_session_stays_if_its_fork_cannot_be_changed() {
 /// failure of a move that is complete.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_read_of_another_project_is_noted() {
+fn notes_unreadable_sessions_of_other_projects() {
     for line in ["relocate p2 ./new", "relocate --moved-from ./old ./new"] {
         let h = Home::new();
         let other = format!(".pi/agent/sessions/--{}--", folder_name(&h.s, "older"));

@@ -261,7 +261,7 @@ fn folders_that_are_not_as_they_should_be() {
 /// Root may read everything, so another user runs the commands.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_may_not_be_read_is_noted() {
+fn list_grep_stats_note_unreadable_files_and_directories() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     let s = Sandbox::new();
@@ -335,7 +335,7 @@ fn what_may_not_be_read_is_noted() {
 /// What only reads searches directories at any depth, and accepts the option by which other
 /// programs do.
 #[test]
-fn what_reads_descends_with_and_without_r() {
+fn reading_commands_descend_with_and_without_recursive() {
     let s = Sandbox::new();
     s.put("a/b/c.jsonl", fixture("v1.jsonl"));
     s.put("empty/notes.txt", "no session");

@@ -210,7 +210,7 @@ fn children() {
 }
 
 #[test]
-fn what_is_odd_is_shown_too() {
+fn prints_unknown_types_and_skips_an_entry_without_an_id() {
     let s = Sandbox::with(&[
         "hazards/unknown-type.jsonl",
         "hazards/missing-id-last.jsonl",

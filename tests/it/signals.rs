@@ -127,7 +127,7 @@ fn a_signal_ends_what_was_started() {
 }
 
 #[test]
-fn what_was_started_ends_with_a_killed_pisess() {
+fn killing_pisess_ends_its_child_processes() {
     for run in RUNS {
         let s = waiting();
         let status = signalled(&s, run, Signal::KILL);

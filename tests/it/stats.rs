@@ -336,7 +336,7 @@ fn since_leaves_older_entries_out() {
 }
 
 #[test]
-fn what_sub_agents_used_is_counted_once() {
+fn counts_sub_agent_usage_once() {
     let s = Sandbox::new();
     let usage = r#""usage":{"input":5,"output":5,"cacheRead":0,"cacheWrite":0,"totalTokens":10,"cost":{"total":1}}"#;
     let task = format!(
@@ -553,7 +553,7 @@ fn idle_hours_are_no_time() {
 }
 
 #[test]
-fn what_pick_copied_costs_nothing_and_takes_no_time() {
+fn ignores_usage_and_time_of_entries_copied_by_pick() {
     let s = Sandbox::with(&[TOUR]);
     let before: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl")).unwrap();
     let ids: Vec<_> = rows(&s.run("stats --by entry --json ./tour.jsonl"))

@@ -135,7 +135,7 @@ fn nothing_left_behind_is_a_no() {
 }
 
 #[test]
-fn what_is_left_does_not_stop_at_a_compaction() {
+fn prepare_includes_entries_above_a_compaction() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let done = s.unchanged("summarize --prepare ./tour.jsonl 27d4c96f");
     let json: Value = serde_json::from_str(&done.quiet()).unwrap();
@@ -488,7 +488,7 @@ fn a_label_that_is_none() {
 }
 
 #[test]
-fn what_is_appended_meanwhile_is_not_lost_from_sight() {
+fn summarizer_run_keeps_entries_appended_meanwhile() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let more = crate::sandbox::user("aaaa0001", Some("1a2b3c07"), "one thing more");
     s.put("more", format!("{more}\n"));

@@ -232,7 +232,7 @@ fn entries_of_one_write_are_one_operation() {
 }
 
 #[test]
-fn what_is_not_undone() {
+fn refuses_a_reply_a_tool_result_and_a_lone_message() {
     let desk = Desk::with(TWO);
     assert_snapshot!(desk.s.unchanged("undo ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last operation is the reply 1a2b3c07 (hint: `pisess pop` goes back to before the last user message)");
     desk.s.put("one.jsonl", session(&[user("a", None, "x")]));
@@ -309,7 +309,7 @@ fn marks_by_others_end_nowhere() {
 /// What was taken back is marked, until the leaf is on it again, or the conversation went on from
 /// it.
 #[test]
-fn what_was_undone_is_marked() {
+fn tree_and_branches_mark_undone_entries() {
     let desk = Desk::with(TWO);
     let marked = || {
         let drawn =

@@ -164,7 +164,7 @@ fn a_line_longer_than_memory_is_an_error() {
 /// Endless devices are read up to a limit, and are then an error. A device in `TZ` is not read as a
 /// time zone.
 #[test]
-fn what_has_no_end_is_not_read_for_ever() {
+fn tree_append_compact_redact_refuse_endless_devices() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let is_refused = |output: Output| {
         assert_eq!(output.status.code(), Some(2), "{output:?}");

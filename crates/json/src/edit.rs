@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn edit_new_refuses_anything_but_one_object() {
         assert!(Edit::new(b"[1]").is_err());
         assert!(Edit::new(b"{} {}").is_err());
     }

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_stays_on_a_line() {
+    fn pretty_keeps_a_short_value_on_one_line() {
         assert_eq!(
             shown(r#"{"a":[1 ,2],"b\"":"x, y"}"#),
             r#"{"a": [1, 2], "b\"": "x, y"}"#
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_laid_out() {
+    fn pretty_breaks_a_long_value_into_lines() {
         let long = "x".repeat(100);
         assert_eq!(
             shown(&format!(

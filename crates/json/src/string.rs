@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_loses_its_backslash() {
+    fn decode_drops_the_backslash_of_an_invalid_escape() {
         for (raw, text) in [
             (r"C:\users\u", "C:usersu"),
             (r"\u12g4", "u12g4"),

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn time_read_refuses_invalid_dates() {
         for text in [
             "",
             "x",

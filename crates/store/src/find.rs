@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_twice_is_found_once() {
+    fn find_returns_a_path_given_twice_once() {
         let folder = folder_with(&["a.jsonl", "b.jsonl"]);
         let root = folder.path();
         let finding = find(
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_a_trouble() {
+    fn find_reports_a_missing_path_as_trouble() {
         let folder = folder_with(&["a.jsonl"]);
         let root = folder.path();
         let finding = find(&[root.join("none"), root.to_owned()], Reach::Whole);

@@ -170,7 +170,7 @@ mod tests {
 
     /// bash splits words at colons, and after the quote that is open.
     #[test]
-    fn what_bash_keeps_is_not_inserted_again() {
+    fn completion_does_not_repeat_what_bash_keeps() {
         for (line, word, inserted) in [
             ("tree a", "a", r"a:\ b\'s"),
             ("tree a:", "", r"\ b\'s"),

@@ -105,7 +105,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_cannot_be_looked_at_is_not_absent() {
+    fn plan_file_moves_fails_if_a_file_cannot_be_examined() {
         let folder = tempfile::tempdir().unwrap();
         let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
         std::fs::create_dir(&old).unwrap();

@@ -717,7 +717,7 @@ fn calls_without_any_tool_define_it_for_anthropic() {
 }
 
 #[test]
-fn what_an_api_refuses_in_a_message_is_mended() {
+fn as_anthropic_and_google_mend_invalid_messages() {
     let odd = json!([
         {"type": "toolCall", "id": "c1", "name": "", "arguments": {}},
         {"type": "toolCall", "id": "c2", "name": "a b", "arguments": [1]},

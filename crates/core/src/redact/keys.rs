@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mentions_a_key_is_none() {
+    fn redact_keys_ignores_text_that_only_mentions_a_key() {
         for text in [
             format!("{}\n...\n{}", delimiter("BEGIN"), delimiter("END")),
             format!(

@@ -222,7 +222,7 @@ fn a_key_needs_no_digit() {
 /// In the output of a terminal, in an address and in a name, a secret follows other letters without
 /// a space.
 #[test]
-fn what_precedes_a_secret_does_not_hide_it() {
+fn redact_finds_a_secret_that_follows_other_characters() {
     let before = [
         "\u{1b}[32m",
         "\u{1b}[1;38;5;208m",
@@ -394,7 +394,7 @@ fn a_long_row_of_slashes_is_no_address() {
 }
 
 #[test]
-fn what_cannot_be_read_is_taken_out() {
+fn redact_removes_signatures_and_images() {
     let text = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"EqQB+"},{"type":"thinking","thinking":"[x]","thinkingSignature":"ZW5j","redacted":true},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":"AA"},{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
     let (done, secrets) = redacted(text);
     assert_eq!(

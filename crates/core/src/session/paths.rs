@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_folder() {
+    fn strip_folder_returns_the_rest_below_a_folder() {
         let rest = |path: &str, folder: &str| {
             strip_folder(path.as_bytes(), folder.as_bytes())
                 .map(|rest| String::from_utf8(rest.to_vec()).unwrap())

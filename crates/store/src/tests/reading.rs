@@ -151,7 +151,7 @@ fn pieces_that_cannot_be_sent_are_an_error() {
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn open_error_says_why() {
     let bench = Bench::new(OLD);
     let message = |path: &Path| SessionFile::open(path).unwrap_err().to_string();
     let missing = bench.at("missing");

@@ -52,7 +52,7 @@ fn the_temporary_file_is_none_of_the_agents() {
 /// A temporary file without a lock was left by a process that ended; a locked one belongs to
 /// another process.
 #[test]
-fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
+fn rewrite_removes_only_temporary_files_of_dead_processes() {
     let bench = Bench::new(OLD);
     let part = temp_of(&bench);
     fs::write(&part, "of the dead").unwrap();

@@ -146,7 +146,7 @@ fn append_one(path: &Path, options: &WriteOptions, writer: usize, turn: usize) {
 /// Whatever took the session's place after it was read is opened without blocking, then checked: a
 /// FIFO would block forever, at each point where the path is opened.
 #[test]
-fn what_is_no_file_in_the_session_s_place_does_not_block() {
+fn lock_does_not_block_on_a_fifo_in_place_of_the_session() {
     for put in NO_FILES {
         for call in ["open_read", "try_lock", "open_append", "stat"] {
             let bench = Bench::new(OLD);

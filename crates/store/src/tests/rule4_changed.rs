@@ -269,7 +269,7 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
 /// What belongs to a session, such as a file beside it, changes before another process can lock the
 /// session.
 #[test]
-fn what_follows_a_rewrite_is_done_under_the_lock() {
+fn rewrite_then_runs_the_callback_under_the_lock() {
     let bench = Bench::new(OLD);
     let locked = bench.lock();
     let mut is_busy = false;

@@ -192,7 +192,7 @@ fn other_places_are_refused_or_followed() {
 
 /// FIFOs and devices stay what they are. `/dev/full` reports a full disk.
 #[test]
-fn what_is_no_file_is_written_through() {
+fn make_writes_through_fifos_and_devices() {
     let bench = Bench::new(OLD);
     let fifo = bench.fifo("fifo");
     let reader = Command::new("cat")

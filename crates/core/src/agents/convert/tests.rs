@@ -211,7 +211,7 @@ fn an_edit_is_applied_to_the_entry_that_it_edits() {
 /// Between two conversions references may change; the restored entry gets its id and parent from
 /// the converted one.
 #[test]
-fn what_is_restored_is_at_its_present_place() {
+fn convert_back_keeps_changed_ids_and_parents() {
     let members =
         r#""summary":"s","firstKeptEntryId":"a0","preserveData":{"a":1},"fromExtension":true"#;
     let compaction = line("compaction", members);

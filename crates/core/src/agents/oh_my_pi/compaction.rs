@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_last_compaction_kept_is_summarized_with_it() {
+    fn compaction_includes_what_the_last_one_kept() {
         let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
         let made = chain(&[
             user("a"),
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_native_snapshot_does_not_cover_is_summarized_next() {
+    fn compaction_includes_what_a_native_snapshot_does_not_cover() {
         let through = r#","providerReplayThroughEntryId":"e0""#;
         let made = chain(&[
             user("a"),

@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_compaction_keeps() {
+    fn context_shows_what_a_compaction_keeps() {
         let remote = r#","preserveData":{"openaiRemoteCompaction":{"provider":"o","replacementHistory":[{}]}}"#;
         let through =
             |id: &str, more: &str| format!(r#","providerReplayThroughEntryId":"{id}"{more}"#);
@@ -616,7 +616,7 @@ mod tests {
     }
 
     #[test]
-    fn what_copilot_bound_to_a_connection_is_gone() {
+    fn context_drops_copilot_signatures_and_provider_payload() {
         let turn = says(
             "assistant",
             r#""content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"}],"provider":"github-copilot","providerPayload":{"type":"openaiResponsesHistory"}"#,

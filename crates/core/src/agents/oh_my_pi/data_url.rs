@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_elided_before_is_counted() {
+    fn data_url_omission_counts_characters_elided_before() {
         check(
             "DATA:a/b;BASE64,AAAA […96ch elided…] BB",
             "[data URL omitted: a/b, 102 base64 chars]",

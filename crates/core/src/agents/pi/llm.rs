@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_knows_passes_as_it_is() {
+    fn llm_conversion_passes_known_roles_unchanged() {
         for role in ["system", "user", "assistant", "toolResult"] {
             let message = format!(r#"{{"role":"{role}", "x":1e5}}"#);
             assert_eq!(converted(&message).unwrap(), message);

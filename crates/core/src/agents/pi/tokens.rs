@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_counted_is_believed() {
+    fn context_tokens_use_the_count_of_the_provider() {
         let total = r#"{"totalTokens":100}"#;
         assert_eq!(of_context(&[counted(total, "stop"), user("abcd")]), 101.0);
         let parts = r#"{"totalTokens":0,"input":1,"output":2,"cacheRead":3,"cacheWrite":null}"#;

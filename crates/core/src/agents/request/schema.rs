@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_strict_mode_cannot_do_is_refused() {
+    fn strict_schema_refuses_what_the_api_does_not_support() {
         for schema in [
             "{}",
             r#"{"type":"object","$ref":"x"}"#,

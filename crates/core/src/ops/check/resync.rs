@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_inside_another_value_is_no_entry() {
+    fn check_resync_finds_no_entry_inside_another_value() {
         assert!(found(&A[1..]).is_empty());
         assert!(found(&format!("\"data\":[{B},{B}]}}")).is_empty());
         assert!(found(r#"{"type":"text","text":"x"}]}}"#).is_empty());

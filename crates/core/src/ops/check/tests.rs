@@ -452,7 +452,7 @@ fn reordered_not(lines: &[String]) -> String {
 }
 
 #[test]
-fn what_no_model_sees_may_be_between_a_call_and_its_result() {
+fn check_moves_only_visible_messages_behind_a_result() {
     let hidden = r#""command":"ls","output":"","cancelled":false,"truncated":false,"excludeFromContext":true"#;
     let lines = [
         message("u", ""),
@@ -686,7 +686,7 @@ fn a_missing_header_is_rebuilt() {
 }
 
 #[test]
-fn what_is_no_session_gets_no_header() {
+fn check_adds_no_header_to_a_file_that_is_no_session() {
     let named = place("2026-03-14T09-26-53-589Z_x");
     let claude = r#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user"}}"#;
     let broken = format!("{{\n  \"type\": 1\n}}\n{}\n", message("a", ""));
@@ -864,7 +864,7 @@ fn version_one_keeps_its_numbers() {
 }
 
 #[test]
-fn what_the_entries_say() {
+fn check_finds_bad_summaries_kept_entries_and_tool_calls() {
     let entry = |kind: &str, id: &str, parent: &str, rest: &str| {
         format!(
             r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:01.000Z",{rest}}}"#
@@ -917,7 +917,7 @@ fn what_the_entries_say() {
 }
 
 #[test]
-fn what_an_agent_reads_without_checking_is_there() {
+fn check_reports_missing_fields_that_agents_rely_on() {
     let line = |members: &str| {
         format!(r#"{{"id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z",{members}}}"#)
     };

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_compute_with_stays() {
+    fn prune_payload_skips_text_that_agents_use() {
         let long = "x".repeat(2000);
         for line in [
             format!(r#"{{"type":"custom","data":"{long}"}}"#),

@@ -94,7 +94,7 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines() {
 }
 
 #[test]
-fn what_the_user_adds_to_running_work_follows_the_request() {
+fn summary_request_includes_what_the_user_added_later() {
     let mut messages = job();
     messages.extend([
         user("also: the report must name\n- the date"),

@@ -57,7 +57,7 @@ fn a_step_is_like_another_of_the_same_program() {
 }
 
 #[test]
-fn what_only_looks_is_known() {
+fn shell_is_read_only_for_commands_that_only_look() {
     let looks = |command: &str| CommandLine::parse(command).is_read_only;
     for command in [
         "ls -la 2>/dev/null",
