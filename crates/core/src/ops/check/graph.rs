@@ -362,9 +362,9 @@ impl<'s> Graph<'s, '_> {
         );
     }
 
-    /// Returns the finding for a missing parent, with the number of entries that are cut off. A
-    /// `replacement` exists if the parent was on a line that is not an entry. `tree_sizes` has, at
-    /// the index of each root, the number of entries in its tree.
+    /// Returns the finding for an entry whose parent is missing, with the number of entries that are
+    /// cut off. A `replacement` exists if the parent was on a line that is not an entry.
+    /// `tree_sizes`: see [`count_cut_off`](Self::count_cut_off).
     fn missing_parent_finding(
         &self,
         ix: EntryIx,
@@ -378,21 +378,27 @@ impl<'s> Graph<'s, '_> {
         };
         let mut message = format!("its parent {:?} is {reason}", missing_id.to_string());
 
-        // On the path to the leaf, the entry cuts off what is before it: the entries of other
-        // trees. Elsewhere, its own tree is cut off from the rest.
-        let is_active = self.is_active[ix.index()];
-        let cut_off = if is_active {
-            let before = &self.original_roots[..ix.index()];
-            before.iter().filter(|&&root| root != ix).count()
-        } else {
-            tree_sizes[ix.index()]
-        };
-        match cut_off {
+        match self.count_cut_off(ix, tree_sizes) {
             0 => {}
             1 => message += "; 1 entry is cut off",
             many => message += &format!("; {many} entries are cut off"),
         }
+        let is_active = self.is_active[ix.index()];
         finding_in_entry(self.session, ix, K::MissingParent, message).with_grave(is_active)
+    }
+
+    /// Counts the entries that the agent no longer connects with the conversation, because the
+    /// parent of `ix` is missing. So `ix` is the root of a tree of its own. `tree_sizes` has, at the
+    /// index of each root, the number of entries in its tree.
+    fn count_cut_off(&self, ix: EntryIx, tree_sizes: &[usize]) -> usize {
+        let is_active = self.is_active[ix.index()];
+        if !is_active {
+            return tree_sizes[ix.index()];
+        }
+        // The conversation is in the tree of `ix`: what is lost is the rest, as far as it is before
+        // `ix` in the file, where the missing parent was.
+        let roots_of_earlier = &self.original_roots[..ix.index()];
+        roots_of_earlier.iter().filter(|&&root| root != ix).count()
     }
 
     /// Returns the entries whose id is not a string, by the JSON of the id. Of several with the
