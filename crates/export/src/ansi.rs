@@ -44,7 +44,7 @@ pub fn each_styled_piece_of_part<'a>(
         each_line_piece(&line[..visible_start], style, &mut |_, _| ());
         each_line_piece(&line[visible_start..line_end], style, put);
         if line.ends_with('\n') {
-            // A line break has no style, so that a link never spans lines.
+            // A line break has no style.
             put(&Style::default(), "\n");
         }
     }

@@ -267,7 +267,7 @@ impl EntryView<'_> {
     }
 
     /// Appends that a label was set on an entry, or cleared if it has no name, with a link to the
-    /// entry if the session has it.
+    /// entry. Appends nothing if the session has the entry but the export does not.
     fn push_label(&mut self, line: Raw) {
         let target = self.find_member_entry(line, "targetId");
         let text_before = match line.get("label").and_then(decode_string) {

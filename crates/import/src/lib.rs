@@ -499,9 +499,9 @@ struct ReadExtent {
     is_torn: bool,
 }
 
-/// Calls `visit` with each line of the first `len` bytes that is neither blank nor torn, and with
-/// the value of the line if that is an object. Returns how much was read: the next import adds what
-/// follows.
+/// Calls `visit` with each line that begins in the first `len` bytes and is neither blank nor torn,
+/// and with the value of the line if that is an object. Returns how much was read: the next import
+/// adds what follows.
 fn for_each_object(
     source: &dyn ReadAt,
     len: u64,

@@ -59,7 +59,7 @@ impl<'a> Strings<'a> {
     }
 
     /// Walks on until a value ends behind an offset of the line, and returns the path of that
-    /// value: of the string, number or literal at the offset. Empty if there is none.
+    /// value: the one that ends first behind the offset. Empty if there is none.
     pub fn path_at(&mut self, offset: usize) -> String {
         while self.next != Next::AfterValue || self.scanner.pos() <= offset {
             if self.walk_token().is_err() {
