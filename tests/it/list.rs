@@ -736,3 +736,26 @@ fn the_output_of_json_mode_is_not_a_session() {
     );
     assert_eq!(s.pisess("list ./run.jsonl").done().code, 0);
 }
+
+/// Messages of a chat program begin with its blocks. What such titles have in common is dropped from
+/// the words of the user, and the blocks are never part of a title.
+#[test]
+fn titles_of_forwarded_messages_have_no_blocks() {
+    let s = Sandbox::new();
+    let header =
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"});
+    let blocks = "Conversation info (untrusted metadata):\n```json\n{\"sender\": \"Ada\"}\n```\n\n";
+    for (name, words) in [
+        ("a", "Ask Bo."),
+        ("b", "Ask Bo."),
+        ("c", "Ask Bo."),
+        ("d", "Ask Cy."),
+    ] {
+        let message = json!({"type": "message", "id": "a", "parentId": null, "timestamp": time(1),
+            "message": {"role": "user", "content": format!("{blocks}{words}")}});
+        s.put(&format!("{name}.jsonl"), format!("{header}\n{message}\n"));
+    }
+    let rows = s.run("list .");
+    assert_eq!(rows.matches("Ask Bo.").count(), 3, "{rows}");
+    assert!(!rows.contains("```") && !rows.contains("sender"), "{rows}");
+}

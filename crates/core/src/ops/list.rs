@@ -11,6 +11,7 @@ use crate::session::Header;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
+use crate::session::forwarded::{BLOCKS_MARK, user_words};
 use crate::session::labels::Labels;
 use crate::session::list_stats::{EntryKey, Opening, Question};
 use crate::session::period::Period;
@@ -351,7 +352,16 @@ pub fn distinct_titles(
             && can_reread_question(session)
             && let Some(text) = read_first_message(session)
         {
-            titling.text = text.to_string_lossy().into_owned();
+            // Of a forwarded message, the title has only the words of the user.
+            let words = if titling.text.starts_with(BLOCKS_MARK) {
+                user_words(text.as_bytes())
+            } else {
+                None
+            };
+            titling.text = match words {
+                Some(words) => format!("{BLOCKS_MARK}{}", String::from_utf8_lossy(words)),
+                None => text.to_string_lossy().into_owned(),
+            };
             has_longer_texts = true;
         }
     }
