@@ -49,20 +49,11 @@ impl SessionStores {
 
     /// Looks up the stores of both agents, as seen from a project.
     pub fn locate_from(project: &Path, ui: &Ui) -> SessionStores {
-        let home = ui.home().map(PathBuf::from);
-        let env = |name: &str| ui.env_var(name);
-        let store_env = StoreEnv {
-            env: &env,
-            base_dirs: BaseDirs {
-                home: home.as_deref(),
-                cwd: project,
-            },
-            reads_project: true,
-        };
-        let stores = locate_stores(store_env, &OnDisk);
-        let blobs = locate_blob_store(store_env, &OnDisk);
+        let (stores, blobs) = with_store_env(project, true, ui, |env| {
+            (locate_stores(env, &OnDisk), locate_blob_store(env, &OnDisk))
+        });
         SessionStores {
-            home,
+            home: ui.home().map(PathBuf::from),
             folder: project.to_owned(),
             stores,
             blobs,
@@ -350,17 +341,9 @@ pub fn agent_folder(stores: &[Store], agent: Dialect) -> Option<PathBuf> {
 /// only with `reads_project`. The root of each store, and the directories below it, are real paths:
 /// without symbolic links.
 fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
-    let home = ui.home().map(PathBuf::from);
-    let env = |name: &str| ui.env_var(name);
-    let store_env = StoreEnv {
-        env: &env,
-        base_dirs: BaseDirs {
-            home: home.as_deref(),
-            cwd: project,
-        },
-        reads_project,
-    };
-    let mut stores = locate_stores(store_env, &OnDisk);
+    let mut stores = with_store_env(project, reads_project, ui, |env| {
+        locate_stores(env, &OnDisk)
+    });
     for store in &mut stores {
         let real_root = OnDisk.real(&store.root);
         for folder in &mut store.folders {
@@ -372,6 +355,26 @@ fn locate_real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store
         store.root = real_root;
     }
     stores
+}
+
+/// Calls `locate` with what decides where the stores are, as seen from a project: the environment,
+/// the home directory and, with `reads_project`, the settings in the project's directory.
+fn with_store_env<T>(
+    project: &Path,
+    reads_project: bool,
+    ui: &Ui,
+    locate: impl FnOnce(StoreEnv) -> T,
+) -> T {
+    let home = ui.home().map(PathBuf::from);
+    let env = |name: &str| ui.env_var(name);
+    locate(StoreEnv {
+        env: &env,
+        base_dirs: BaseDirs {
+            home: home.as_deref(),
+            cwd: project,
+        },
+        reads_project,
+    })
 }
 
 /// Returns the absolute path of a directory that the user named; `~` is the home directory.

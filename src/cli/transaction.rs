@@ -52,6 +52,9 @@ impl From<Change> for Decision {
     }
 }
 
+/// A function that decides on a change of a session, given the source of ids for new entries.
+type Decide<'d> = dyn FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure> + 'd;
+
 /// A new session, and the data to report about it.
 pub struct Creation {
     pub new_session: NewSession,
@@ -84,28 +87,30 @@ impl OpenSession {
         &self,
         args: &WriteArgs,
         ui: &mut Ui,
-        decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
     ) -> Result<Exit, Failure> {
         match (&args.output, self.input.file()) {
-            (Some(path), _) => self.apply_elsewhere(path, args, ui, decide),
-            (None, Some(file)) if args.change.dry_run => {
-                self.plan_in_place(file.path(), args, ui, decide)
-            }
-            (None, Some(file)) => self.apply_in_place(file.path(), args, ui, decide),
-            (None, None) => self.apply_elsewhere(Path::new("-"), args, ui, decide),
+            (Some(path), _) => self.apply_elsewhere(path, args, ui, &mut decide),
+            (None, Some(file)) => self.apply_in_place(file.path(), args, ui, &mut decide),
+            (None, None) => self.apply_elsewhere(Path::new("-"), args, ui, &mut decide),
         }
     }
 
-    /// Commits the decision to the session's own file. A change without entries leaves the file as
-    /// it is.
+    /// Commits the decision to the session's own file; with `-n`, only prints what would be
+    /// committed. A change without entries leaves the file as it is.
     fn apply_in_place(
         &self,
         path: &Path,
         args: &WriteArgs,
         ui: &mut Ui,
-        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+        decide: &mut Decide,
     ) -> Result<Exit, Failure> {
         let mut ids = Ids::new(ui)?;
+        if args.change.dry_run {
+            let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
+            return ChangeReport::in_place(&decision, path, &self.session).print_plan(args, ui);
+        }
+
         let mut attempt = |current: &OpenSession, locked: Locked| {
             let decision = ids.with_id_source(ui, |id_source| decide(current, id_source))?;
             let report = ChangeReport::in_place(&decision, path, &current.session);
@@ -122,19 +127,6 @@ impl OpenSession {
         report.report_and_notify(args, ui)
     }
 
-    /// Prints what would be committed to the session's own file (`-n`).
-    fn plan_in_place(
-        &self,
-        path: &Path,
-        args: &WriteArgs,
-        ui: &mut Ui,
-        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
-    ) -> Result<Exit, Failure> {
-        let mut ids = Ids::new(ui)?;
-        let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
-        ChangeReport::in_place(&decision, path, &self.session).print_plan(args, ui)
-    }
-
     /// Writes the whole changed session to another file, or to standard output (`-`); with `-n`,
     /// only prints what would be written.
     fn apply_elsewhere(
@@ -142,7 +134,7 @@ impl OpenSession {
         path: &Path,
         args: &WriteArgs,
         ui: &mut Ui,
-        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+        decide: &mut Decide,
     ) -> Result<Exit, Failure> {
         refuse_json_report(path, args)?;
         let mut ids = Ids::new(ui)?;
