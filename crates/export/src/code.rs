@@ -7,21 +7,22 @@ use super::markup::{Markup, Tag, WordKind};
 use pisess_core::format::changes::DiffSign;
 use pisess_json::string::{decode, split_parts};
 
-/// The most that a section contains. A section is full as soon as it has reached either limit.
+/// The size of a section of code. A section is full as soon as it has reached either limit; its last
+/// character may exceed the bytes.
 #[derive(Clone, Copy)]
-struct SectionLimits {
+struct CodeSectionLimits {
     lines: usize,
     bytes: usize,
 }
 
 /// The limits of the section that is shown at first.
-const FIRST_SECTION: SectionLimits = SectionLimits {
+const FIRST_SECTION: CodeSectionLimits = CodeSectionLimits {
     lines: 24,
     bytes: 4 * 1024,
 };
 
 /// The limits of each section that follows.
-const LATER_SECTION: SectionLimits = SectionLimits {
+const LATER_SECTION: CodeSectionLimits = CodeSectionLimits {
     lines: 400,
     bytes: 16 * 1024,
 };
@@ -135,7 +136,7 @@ struct SectionWriter<'m> {
     written_lines: usize,
     /// The bytes of text in the section so far.
     written_bytes: usize,
-    limits: SectionLimits,
+    limits: CodeSectionLimits,
 }
 
 impl<'m> SectionWriter<'m> {

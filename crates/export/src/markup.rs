@@ -338,8 +338,9 @@ impl Markup {
     /// An element that is nested deeper than [`MOST_LEVELS`] is omitted. It is remembered as
     /// `None`, so that [`Markup::close`] writes no mark for it either.
     fn push_open(&mut self, mark_and_tag: &[char], value_part: &str) {
-        let depth = self.section.open_elements.len() + self.enclosing.len();
-        if depth >= MOST_LEVELS {
+        // Of the enclosing sections, each counts as one level.
+        let levels = self.section.open_elements.len() + self.enclosing.len();
+        if levels >= MOST_LEVELS {
             self.section.open_elements.push(None);
             return;
         }

@@ -8,8 +8,8 @@ use crate::session::read::record::{Member, TypedRecord};
 use pisess_json::Raw;
 
 impl Fragment {
-    /// Stores the tool calls of an entry that name a file: those of an assistant message, and those
-    /// that a tool made itself, which its result lists.
+    /// Stores the tool calls of an entry that name a file. An assistant message contains calls; a
+    /// tool result lists the calls that the tool made itself.
     pub fn keep_file_calls(&mut self, entry: EntryIx, typed: &TypedRecord) {
         // Set even if no call follows: `None` means that calls were not requested.
         self.collected.file_calls.get_or_insert_default();

@@ -126,9 +126,9 @@ pub fn find_blob_hashes(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
     Ok(hashes)
 }
 
-/// Returns those of the blobs with these hashes that are in a directory of blobs. A file whose
-/// content has another hash is left out: it would not be restored. Nothing is lost, because all
-/// blobs stay where they are.
+/// Looks up blobs by their hashes in a directory of blobs, and returns the ones that exist. A file
+/// whose content has another hash is left out: it would not be restored. Nothing is lost, because
+/// all blobs stay where they are.
 pub fn find_existing_blobs(
     hashes: BTreeSet<String>,
     blob_folder: &Path,

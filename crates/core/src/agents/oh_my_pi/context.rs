@@ -84,8 +84,8 @@ struct ContextBuilder<'a> {
 }
 
 impl ContextBuilder<'_> {
-    /// Adds the messages of the path that are in effect: those after the last reset or, if a
-    /// compaction follows it, those of that compaction and after it.
+    /// Adds the messages of the path that are in effect. They begin after the last reset. If a
+    /// compaction follows the reset, they begin with what the compaction has of the path.
     fn append_context(&mut self) -> io::Result<()> {
         let session = self.reader.session();
         let reset = session.last_index_of_kind(self.path, Kind::ResetBoundary);

@@ -144,8 +144,8 @@ impl Projection<'_> {
     /// Finds an entry of the path, or else the first one after it, at an index of at least `start`.
     fn find_index(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
-        // A compaction at the start of the projection is later on the path than what it keeps, so
-        // its path index must not be compared.
+        // The projection may begin with a compaction, followed by the entries that it keeps. These
+        // precede it on the path, so its own index on the path is not compared.
         let begins_with_compaction =
             !self.entries.is_empty() && self.kind_at(0) == Kind::Compaction;
         let start = start.max(usize::from(begins_with_compaction));

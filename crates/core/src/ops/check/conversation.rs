@@ -314,7 +314,7 @@ fn result_without_call(
     finding_in_entry(session, result, K::ResultWithoutCall, message)
 }
 
-/// Reports the calls that have no result, except those of messages that the agents omit.
+/// Reports the calls that have no result. Calls in messages that the agents omit are not reported.
 fn report_unanswered_calls(
     session: &Session,
     open_calls: HashMap<Text, OpenCall>,

@@ -44,7 +44,8 @@ impl Scanner<'_> {
             };
             let masks = block_masks(block);
             let (escaped, next_carry) = escaped_mask(masks.backslash, carry);
-            // The walk stops at bytes that end the string, and at escapes of more than two bytes.
+            // The walk stops at bytes that end the string, at escapes of more than two bytes, and at
+            // invalid ones.
             let stop = (masks.end & !escaped) | (escaped & !masks.letter);
             // Selected, not branched on.
             let (high_start, high_end) = if masks.high == 0 {
