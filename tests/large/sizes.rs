@@ -271,7 +271,12 @@ fn a_line_of_200_mb() {
 }
 
 /// Runs pisess, whose output must be longer than a pipe holds, and returns the most memory that it
-/// used, in kilobytes. It is read before the output ends, when the process still runs.
+/// used, in kilobytes.
+///
+/// The memory is read after each piece of output. Before the first piece, the kernel may still
+/// report that of the test process: a spawned process keeps its parent's memory until it has become
+/// another program, and the parent is woken a moment before. After the last piece the process has
+/// ended.
 fn peak_of(s: &Sandbox, line: &str) -> u64 {
     let mut child = Command::new(program())
         .args(split(line))
@@ -285,15 +290,13 @@ fn peak_of(s: &Sandbox, line: &str) -> u64 {
     let mut output = child.stdout.take().unwrap();
     let mut piece = vec![0; 1 << 16];
     let mut peak = 0;
-    loop {
+    while output.read(&mut piece).unwrap() > 0 {
         let status = std::fs::read_to_string(&status).unwrap();
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let most = most.and_then(|most| most.split_whitespace().next());
         peak = peak.max(most.map_or(0, |most| most.parse().unwrap()));
-        if output.read(&mut piece).unwrap() == 0 {
-            break;
-        }
     }
+    assert!(peak > 0, "{line}: no memory was read");
     assert!(child.wait().unwrap().success(), "{line}");
     peak
 }
