@@ -53,6 +53,57 @@ pub fn stringify(value: Raw) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
+/// Returns the length of `JSON.stringify(value)` in UTF-16 units.
+///
+/// Only a repeated key makes it necessary to write the text, because its earlier values are left
+/// out. The order of members does not matter.
+pub fn stringified_utf16_len(value: Raw) -> usize {
+    let mut units = 0;
+    // The keys of each open object so far, between their quotes.
+    let mut open_objects: Vec<Vec<&[u8]>> = Vec::new();
+    let mut other_scalar = Vec::new();
+    let mut tokens = tokens(value.bytes()).peekable();
+    while let Some((first, token)) = tokens.next() {
+        match first {
+            b'{' => {
+                open_objects.push(Vec::new());
+                units += 1;
+            }
+            b'}' => {
+                let keys = open_objects.pop().unwrap_or_default();
+                if may_repeat_key(keys) {
+                    return stringify(value).utf16_len();
+                }
+                units += 1;
+            }
+            b'[' | b']' | b',' | b':' => units += 1,
+            b'"' => {
+                let raw = Raw::from_checked(token).raw_string().unwrap_or_default();
+                units += string::encoded_utf16_len(raw);
+                let is_key = tokens.peek().is_some_and(|&(next, _)| next == b':');
+                if is_key && let Some(keys) = open_objects.last_mut() {
+                    keys.push(raw);
+                }
+            }
+            _ => {
+                other_scalar.clear();
+                push_scalar(token, &mut other_scalar);
+                units += other_scalar.len();
+            }
+        }
+    }
+    units
+}
+
+/// Whether two of the keys of an object may be equal when decoded.
+fn may_repeat_key(mut keys: Vec<&[u8]>) -> bool {
+    if keys.iter().any(|key| key.contains(&b'\\')) {
+        return true;
+    }
+    keys.sort_unstable();
+    keys.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 /// Returns `String(number)`.
 pub fn number_to_string(value: f64) -> String {
     if value == 0.0 {
@@ -360,8 +411,12 @@ fn array_index(key: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
+    /// Returns the text of `JSON.stringify`, whose length must also be found without it.
     fn js(text: &str) -> String {
-        stringify(Raw::parse(text.as_bytes()).unwrap()).to_string()
+        let value = Raw::parse(text.as_bytes()).unwrap();
+        let written = stringify(value);
+        assert_eq!(stringified_utf16_len(value), written.utf16_len(), "{text}");
+        written.to_string()
     }
 
     #[test]
@@ -377,6 +432,21 @@ mod tests {
         assert_eq!(js(r#""\u0041\/\ud83d\n""#), r#""A/\ud83d\n""#);
         assert_eq!(js("[[],[{}],{}]"), "[[],[{}],{}]");
         assert_eq!(js(r#"{"a":1,"a":2}"#), r#"{"a":2}"#);
+        assert_eq!(
+            js(r#"[{"b":{"\u0061":1,"a":2}},{}]"#),
+            r#"[{"b":{"a":2}},{}]"#
+        );
+        assert_eq!(
+            js(r#"["\u001f\u0022\b\u00e9é😀\ud83d\ude00\ude00",{"k\n":true}]"#),
+            r#"["\u001f\"\béé😀😀\ude00",{"k\n":true}]"#
+        );
+    }
+
+    #[test]
+    fn the_length_counts_invalid_bytes_as_replacement_characters() {
+        let value = Raw::from_checked(b"[\"a\xff\\n\"]");
+        assert_eq!(stringify(value).utf16_len(), 8);
+        assert_eq!(stringified_utf16_len(value), 8);
     }
 
     #[test]

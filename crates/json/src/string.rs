@@ -103,12 +103,36 @@ pub fn utf16_len(raw: &[u8]) -> usize {
     if !is_utf8(raw) {
         return decode(raw).utf16_len();
     }
+    sum_units(raw, |code_point| if code_point > 0xffff { 2 } else { 1 })
+}
+
+/// Returns the length of the string in UTF-16 units as [`encode`] writes it, with its quotes.
+pub fn encoded_utf16_len(raw: &[u8]) -> usize {
+    if !is_utf8(raw) {
+        return Text::from_wtf8(encode_to_vec(&decode(raw))).utf16_len();
+    }
+    2 + sum_units(raw, encoded_units)
+}
+
+/// Returns the number of UTF-16 units in which [`encode`] writes a code point that was escaped.
+fn encoded_units(code_point: u32) -> usize {
+    match code_point {
+        0x08 | 0x09 | 0x0a | 0x0c | 0x0d | 0x22 | 0x5c => 2,
+        0..0x20 | 0xd800..=0xdfff => 6,
+        0..=0xffff => 1,
+        _ => 2,
+    }
+}
+
+/// Returns the sum of the UTF-16 units of the characters of a string in valid UTF-8, where an
+/// escape counts as `escape_units` of its code point.
+fn sum_units(raw: &[u8], escape_units: impl Fn(u32) -> usize) -> usize {
     let mut units = text::utf16_len(raw);
     let mut rest = raw;
     while let Some(plain) = memchr(b'\\', rest) {
         let (code_point, width) = decode_escape_lossy(&rest[plain..]);
         units -= width;
-        units += if code_point > 0xffff { 2 } else { 1 };
+        units += escape_units(code_point);
         rest = &rest[plain + width..];
     }
     units

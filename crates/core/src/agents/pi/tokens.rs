@@ -200,7 +200,7 @@ fn turn_units(content: Raw) -> u64 {
 }
 
 fn json_units(value: Raw) -> u64 {
-    js::stringify(value).utf16_len() as u64
+    js::stringified_utf16_len(value) as u64
 }
 
 /// Returns the size of the context at each of `tips`, in tokens.
