@@ -40,10 +40,9 @@ mod windows;
 
 use foldhash::{HashMap, HashSet};
 pub use people::People;
-use pisess_json::text::Text;
-use pisess_json::{Raw, string};
+use pisess_json::Raw;
 use places::SecretHit;
-pub use search::{Finds, SecretSearch};
+pub use search::{Finds, SecretSearch, TextFinds};
 pub use shapes::SHAPES_TABLE;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -210,22 +209,13 @@ impl Redactor {
         secrets
     }
 
-    /// Removes the secrets from a text that is not a line: it is searched as a line that consists
-    /// of one string.
+    /// Removes the secrets from a text that is not a line: see [`SecretSearch::search_text`].
     pub fn redact_text(&mut self, text: &mut String) {
-        if !self.search.may_find(text.as_bytes()) {
+        let Some(mut found) = self.search.search_text(text) else {
             return;
-        }
-        let line = string::encode_to_vec(&Text::from(&**text));
-        let mut line_finds = Finds::default();
-        self.search
-            .each_line(&line, &mut |_, finds| line_finds = finds);
-        if line_finds.is_clean() {
-            return;
-        }
-
-        self.plan_replacements(&mut line_finds);
-        let redacted = line_finds.apply_to(&line);
+        };
+        self.plan_replacements(&mut found.finds);
+        let redacted = found.finds.apply_to(&found.line);
         *text = Raw::from_checked(&redacted)
             .text()
             .unwrap_or_default()

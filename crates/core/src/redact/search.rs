@@ -13,7 +13,9 @@ use super::unescape::{MappedText, escape_levels};
 use super::values::{SecretValue, ValueSearch};
 use super::{PLACEHOLDER_START, People, Placeholder, Splice};
 use foldhash::HashSet;
+use pisess_json::string;
 use pisess_json::strings::{LineString, Strings};
+use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Range;
@@ -66,6 +68,13 @@ impl Finds {
     pub fn has_secrets(&self) -> bool {
         !self.hits.is_empty() || !self.stuck.is_empty() || !self.placeholders.is_empty()
     }
+}
+
+/// What was found in a text that is not a line.
+pub struct TextFinds {
+    /// The text as a JSON string, in which the ranges of the finds are.
+    pub(super) line: Vec<u8>,
+    pub(super) finds: Finds,
 }
 
 /// What a rule finds in a text.
@@ -204,9 +213,24 @@ impl SecretSearch {
         !self.value_search.values.is_empty()
     }
 
-    /// Whether a text may contain something to remove.
-    pub fn may_find(&self, text: &[u8]) -> bool {
-        self.needed_searches(text) != SearchSet::default()
+    /// Searches a text that is not a line, as a line that consists of one string. Returns `None` if
+    /// there is nothing to remove.
+    pub fn search_text(&self, text: &str) -> Option<TextFinds> {
+        let is_without_needles = self.needed_searches(text.as_bytes()) == SearchSet::default();
+        if is_without_needles {
+            return None;
+        }
+
+        let line = string::encode_to_vec(&Text::from(text));
+        let mut line_finds = Finds::default();
+        self.each_line(&line, &mut |_, finds| line_finds = finds);
+        if line_finds.is_clean() {
+            return None;
+        }
+        Some(TextFinds {
+            line,
+            finds: line_finds,
+        })
     }
 
     /// Returns what the needles in a text call for.

@@ -2,8 +2,9 @@ use super::prefilter::{NeedleHit, SearchSet};
 use super::unescape::escape_levels;
 use super::*;
 use crate::session::dice::Dice;
-use pisess_json::Raw;
 use pisess_json::strings::Strings;
+use pisess_json::text::Text;
+use pisess_json::{Raw, string};
 
 fn redactor(values: &[&str]) -> Redactor {
     let values = values.iter().map(|value| SecretValue {

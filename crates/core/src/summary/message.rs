@@ -44,6 +44,32 @@ pub(super) enum SummaryMessage {
     Other,
 }
 
+impl SummaryMessage {
+    /// Returns the texts of the message in which secrets are looked for, in the order in which
+    /// their placeholders are numbered.
+    pub fn redacted_texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            SummaryMessage::User(text)
+            | SummaryMessage::Extension { text, .. }
+            | SummaryMessage::CompactionSummary(text)
+            | SummaryMessage::BranchSummary(text) => vec![text],
+            SummaryMessage::Reply { text, calls, .. } => {
+                let mut texts = vec![text];
+                for call in calls {
+                    texts.extend(call.redacted_texts_mut());
+                }
+                texts
+            }
+            SummaryMessage::Result { call, output, .. } => {
+                let mut texts = vec![output];
+                texts.extend(call.redacted_texts_mut());
+                texts
+            }
+            SummaryMessage::Other => Vec::new(),
+        }
+    }
+}
+
 /// How far the assistant's reply to a request went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum ReplyEnd {
@@ -71,6 +97,13 @@ pub(super) struct SummaryCall {
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
     pub todo_list: String,
+}
+
+impl SummaryCall {
+    /// Returns the texts of the call in which secrets are looked for.
+    fn redacted_texts_mut(&mut self) -> [&mut String; 3] {
+        [&mut self.command, &mut self.target, &mut self.todo_list]
+    }
 }
 
 /// Reads a message. Paths are given as they are seen from the `folders`.

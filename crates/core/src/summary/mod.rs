@@ -33,12 +33,12 @@ mod turns;
 mod tests;
 
 use crate::agents::readable::{Folders, strip_preamble};
-use crate::redact::Redactor;
+use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::{MAX_HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
-use message::{ReplyEnd, SummaryCall, SummaryMessage};
+use message::{ReplyEnd, SummaryMessage};
 use pisess_json::Raw;
 use quote::{cut_middle, display_width, ends_in_question, one_line, quote_line};
 use sections::*;
@@ -85,12 +85,33 @@ pub fn extract_summary<'b>(
     messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
     messages.extend(recent);
 
-    let read = |json: Raw| message::read_message(json, folders);
-    let add = |entry, message| builder.add(&session.id(entry).to_string_lossy(), message);
+    // The search for secrets takes longer than all else that is done with a message, so it is done
+    // by the threads that read. The numbers of placeholders are given in the order of messages.
+    let rules = SecretSearch::default();
+    let read = |json: Raw| SearchedMessage::new(message::read_message(json, folders), &rules);
+    let add =
+        |entry, searched| builder.add_searched(&session.id(entry).to_string_lossy(), searched);
     read_in_order(&messages, workers, reader, read, add)?;
     let instructions = input.instructions.unwrap_or_default();
     builder.add_note("Asked of this summary", instructions);
     Ok(builder.finish())
+}
+
+/// A message, and whether the rules find a secret in it.
+struct SearchedMessage {
+    message: SummaryMessage,
+    has_secrets: bool,
+}
+
+impl SearchedMessage {
+    fn new(mut message: SummaryMessage, rules: &SecretSearch) -> SearchedMessage {
+        let mut texts = message.redacted_texts_mut().into_iter();
+        let has_secrets = texts.any(|text| rules.search_text(text).is_some());
+        SearchedMessage {
+            message,
+            has_secrets,
+        }
+    }
 }
 
 /// A summary being made.
@@ -114,11 +135,21 @@ struct SummaryBuilder {
 }
 
 impl SummaryBuilder {
-    /// Adds the next message, with the id of its entry.
+    /// Adds the next message without its secrets, with the id of its entry.
+    fn add_searched(&mut self, entry: &str, searched: SearchedMessage) {
+        let mut message = searched.message;
+        if searched.has_secrets {
+            for text in message.redacted_texts_mut() {
+                self.redactor.redact_text(text);
+            }
+        }
+        self.add(entry, message);
+    }
+
+    /// Adds the next message, in which no secrets are left, with the id of its entry.
     fn add(&mut self, entry: &str, message: SummaryMessage) {
         match message {
             SummaryMessage::User(text) => {
-                let text = self.redact(text);
                 if is_agent_command(&text) {
                     self.is_aside = !self.turn.request.is_empty();
                 } else if !text.trim().is_empty() {
@@ -127,24 +158,17 @@ impl SummaryBuilder {
                 }
             }
             SummaryMessage::Reply { text, stop, calls } => {
-                let text = self.redact(text);
-                let mut pending = Vec::with_capacity(calls.len());
-                for call in calls {
-                    pending.push(self.redact_call(call));
-                }
                 if !self.is_aside {
                     self.turn.add_reply(&text, stop);
-                    self.turn.call_count += pending.len();
+                    self.turn.call_count += calls.len();
                 }
-                self.tool_history.pending = pending;
+                self.tool_history.pending = calls;
             }
             SummaryMessage::Result {
                 call: named_call,
                 outcome,
                 output,
             } => {
-                let output = self.redact(output);
-                let named_call = self.redact_call(named_call);
                 let call = self.tool_history.take_pending(named_call);
                 if !call.question.is_empty() {
                     let decision = turns::describe_decision(&call.question, &output);
@@ -153,36 +177,16 @@ impl SummaryBuilder {
                 self.tool_history.record_run(call, outcome, &output);
             }
             SummaryMessage::Extension { kind, text } => {
-                let text = self.redact(text);
                 self.add_note(&format!("Message of {kind}"), &text);
             }
-            SummaryMessage::CompactionSummary(text) => {
-                let text = self.redact(text);
-                self.continue_from(&text);
-            }
+            SummaryMessage::CompactionSummary(text) => self.continue_from(&text),
             SummaryMessage::BranchSummary(text) => {
-                let text = self.redact(text);
                 let summary = Sections::parse(strip_preamble(&text));
                 for branch in summary.into_branch_points() {
                     self.points.add(Section::Context, branch);
                 }
             }
             SummaryMessage::Other => {}
-        }
-    }
-
-    /// Returns a text without its secrets.
-    fn redact(&mut self, mut text: String) -> String {
-        self.redactor.redact_text(&mut text);
-        text
-    }
-
-    fn redact_call(&mut self, call: SummaryCall) -> SummaryCall {
-        SummaryCall {
-            command: self.redact(call.command),
-            target: self.redact(call.target),
-            todo_list: self.redact(call.todo_list),
-            ..call
         }
     }
 
