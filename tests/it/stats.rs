@@ -39,7 +39,7 @@ fn one_session_reads_as_in_pi() {
     cache read   27,170
     cache write  0
     tokens       34,349
-    cost         $0.0354
+    cost         $0.04
     time         1m55s
     files        2
     ");
@@ -52,7 +52,7 @@ fn one_session_reads_as_in_pi() {
     cache read   36,000
     cache write  0
     tokens       41,520
-    cost         $0.0252
+    cost         $0.03
     time         18s
     files        0
     ");
@@ -83,10 +83,10 @@ fn a_table_for_each_key() {
         );
     }
     assert_snapshot!(s.run("stats --by model ."), @"
-    model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
-    (no model)                          2         7      0       0       0       0            0           0             0  $0.0000     0s      0
-    total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
+    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
+    (no model)                          2         7      0       0       0       0            0           0             0  $0.00     0s      0
+    total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
     ");
     assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
     tool   sessions  calls  failed  time  files
@@ -98,8 +98,8 @@ fn a_table_for_each_key() {
     total         1      7       1   34s      2
     ");
     assert_snapshot!(s.run("stats --by week ."), @"
-    week        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    week        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
+    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
     ");
 }
 
@@ -107,10 +107,10 @@ fn a_table_for_each_key() {
 fn a_terminal_gets_bars_and_what_fits() {
     let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @"
-    session                       messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    6e8a4d70  2026-03-14  ferry         25      7       1   6,020   1,159            0      27,170        34,349  $0.0354  1m55s      2  ████████████████████
-    456789ab  2026-03-14  photos         7      2       0   4,800     720            0      36,000        41,520  $0.0252    18s      0  ██████████████▎
-    total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    session                       messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
+    6e8a4d70  2026-03-14  ferry         25      7       1   6,020   1,159            0      27,170        34,349  $0.04  1m55s      2  ████████████████████
+    456789ab  2026-03-14  photos         7      2       0   4,800     720            0      36,000        41,520  $0.03    18s      0  ██████████████▎
+    total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
     ");
     // A single row has no bar, because there is nothing to compare it with.
     let day = s
@@ -135,10 +135,10 @@ fn a_terminal_gets_bars_and_what_fits() {
         );
     }
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @"
-    session                       input  output  total     cost
-    6e8a4d70  2026-03-14  ferry    6.0k    1.2k  34.3k  $0.0354
-    456789ab  2026-03-14  photos   4.8k     720  41.5k  $0.0252
-    total                         10.8k    1.9k  75.9k  $0.0606
+    session                       input  output  total   cost
+    6e8a4d70  2026-03-14  ferry    6.0k    1.2k  34.3k  $0.04
+    456789ab  2026-03-14  photos   4.8k     720  41.5k  $0.03
+    total                         10.8k    1.9k  75.9k  $0.06
     ");
 }
 
@@ -167,8 +167,8 @@ fn each_billed_entry_is_a_row() {
     );
     let table = s.run("stats --by entry ./tour.jsonl");
     assert_snapshot!(table.lines().take(2).collect::<Vec<_>>().join("\n"), @"
-    entry     time                      role       input  output  cache r  cache w     cost  model
-    c25f81e7  2026-03-14T09:27:46.589Z  assistant   2140      96        0        0  $0.0079  anthropic/claude-sonnet-4-5
+    entry     time                      role       input  output  cache r  cache w    cost  model
+    c25f81e7  2026-03-14T09:27:46.589Z  assistant   2140      96        0        0  <$0.01  anthropic/claude-sonnet-4-5
     ");
 }
 
@@ -893,8 +893,8 @@ fn prices_fill_in_what_has_none() {
     );
     assert_snapshot!(s.pisess(&by_entry).real(), @"
     entry                 time                      role       input  output  cache r  cache w      cost  model
-    priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4   $0.2500  p/m
-    free.jsonl:afree      2026-05-01T11:00:11.000Z  assistant   1000      20        3        4  ~$0.1207  p/m
+    priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4     $0.25  p/m
+    free.jsonl:afree      2026-05-01T11:00:11.000Z  assistant   1000      20        3        4    ~$0.12  p/m
     other.jsonl:aother    2026-05-01T12:00:11.000Z  assistant   1000      20        3        4  unpriced  p/n
     ");
     let row = &rows(&s.run(&format!("stats --json --prices ./prices.json {line}")))[0];

@@ -73,10 +73,11 @@ await test("system prompts, nested calls and messages of extensions are shown", 
 });
 
 await test("costs are sums of money", async () => {
-  const costs = [0.997, 0.5, 12.3456, 0.01234, 0.00001, 0.125];
+  // As in the tests of `format_dollars`.
+  const costs = [0.00001, 0.0099, 0.01, 0.01234, 0.125, 0.997, 12.3456];
   const page = await open(exported(session("money", chain(user("go"), ...costs.map((cost) => says("a", { usage: usage(cost) }))))), { hash: "#e0" });
   await waitFor(page, "e0");
-  same(await page.locator("article .cost").allTextContents(), ["$1.00", "$0.50", "$12.35", "$0.0123", "$0.0000", "$0.12"].map((cost) => `${cost} · 1 in · 1 out`), "costs");
+  same(await page.locator("article .cost").allTextContents(), ["<$0.01", "<$0.01", "$0.01", "$0.01", "$0.12", "$1.00", "$12.35"].map((cost) => `${cost} · 1 in · 1 out`), "costs");
   await clean(page);
 });
 

@@ -1,6 +1,7 @@
 //! `--by entry`: prints a row for each billed entry.
 
 use crate::cli::output::{Column, Failure, Table, Ui, to_visible};
+use crate::format::format_dollars;
 use crate::ops::stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::usage::{UsageSums, possible_session_ends};
@@ -64,8 +65,8 @@ fn entry_cells(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry) ->
         None => role_or_kind(session, entry).to_string(),
     };
     let cost = match usage.cost {
-        Some(cost) if usage.is_estimated => format!("~${cost:.4}"),
-        Some(cost) => format!("${cost:.4}"),
+        Some(cost) if usage.is_estimated => format!("~{}", format_dollars(cost)),
+        Some(cost) => format_dollars(cost),
         None => "unpriced".to_owned(),
     };
     [

@@ -5,7 +5,7 @@ use crate::cli::output::{
     COLUMN_GAP, Cell, Column, Failure, Table, Ui, display_width, plain_cell, to_visible,
     truncate_path,
 };
-use crate::format::{format_dollars, format_tokens, group_digits, price_decimals};
+use crate::format::{format_dollars, format_tokens, group_digits};
 use crate::ops::stats::Totals;
 use crate::session::paths::abbreviate_home;
 use owo_colors::Style;
@@ -57,10 +57,7 @@ fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     ] {
         row(name, group_digits(tokens));
     }
-    row(
-        "cost",
-        format_cost(totals, price_decimals(totals.usage.cost)),
-    );
+    row("cost", format_cost(totals));
     row("time", format_duration(totals.took_ms));
     row("files", group_digits(totals.changed_file_count() as f64));
     table.print(ui)?;
@@ -115,8 +112,6 @@ enum FigureKind {
 struct TableLayout {
     key_widths: Vec<usize>,
     figures: Vec<FigureColumn>,
-    /// The number of decimal places of a cost.
-    decimal_places: usize,
     /// Whether tokens are shortened, as in `12.3k`, to save space.
     shortens_tokens: bool,
     /// Whether each key has the width that it would have on a wide terminal.
@@ -198,8 +193,8 @@ const FIGURES: [FigureColumn; 14] = [
         1,
         |totals, layout| layout.format_tokens(totals.usage.total_tokens()),
     ),
-    new_figure(FigureKind::Usage, ["cost"; 2], 0, |totals, layout| {
-        format_cost(totals, layout.decimal_places)
+    new_figure(FigureKind::Usage, ["cost"; 2], 0, |totals, _| {
+        format_cost(totals)
     }),
     new_figure(FigureKind::Work, ["time"; 2], 8, |totals, _| {
         format_duration(totals.took_ms)
@@ -279,7 +274,6 @@ impl StatsGroups {
         let mut layout = TableLayout {
             key_widths: vec![0; wanted_widths.len()],
             figures: self.relevant_figures(),
-            decimal_places: price_decimals(self.total.usage.cost),
             shortens_tokens: true,
             shows_whole_keys: true,
         };
@@ -538,7 +532,7 @@ fn draw_bar(fraction: f64, columns: usize) -> String {
 
 /// Returns a cost in dollars, after `~` if a part of it is estimated; `unpriced` if there are
 /// billed requests, but none with a price.
-fn format_cost(totals: &Totals, decimal_places: usize) -> String {
+fn format_cost(totals: &Totals) -> String {
     if totals.usage.request_count > 0 && totals.usage.request_count == totals.usage.unpriced_count {
         "unpriced".to_owned()
     } else {
@@ -547,7 +541,7 @@ fn format_cost(totals: &Totals, decimal_places: usize) -> String {
         } else {
             ""
         };
-        format!("{estimate_mark}${:.decimal_places$}", totals.usage.cost)
+        format!("{estimate_mark}{}", format_dollars(totals.usage.cost))
     }
 }
 

@@ -18,14 +18,12 @@ pub fn format_tokens(count: f64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// Returns a price in dollars; small prices have more digits.
+/// Returns a price in dollars and cents. Less than a cent is not rounded to nothing: it is `<$0.01`.
 pub fn format_dollars(cost: f64) -> String {
-    format!("${cost:.*}", price_decimals(cost))
-}
-
-/// Returns the number of decimal places for a price in dollars.
-pub fn price_decimals(cost: f64) -> usize {
-    if cost > 0.0 && cost < 0.1 { 4 } else { 2 }
+    if cost > 0.0 && cost < 0.01 {
+        return "<$0.01".to_owned();
+    }
+    format!("${cost:.2}")
 }
 
 /// Returns a number and the noun for what it counts.
@@ -93,8 +91,10 @@ mod tests {
             ]
         );
         assert_eq!(
-            [0.0, 0.0123, 0.1, 12.345].map(format_dollars),
-            ["$0.00", "$0.0123", "$0.10", "$12.35"]
+            [0.0, 0.00001, 0.0099, 0.01, 0.01234, 0.125, 0.997, 12.3456].map(format_dollars),
+            [
+                "$0.00", "<$0.01", "<$0.01", "$0.01", "$0.01", "$0.12", "$1.00", "$12.35"
+            ]
         );
     }
 

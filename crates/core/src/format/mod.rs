@@ -10,7 +10,7 @@ mod visible;
 pub use age::{AGE_UNITS, format_age};
 pub use amounts::{
     ID_SUFFIX_LEN, format_bytes, format_count, format_dollars, format_tokens, group_digits,
-    id_suffix, price_decimals,
+    id_suffix,
 };
 pub use clip::{clip, count_fitting, count_utf16, display_width, fitting_len};
 pub use visible::{

@@ -100,8 +100,8 @@ function fixed(value, decimals) {
   return /[02468]\.?$/.test(kept) && /^50*$/.test(exact.slice(end)) ? kept.replace(/\.$/, "") : value.toFixed(decimals);
 }
 
-/** Returns a price as `format::dollars` does. */
-const dollars = (cost) => `$${fixed(cost, cost > 0 && cost < 0.1 ? 4 : 2)}`;
+/** Returns a price as `format::format_dollars` does. */
+const dollars = (cost) => cost > 0 && cost < 0.01 ? "<$0.01" : `$${fixed(cost, 2)}`;
 
 /** Returns a number of tokens as `format::tokens` does. */
 function tokensOf(count) {
