@@ -64,8 +64,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// agents. For a directory, all sessions below it are listed, including those in hidden
 /// directories.
 ///
-/// The columns are the age of the last user or assistant message (and its time, if the terminal is
-/// wide enough), the end of the session id, the program of its agent (`pi`, or `omp` for oh-my-pi)
+/// The columns are the age of the last user or assistant message, the end of the session id, the program of its agent (`pi`, or `omp` for oh-my-pi)
 /// and the project (if there are several), the numbers of messages and branches, the size of the
 /// context at the leaf in tokens, the cost, and the name or the first user message that is more
 /// than a command (without one, the first message). Sessions of sub-agents and advisors are listed
@@ -334,7 +333,7 @@ fn read_sessions(
             ui.report_failure(failure);
             has_errors = true;
         } else {
-            ui.warn(&failure.to_line());
+            ui.warn(&failure.to_note());
         }
     }
     has_errors

@@ -28,25 +28,25 @@ fn sessions_newest_first() {
         "v2.jsonl",
     ]);
     assert_snapshot!(s.unchanged("list ."), @r#"
-    age  time              id        agent  project       msgs  br  context     cost  name or first user message
-    1mo  2026-03-14 09:43  6e8a4d70  pi     ~/code/ferry    25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    1mo  2026-03-14 09:28  8a1b7e90  pi     ~/garden         7   1      940  $0.0099  When should I sow carrots?
-    1mo  2026-03-14 09:27  456789ab  omp    ~/photos         7   1    10.4k  $0.0252  Photos by year
-    1mo  2026-03-14 09:27  00000002  pi     ~/garden         4   2      940  $0.0066  When should I sow carrots?
-    4mo  2026-01-01 00:00  0000babe  pi     ~/kites          6   2       31        -  Which paper for a kite?
+    age  id        agent  project       msgs  br  context    cost  name or first user message
+    1mo  6e8a4d70  pi     ~/code/ferry    25   2     1.5k   $0.04  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    1mo  8a1b7e90  pi     ~/garden         7   1      940  <$0.01  When should I sow carrots?
+    1mo  456789ab  omp    ~/photos         7   1    10.4k   $0.03  Photos by year
+    1mo  00000002  pi     ~/garden         4   2      940  <$0.01  When should I sow carrots?
+    4mo  0000babe  pi     ~/kites          6   2       31       -  Which paper for a kite?
     "#);
     assert_snapshot!(s.pisess("list . --color never").terminal(80).done(), @"
-    age  id        agent  project  msgs  context     cost  name or first user me…
-    1mo  6e8a4d70  pi     ferry      25     1.5k  $0.0354  The 00:10 ferry shows…
-    1mo  8a1b7e90  pi     garden      7      940  $0.0099  When should I sow car…
-    1mo  456789ab  omp    photos      7    10.4k  $0.0252  Photos by year
-    1mo  00000002  pi     garden      4      940  $0.0066  When should I sow car…
-    4mo  0000babe  pi     kites       6       31        -  Which paper for a kit…
+    age  id        agent  project  msgs  context    cost  name or first user mes…
+    1mo  6e8a4d70  pi     ferry      25     1.5k   $0.04  The 00:10 ferry shows…
+    1mo  8a1b7e90  pi     garden      7      940  <$0.01  When should I sow carr…
+    1mo  456789ab  omp    photos      7    10.4k   $0.03  Photos by year
+    1mo  00000002  pi     garden      4      940  <$0.01  When should I sow carr…
+    4mo  0000babe  pi     kites       6       31       -  Which paper for a kite?
     ");
     assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @r#"
-    age  time              id        agent  project  msgs  br  context     cost  name or first user message
-    1mo  2026-03-14 09:43  6e8a4d70  pi     ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h…
-    1mo  2026-03-14 09:27  456789ab  omp    photos      7   1    10.4k  $0.0252  Photos by year
+    age  id        agent  project  msgs  br  context   cost  name or first user message
+    1mo  6e8a4d70  pi     ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I ask at 2…
+    1mo  456789ab  omp    photos      7   1    10.4k  $0.03  Photos by year
     "#);
     assert_snapshot!(s.run("list ./tour.jsonl --json"), @r#"{"path":"./tour.jsonl","id":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","agent":"pi","version":3,"name":null,"cwd":"/home/u/code/ferry","parentSessionPath":null,"created":"2026-03-14T09:26:45.589Z","modified":"2026-03-14T09:43:54.589Z","messageCount":25,"entryCount":31,"branchCount":2,"firstMessage":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"contextTokens":1541,"labels":["cause found","green"],"depth":0,"last":false}"#);
     assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false}"#);
@@ -112,9 +112,9 @@ fn this_folder_all_and_since() {
         "a fork was created now"
     );
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-       age  id        msgs  br  context   cost  name or first user message
-    *  3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
-       3mo  aaa-1111     2   1     1.2k  $0.25  question of 0199aaaa-1111
+       age  id        msgs  context   cost  name or first user message
+    *  3mo  bbb-2222     1        7      -  question of 0199bbbb-2222
+       3mo  aaa-1111     2     1.2k  $0.25  question of 0199aaaa-1111
     ");
 }
 
@@ -124,10 +124,10 @@ fn this_folder_all_and_since() {
 fn the_text_and_the_sort_key_are_always_shown() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
     assert_snapshot!(s.pisess("list . --color never").terminal(60).done(), @"
-    age  id        project     cost  name or first user mess…
-    1mo  6e8a4d70  ferry    $0.0354  The 00:10 ferry shows u…
-    1mo  456789ab  photos   $0.0252  Photos by year
-    4mo  0000babe  kites          -  Which paper for a kite?
+    age  id        project  msgs   cost  name or first user…
+    1mo  6e8a4d70  ferry      25  $0.04  The 00:10 ferry sho…
+    1mo  456789ab  photos      7  $0.03  Photos by year
+    4mo  0000babe  kites       6      -  Which paper for a k…
     ");
     assert_snapshot!(s.pisess("list . --color never --sort tokens").terminal(60).done(), @"
     age  id        project  tokens  name or first user messa…
@@ -135,12 +135,12 @@ fn the_text_and_the_sort_key_are_always_shown() {
     1mo  6e8a4d70  ferry     34.3k  The 00:10 ferry shows up…
     4mo  0000babe  kites         -  Which paper for a kite?
     ");
-    assert_snapshot!(s.pisess("list . --color never --sort created").terminal(120).done(), @"
-    age  time                       created  id        agent  project  msgs  br  context     cost  name or first user me…
-    1mo  2026-03-14 09:27  2026-03-14 09:26  456789ab  omp    photos      7   1    10.4k  $0.0252  Photos by year
-    1mo  2026-03-14 09:43  2026-03-14 09:26  6e8a4d70  pi     ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows…
-    4mo  2026-01-01 00:00  2026-01-01 00:00  0000babe  pi     kites       6   2       31        -  Which paper for a kit…
-    ");
+    assert_snapshot!(s.pisess("list . --color never --sort created").terminal(120).done(), @r#"
+    age  created  id        agent  project  msgs  br  context   cost  name or first user message
+    1mo      1mo  456789ab  omp    photos      7   1    10.4k  $0.03  Photos by year
+    1mo      1mo  6e8a4d70  pi     ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I…
+    4mo      4mo  0000babe  pi     kites       6   2       31      -  Which paper for a kite?
+    "#);
     let keys = [
         ("modified", "age"),
         ("created", "created"),
@@ -346,11 +346,11 @@ fn forks_stand_below_what_they_come_from() {
         "without --forks each file counts for itself"
     );
     assert_snapshot!(s.run("list --forks ."), @"
-    age  time              id        msgs  br  context   cost  name or first user message
-    3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
-    3mo  2026-02-02 03:00  fork         1   1     3.0k  $4.00  └─ question a1
-    3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00     └─ question a1
-    3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
+    age  id        msgs  context   cost  name or first user message
+    3mo  root         4     2.0k  $3.00  question a1
+    3mo  fork         1     3.0k  $4.00  └─ question a1
+    3mo  forkfork     1       11  $8.00     └─ question a1
+    3mo  orphan       0     1.0k      -  question a1
     ");
     // A session that is its own parent, and two that are each other's parents, are listed all the
     // same.
@@ -380,12 +380,12 @@ fn sub_agents_are_listed_below_their_session() {
     );
     d.omp("0199dddd-4444", 6, &[]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-       age  id        msgs  br  context  cost  name or first user message
-    *  3mo  ddd-4444     1   1        7     -  question of 0199dddd-4444
-       3mo  aaa-1111     1   1        7     -  question of 0199aaaa-1111
-       3mo  bbb-2222     1   1        7     -  ├─ Scout: question of 0199bbbb-2222
-       3mo  bbb-3333     1   1        7     -  ├─ Inner: question of 0199bbbb-3333
-       3mo  ccc-3333     1   1        7     -  └─ advisor: question of 0199cccc-3333
+       age  id        msgs  context  name or first user message
+    *  3mo  ddd-4444     1        7  question of 0199dddd-4444
+       3mo  aaa-1111     1        7  question of 0199aaaa-1111
+       3mo  bbb-2222     1        7  ├─ Scout: question of 0199bbbb-2222
+       3mo  bbb-3333     1        7  ├─ Inner: question of 0199bbbb-3333
+       3mo  ccc-3333     1        7  └─ advisor: question of 0199cccc-3333
     ");
     let listed = rows(&d.pisess("list --json").done().quiet());
     assert_eq!(listed[1]["owner"], Value::Null);
@@ -449,7 +449,7 @@ fn links_and_pipes_are_no_traps() {
     assert_eq!(done.code, 0);
     assert_snapshot!(done.stderr, @"
     pisess: note: ./loop: a symbolic link to a parent directory; not followed
-    pisess: note: cannot read ./gone.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    pisess: note: cannot read ./gone.jsonl: no such file or directory
     ");
 }
 
@@ -518,6 +518,44 @@ fn a_session_with_messages_has_a_title() {
         rows(&s.run("list . --json"))[0]["firstMessage"],
         "(no messages)"
     );
+}
+
+/// A title is what the user asked: no heading, no marks of Markdown, no envelope of a skill.
+#[test]
+fn titles_are_the_words_of_the_user() {
+    let s = Sandbox::new();
+    let title = |message: &str| {
+        let question = user(
+            "aaaa0001",
+            None,
+            &message.replace('"', "\\\"").replace('\n', "\\n"),
+        );
+        s.put("s.jsonl", crate::sandbox::session(&[question]));
+        let row = s.run("list .").lines().nth(1).unwrap().to_owned();
+        row.split("  ").last().unwrap().trim().to_owned()
+    };
+    let skill = format!(
+        "<skill name=\"review\" location=\"/s\">\n# Review\n{}\n</skill>",
+        "Be thorough. ".repeat(500)
+    );
+    for (message, expected) in [
+        (
+            "# Task\n\nFix the **parser** in `a.rs`",
+            "Fix the parser in a.rs",
+        ),
+        (
+            &format!("{skill}\n\nCheck the importer"),
+            "Check the importer",
+        ),
+        (&skill, "/skill:review"),
+        ("<file name=\"a\">x</file>\nWhat is it?", "What is it?"),
+    ] {
+        assert_eq!(title(message), expected);
+    }
+    // As in pi.
+    title("# Task\n\nFix it");
+    let first_message = &rows(&s.run("list . --json"))[0]["firstMessage"];
+    assert_eq!(first_message, "# Task\n\nFix it");
 }
 
 #[test]
@@ -635,16 +673,16 @@ fn sessions_of_all_worktrees_of_a_repository() {
         .env("COLUMNS", "100")
         .done();
     assert_snapshot!(table.text(), @"
-    age  id        repository  project       msgs  br  context  cost  name or first user message
-    4mo  00000000  ferry       ferry            1   1        1     -  hi
-    4mo  00000002  ferry       side             1   1        1     -  hi
-    4mo  00000003  ferry       src              1   1        1     -  hi
-    4mo  00000005  ferry       gone/tree        1   1        1     -  hi
-    4mo  00000001  kite        kite             1   1        1     -  hi
-    4mo  00000004  bare.git    bare.git/tr…     1   1        1     -  hi
-    4mo  00000008  module      module           1   1        1     -  hi
-    4mo  00000006  -           broken           1   1        1     -  hi
-    4mo  00000007  -           plain            1   1        1     -  hi
+    age  id        repository  project       msgs  context  name or first user message
+    4mo  00000000  ferry       ferry            1        1  hi
+    4mo  00000002  ferry       side             1        1  hi
+    4mo  00000003  ferry       src              1        1  hi
+    4mo  00000005  ferry       gone/tree        1        1  hi
+    4mo  00000001  kite        kite             1        1  hi
+    4mo  00000004  bare.git    bare.git/tr…     1        1  hi
+    4mo  00000008  module      module           1        1  hi
+    4mo  00000006  -           broken           1        1  hi
+    4mo  00000007  -           plain            1        1  hi
     ");
     // Without --all, of the current directory.
     let here = || s.pisess("list --repo --json").at_home().done();
@@ -696,6 +734,22 @@ fn rows_show_what_their_first_messages_do_not_share() {
         let message = row["firstMessage"].as_str().unwrap();
         message.starts_with("# Your Job\n\nYou are") && message.ends_with("Review the parser")
     }));
+    // What all rows share is dropped, even within a sentence.
+    for (at, place) in ["the parser", "the tests", "the docs"].iter().enumerate() {
+        let question = user(
+            &format!("bbbb000{at}"),
+            None,
+            &format!("Please review the last change to {place}"),
+        );
+        s.put(
+            &format!("all/{at}.jsonl"),
+            crate::sandbox::session(&[question]),
+        );
+    }
+    let listed = s.run("list ./all");
+    for title in ["… parser", "… tests", "… docs"] {
+        assert!(listed.contains(title), "{listed}");
+    }
     // Alone, each is shown as it begins.
     let alone = s.run("list ./0.jsonl ./6.jsonl");
     assert!(alone.contains("[cron:1f6a0c3e"), "{alone}");

@@ -1,6 +1,7 @@
 //! Rows of entries as readers see them: without the marks of Markdown.
 
 use super::commonmark::{Author, to_plain_line};
+use pisess_core::format::{is_block_mark, strip_emphasis};
 use std::borrow::Cow;
 
 /// Returns the text of a row without marks of Markdown. A row that begins with the instructions of
@@ -37,30 +38,4 @@ pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
 fn skill_name(row: &str) -> Option<&str> {
     let attribute = row.strip_prefix("<skill name=\"")?;
     attribute.split('"').next()
-}
-
-/// Whether a word is the marker of a block: a fence with its language, the `#` of a heading, or the
-/// rule below a table's head. Three characters or fewer, such as a dash between words, are no rule.
-fn is_block_mark(word: &str) -> bool {
-    let is_heading = word.chars().all(|c| c == '#');
-    let is_table_rule = word.len() > 3 && word.chars().all(|c| "|-:".contains(c));
-    word.starts_with("```") || is_heading || is_table_rule
-}
-
-/// Removes the marks of strong emphasis around a word. Marks beside `/`, `*` or `\` are part of a
-/// pattern, such as `src/**/*.rs`, and stay.
-fn strip_emphasis(word: &str) -> String {
-    let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
-    let word = match word.strip_prefix("**") {
-        Some(emphasized) if is_text(emphasized.chars().next()) => emphasized,
-        _ => word,
-    };
-    if let Some((emphasized, suffix)) = word.rsplit_once("**") {
-        // Punctuation of the sentence may follow the closing mark.
-        let is_punctuation = suffix.chars().all(|c| c.is_ascii_punctuation());
-        if is_punctuation && is_text(emphasized.chars().next_back()) {
-            return format!("{emphasized}{suffix}");
-        }
-    }
-    word.to_owned()
 }

@@ -3,8 +3,8 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    COLUMN_GAP, Clock, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
-    truncate_end, truncate_path, truncate_start,
+    COLUMN_GAP, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible, truncate_end,
+    truncate_path, truncate_start,
 };
 use crate::format::{ID_SUFFIX_LEN, format_age, format_dollars, format_tokens, id_suffix};
 use crate::ops::list::{ListRow, ListedSession, Order, display_title};
@@ -14,7 +14,7 @@ use owo_colors::Style;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The terminal width from which times are shown, in columns.
+/// The terminal width from which more of a project is shown, in columns.
 const MIN_WIDE_WIDTH: usize = 110;
 /// The width of the project column, in columns, on a wide terminal and on others.
 const PROJECT_WIDTH_WIDE: usize = 24;
@@ -144,7 +144,7 @@ fn list_columns(
         if is_last { "*" } else { "" }.to_owned()
     });
     let mut columns = vec![ListColumn::new(Column::text(""), marks)];
-    columns.extend(source.time_columns(ui)?);
+    columns.extend(source.age_columns(ui)?);
     columns.extend(source.name_columns(ui));
     columns.extend(source.count_columns());
 
@@ -179,24 +179,17 @@ impl ColumnSource<'_> {
         texts.map(|text| (text, style)).collect()
     }
 
-    /// Returns the columns with the time of the newest message and of the start of a session. An
-    /// age needs less space than a time.
-    fn time_columns(&self, ui: &Ui) -> Result<[ListColumn; 3], Failure> {
+    /// Returns the columns with the age of the newest message and of the start of a session.
+    fn age_columns(&self, ui: &Ui) -> Result<[ListColumn; 2], Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
-        let clock = Clock::new(ui);
         let plain = Style::new();
         let ages = self.cells(plain, |session| format_age(now_ms, session.modified_ms));
-        let times = self.cells(self.dim, |session| clock.format_time(session.modified_ms));
         let created = self.cells(plain, |session| match session.created_ms {
-            Some(time) if self.is_wide => clock.format_time(time),
             Some(time) => format_age(now_ms, time),
             None => ABSENT.to_owned(),
         });
         Ok([
             ListColumn::new(Column::number("age"), ages).sorted_by(Order::Modified),
-            ListColumn::new(Column::text("time"), times)
-                .hidden_if(!self.is_wide)
-                .with_rank(0),
             ListColumn::new(Column::number("created"), created)
                 .hidden_if(true)
                 .sorted_by(Order::Created),
@@ -259,7 +252,8 @@ impl ColumnSource<'_> {
     }
 
     /// Returns the columns with the numbers of messages and branches, the tokens, the size of the
-    /// context and the cost of a session.
+    /// context and the cost of a session. A column that tells nothing about any session is hidden:
+    /// one branch each, no context, no cost.
     fn count_columns(&self) -> [ListColumn; 5] {
         let plain = Style::new();
         let messages = self.cells(plain, |session| session.message_count.to_string());
@@ -277,18 +271,25 @@ impl ColumnSource<'_> {
             None => ABSENT.to_owned(),
         });
         let costs = self.cells(plain, cost_cell);
+        let have_one_branch = all_cells_are(&branches, "1");
+        let lack_context = all_cells_are(&contexts, ABSENT);
+        let lack_cost = all_cells_are(&costs, ABSENT);
         [
             ListColumn::new(Column::number("msgs"), messages)
                 .sorted_by(Order::Messages)
                 .with_rank(4),
-            ListColumn::new(Column::number("br"), branches).with_rank(1),
+            ListColumn::new(Column::number("br"), branches)
+                .hidden_if(have_one_branch)
+                .with_rank(1),
             ListColumn::new(Column::number("tokens"), token_sums)
                 .hidden_if(true)
                 .sorted_by(Order::Tokens),
             ListColumn::new(Column::number("context"), contexts)
+                .hidden_if(lack_context)
                 .sorted_by(Order::Context)
                 .with_rank(3),
             ListColumn::new(Column::number("cost"), costs)
+                .hidden_if(lack_cost)
                 .sorted_by(Order::Cost)
                 .with_rank(5),
         ]
@@ -301,6 +302,11 @@ const ABSENT: &str = "-";
 /// Whether all cells have the same text.
 fn have_same_text(cells: &[(String, Style)]) -> bool {
     cells.iter().all(|(text, _)| *text == cells[0].0)
+}
+
+/// Whether all cells have this text.
+fn all_cells_are(cells: &[(String, Style)], wanted: &str) -> bool {
+    cells.iter().all(|(text, _)| text == wanted)
 }
 
 fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {

@@ -5,6 +5,8 @@ mod age;
 mod amounts;
 pub mod changes;
 mod clip;
+mod marks;
+pub mod title;
 mod visible;
 
 pub use age::{AGE_UNITS, format_age};
@@ -13,6 +15,7 @@ pub use amounts::{
     id_suffix,
 };
 pub use clip::{clip, count_fitting, count_utf16, display_width, fitting_len};
+pub use marks::{is_block_mark, strip_emphasis};
 pub use visible::{
     acts_on_terminal, escape_json, is_printable_ascii, push_squeezed, push_visible,
     push_visible_lines, to_visible, to_visible_lines,

@@ -1,6 +1,7 @@
 //! Adds entries to what a list shows while a file is loaded.
 
 use crate::agents::row::{ROW_UNITS, forwarded_row, message_head, normalize_spaces};
+use crate::format::title::{may_have_envelope, title_words};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::list_stats::{
     EntryKey, ListStats, Opening, PREVIEW_UNITS, Question, is_command,
@@ -134,8 +135,8 @@ pub fn entry_key(typed: &TypedRecord, timestamp: &Text) -> EntryKey {
 /// Returns what of a message may be the title of its session, with its rank as a source.
 ///
 /// - of a command that the user ran in the shell: that command;
-/// - of a message that a chat program forwarded: the user's words;
-/// - of any other message: the start of its text, or `(image)` if it has only an image.
+/// - of any other message: the start of its words, without what a program put around them and
+///   without marks of Markdown; `(image)` if it has only an image.
 ///
 /// `None` if the message has none of these.
 fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
@@ -146,12 +147,8 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
         return Some(Opening::Other(Text::from(title)));
     }
 
-    let mut row = match forwarded_row(message, blocks) {
-        Some(words_of_user) => words_of_user,
-        None => normalize_spaces(message_head(message, blocks, ROW_UNITS)),
-    };
-    row.drop_high_surrogate();
-    if row.is_empty() {
+    let title = message_title(message, blocks);
+    if title.is_empty() {
         return if has_block(blocks, "image") {
             Some(Opening::Other(Text::from("(image)")))
         } else {
@@ -159,10 +156,26 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
         };
     }
     Some(match role {
-        Role::User if is_command(&row) => Opening::Command(row),
-        Role::User => Opening::Words(row),
-        _ => Opening::Other(row),
+        Role::User if is_command(&title) => Opening::Command(title),
+        Role::User => Opening::Words(title),
+        _ => Opening::Other(title),
     })
+}
+
+/// The number of UTF-16 units in which a title is searched, below a heading.
+const TITLE_UNITS: usize = 2 * ROW_UNITS;
+/// The same, if a program put something before the words of the user: a skill is often long.
+const ENVELOPE_UNITS: usize = 64 * 1024;
+
+/// Returns the words of a message that can be a title, at most [`PREVIEW_UNITS`] units of them.
+fn message_title(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+    let start = message_head(message, blocks, TITLE_UNITS);
+    let mut start = start.head_whole(TITLE_UNITS).into_string_lossy();
+    if may_have_envelope(&start) {
+        start = message_head(message, blocks, ENVELOPE_UNITS).into_string_lossy();
+    }
+    let title = Text::from(title_words(&start));
+    title.head_whole(PREVIEW_UNITS).into_owned()
 }
 
 /// Whether a message has a block of this type.

@@ -4,6 +4,7 @@
 //! user or assistant message, `firstMessage` is the first user message with text, and the name is
 //! that of the last `session_info`.
 
+use crate::format::title::{plain_words, title_words, without_envelope};
 use crate::load::{LoadError, LoadOptions, load, read_header};
 use crate::ops::branches::find_branches;
 use crate::ops::prune::Restoration;
@@ -11,9 +12,8 @@ use crate::session::Header;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
-use crate::session::forwarded::{BLOCKS_MARK, user_words};
 use crate::session::labels::Labels;
-use crate::session::list_stats::{EntryKey, Opening, Question};
+use crate::session::list_stats::{EntryKey, Opening, Question, is_command};
 use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::Tree;
@@ -282,19 +282,15 @@ impl ListedSession {
     /// Returns the first question, if the title of the session is taken from it. That is not so if
     /// the session has a name, or if its first question is a command such as `/mode`.
     fn titling_question(&self) -> Option<&Question> {
-        let Some(Opening::Words(title)) = &self.opening else {
-            return None;
-        };
-        if self.name.is_some() {
+        if self.name.is_some() || !matches!(self.opening, Some(Opening::Words(_))) {
             return None;
         }
-
         let question = self.first_question.as_ref()?;
-        let text = question.text.to_string_lossy();
-        let title = title.to_string_lossy();
-        // A title taken from the question is its text, shortened and with other white space.
-        let begin_alike = text.split_whitespace().next() == title.split_whitespace().next();
-        if begin_alike { Some(question) } else { None }
+        let title = Text::from(title_words(&question.text.to_string_lossy()));
+        if title.is_empty() || is_command(&title) {
+            return None;
+        }
+        Some(question)
     }
 }
 
@@ -312,9 +308,6 @@ pub fn display_title(title: &Text, messages: u32) -> String {
 
 /// The maximum length in bytes of a line that is read again for the rest of its message.
 const LONGEST_REREAD: u64 = 1 << 20;
-
-/// The maximum number of words in a title: no list is wide enough to show more.
-const MOST_WORDS: usize = 200;
 
 /// The first message of a session, by which it is titled.
 struct TitlingText {
@@ -337,9 +330,10 @@ pub fn distinct_titles(
     let mut titling_texts = Vec::new();
     for row in rows {
         if let Some(question) = list[row.index].titling_question() {
+            let text = question.text.to_string_lossy();
             titling_texts.push(TitlingText {
                 index: row.index,
-                text: question.text.to_string_lossy().into_owned(),
+                text: without_envelope(&text).to_owned(),
             });
         }
     }
@@ -352,16 +346,7 @@ pub fn distinct_titles(
             && can_reread_question(session)
             && let Some(text) = read_first_message(session)
         {
-            // Of a forwarded message, the title has only the words of the user.
-            let words = if titling.text.starts_with(BLOCKS_MARK) {
-                user_words(text.as_bytes())
-            } else {
-                None
-            };
-            titling.text = match words {
-                Some(words) => format!("{BLOCKS_MARK}{}", String::from_utf8_lossy(words)),
-                None => text.to_string_lossy().into_owned(),
-            };
+            titling.text = without_envelope(&text.to_string_lossy()).to_owned();
             has_longer_texts = true;
         }
     }
@@ -371,10 +356,12 @@ pub fn distinct_titles(
 
     let mut titles = HashMap::default();
     for (titling, start) in titling_texts.iter().zip(&starts) {
-        let words = titling.text[start.length..].split_whitespace();
-        let words: Vec<&str> = words.take(MOST_WORDS).collect();
-        if start.length > 0 && !words.is_empty() {
-            titles.insert(titling.index, format!("… {}", words.join(" ")));
+        if start.length == 0 {
+            continue;
+        }
+        let words = plain_words(&titling.text[start.length..]);
+        if !words.is_empty() {
+            titles.insert(titling.index, format!("… {words}"));
         }
     }
     titles

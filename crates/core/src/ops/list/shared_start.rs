@@ -71,9 +71,10 @@ fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [Share
         let groups = group_by_word(remaining.iter().copied(), shared_word_count, words);
         let largest = groups.into_iter().max_by_key(Vec::len).unwrap_or_default();
         let goes_on = largest.len() >= least_size;
+        let shared_by_all = remaining.len() == words.len();
         for &text in &remaining {
             if !goes_on || !largest.contains(&text) {
-                starts[text] = droppable_start(&words[text], shared_word_count);
+                starts[text] = droppable_start(&words[text], shared_word_count, shared_by_all);
             }
         }
         if !goes_on {
@@ -112,11 +113,12 @@ fn group_by_word(
 ///
 /// - If these words contain the end of a sentence, the shared sentences are dropped, so that the
 ///   next one is shown.
-/// - Else all shared words are dropped if the text begins with a mark, such as a bracket.
+/// - Else all shared words are dropped if the text begins with a mark, such as a bracket, or if
+///   every text begins with them.
 /// - Of a text that is shared in full, only its first sentence is dropped, if more follows.
 ///
 /// A start of less than [`LEAST_BYTES`] stays.
-fn droppable_start(words: &[Word], shared_word_count: usize) -> SharedStart {
+fn droppable_start(words: &[Word], shared_word_count: usize, shared_by_all: bool) -> SharedStart {
     let mut sentence_ends = words[..shared_word_count]
         .iter()
         .filter(|word| word.ends_sentence)
@@ -132,7 +134,7 @@ fn droppable_start(words: &[Word], shared_word_count: usize) -> SharedStart {
         let begins_with_mark = !words[0].shape.starts_with(char::is_alphanumeric);
         match sentence_ends.next_back() {
             Some(last_end) => last_end,
-            None if begins_with_mark => shared_end,
+            None if begins_with_mark || shared_by_all => shared_end,
             None => 0,
         }
     };
@@ -231,6 +233,23 @@ mod tests {
                 "Clean up"
             ]
         );
+    }
+
+    #[test]
+    fn words_that_every_text_begins_with_are_dropped() {
+        let found = rests(&[
+            "Please review the change in src/a.rs",
+            "Please review the change in src/b.rs",
+            "Please review the change to the tests",
+        ]);
+        assert_eq!(found, ["in src/a.rs", "in src/b.rs", "to the tests"]);
+        let with_another = rests(&[
+            "Please review the change in src/a.rs",
+            "Please review the change in src/b.rs",
+            "Please review the change to the tests",
+            "Why?",
+        ]);
+        assert_eq!(with_another[0], "Please review the change in src/a.rs");
     }
 
     #[test]
