@@ -69,6 +69,7 @@ pub fn run_external(
         return Err(unknown_command(name, &with_help_command(command), ui));
     };
     ui.flush()?;
+    ui.print_notes();
     (ui.world.run_program)(&program, arguments).map_err(|error| {
         let failure = Failure::invalid(format_args!("cannot run {}: {error}", program.display()));
         match error.kind() {

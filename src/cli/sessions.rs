@@ -217,7 +217,7 @@ impl SessionsToRead {
                 }
                 Err(failure) if failure.is_transcript() => Ok(()),
                 Err(failure) => {
-                    ui.warn(&failure.to_line());
+                    ui.warn(&failure.to_note());
                     Ok(())
                 }
             },

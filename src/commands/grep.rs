@@ -227,6 +227,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow
         && let Some(scope) = scope
     {
+        ui.print_notes_at_once();
         // This returns only with -m and one session: then matches were found.
         searcher.follow_sessions(&SessionStores::locate(ui), &scope, states, last_printed, ui)?;
         return Ok(exit);

@@ -182,6 +182,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
         }
         Err(error) => handle_clap_error(&error, &args, &mut ui),
     };
+    ui.print_notes();
     let code = match result {
         Ok(code) => code,
         Err(failure) => ui.report_failure(&failure).code(),

@@ -170,6 +170,7 @@ fn follow_session(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     print_tree(args, &followed.open, followed.open.session.leaf, ui)?;
+    ui.print_notes_at_once();
     let mut wait = watch_files(std::slice::from_ref(&followed.path));
     let mut changed = ChangedFiles::default();
     // The watcher reports only files with the extension of sessions, and for a link the name of the

@@ -111,11 +111,11 @@ fn many_files_show_how_far_they_are() {
         }
     });
     assert!(status.success(), "{seen}");
-    let (shown, after) = seen.rsplit_once(" sessions").unwrap();
-    assert!(
-        shown.starts_with("\r\u{1b}[2K\u{2588}"),
-        "nothing before: {seen}"
-    );
+    let (shown, after) = seen.rsplit_once("1/2 sessions, ").unwrap();
+    assert!(shown.starts_with("\r\u{1b}[2K"), "nothing before: {seen}");
+    let (amount, after) = after.split_once('\r').unwrap();
+    assert!(amount.contains("B of "), "the size is known: {seen}");
+    let after = &format!("\r{after}");
     assert!(after.starts_with("\r\u{1b}[2K"), "cleared: {seen}");
     assert!(after.contains("kites"), "rows after it: {seen}");
 }
@@ -296,6 +296,63 @@ fn the_environment_names_the_pager() {
     );
 }
 
+/// The titles of a table stay on the screen, if the pager is a less that can do this. An older one
+/// would report an unknown option.
+#[test]
+fn the_pager_keeps_the_titles_of_a_table() {
+    let s = with_pagers();
+    let opened = |version: &str, line: &[&str]| {
+        let script = format!(
+            "[ \"$1\" = --version ] && {{ echo \"{version}\"; exit; }}\necho \"less LESS=$LESS\"\ncat"
+        );
+        s.script("bin/less", &script);
+        let (seen, _) = pisess(line, &s);
+        seen.lines().next().unwrap().to_owned()
+    };
+    let new = "less 643 (GNU regular expressions)";
+    for line in [
+        &["list", "two-branches.jsonl"][..],
+        &["stats", "--by", "model", "two-branches.jsonl"],
+        &["branches", "two-branches.jsonl"],
+    ] {
+        assert_eq!(opened(new, line), "less LESS=FRX --header=1", "{line:?}");
+        assert_eq!(opened("less 590 (x)", line), "less LESS=FRX", "{line:?}");
+        assert_eq!(opened("BusyBox v1.36", line), "less LESS=FRX", "{line:?}");
+    }
+    assert_eq!(
+        opened(new, &["tree", "two-branches.jsonl"]),
+        "less LESS=FRX"
+    );
+}
+
+/// Notes follow the answer, and name the home directory with `~`.
+#[test]
+fn notes_follow_the_answer() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let torn = s.text("two-branches.jsonl");
+    s.put("sessions/torn.jsonl", &torn[..torn.len() - 20]);
+    let home = s
+        .path("")
+        .to_str()
+        .unwrap()
+        .trim_end_matches('/')
+        .to_owned();
+    let folder = format!("{home}/sessions");
+    for line in [
+        &["list", "--no-pager", &folder][..],
+        &["stats", "--no-pager", &folder],
+        &["grep", "--no-pager", "kite", &folder],
+    ] {
+        let mut command = command(line, &s);
+        command.env("HOME", &home);
+        let (seen, _) = on_terminal(command);
+        let note = "pisess: note: ~/sessions/torn.jsonl: the last line is incomplete";
+        let last = seen.lines().next_back().unwrap();
+        assert!(last.starts_with(note), "{line:?}: {seen}");
+        assert!(seen.lines().count() > 1, "{line:?}: {seen}");
+    }
+}
+
 #[test]
 fn a_missing_pager_is_no_error() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -311,7 +368,11 @@ fn a_missing_pager_is_no_error() {
     let (seen, code) = with(&[("PISESS_PAGER", "missing -x")]);
     let note =
         "pisess: note: cannot run the pager missing -x: No such file or directory (os error 2)\n";
-    assert_eq!((seen, code), (format!("{note}{plain}"), 0));
+    assert_eq!(
+        (seen, code),
+        (format!("{plain}{note}"), 0),
+        "a note follows the answer"
+    );
 }
 
 #[test]

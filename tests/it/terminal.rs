@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 fn rows_are_cut_to_the_width() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.pisess("tree ./tour.jsonl --color never").terminal(80).done(), @r#"
-    ~/code/ferry · 31 entries · 34.3k tokens · $0.0354
+    ~/code/ferry · 31 entries · 34.3k tokens · $0.04
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:…
     c25f81e7  • assistant: I'll look for where the waiting time is computed.
     9e04b3d8  • grep: /fn departs_in/ in src
@@ -126,6 +126,24 @@ fn colours() {
     ␛[2m1a2b3c04  ␛[0m␛[2m└─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
     ␛[2m1a2b3c05  ␛[0m␛[2m   ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
     ");
+}
+
+#[test]
+fn titles_of_columns_are_underlined() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for line in [
+        "list .",
+        "branches ./two-branches.jsonl",
+        "stats --by model .",
+    ] {
+        let shown = s.pisess(line).terminal(80).done().text();
+        let titles = shown.lines().next().unwrap();
+        assert!(titles.contains("\u{1b}[4m"), "{line}: {titles}");
+        assert!(
+            !shown[titles.len()..].contains("\u{1b}[4m"),
+            "{line}: {shown}"
+        );
+    }
 }
 
 #[test]

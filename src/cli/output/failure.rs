@@ -196,6 +196,16 @@ impl Failure {
         to_visible(&format!("{:#}{hint}", self.error))
     }
 
+    /// Returns the line of a note on a file that was found below a directory. That it is missing
+    /// needs no hint on paths: nobody gave this one.
+    pub fn to_note(&self) -> String {
+        if self.is_missing_file {
+            to_visible(&format!("{:#}", self.error))
+        } else {
+            self.to_line()
+        }
+    }
+
     /// Returns the message and the hint, and a line for each detail.
     pub fn to_lines(&self) -> String {
         let details = self

@@ -7,6 +7,7 @@ mod failure;
 mod shown;
 
 mod clock;
+mod notes;
 mod pager;
 mod progress;
 mod rows;
@@ -16,6 +17,7 @@ pub use crate::format::{to_visible, to_visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
+use notes::{abbreviate_home_in, shorten_path_in};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{
@@ -46,7 +48,14 @@ pub struct Ui<'w> {
     wants_pager: bool,
     /// The first line that the pager shows, counted from 1.
     first_line: usize,
+    /// The number of lines at the start of the output that the pager keeps on the screen.
+    heading_lines: usize,
     pager: Option<Pager>,
+    /// Notes that are printed once the answer is: on a terminal, the answer is then above them, and
+    /// the titles of a table are the first line of the pager.
+    pending_notes: Vec<String>,
+    /// Whether notes are printed at once, because the command does not end by itself.
+    prints_notes_at_once: bool,
 }
 
 impl<'w> Ui<'w> {
@@ -61,7 +70,10 @@ impl<'w> Ui<'w> {
             progress: Progress::default(),
             wants_pager: false,
             first_line: 1,
+            heading_lines: 0,
             pager: None,
+            pending_notes: Vec::new(),
+            prints_notes_at_once: false,
         }
     }
 
@@ -87,6 +99,12 @@ impl<'w> Ui<'w> {
         if line > screen {
             self.first_line = (line - screen / 2).min(lines.saturating_sub(screen) + 1);
         }
+    }
+
+    /// Lets the pager keep the first line on the screen: the titles of a table. Without effect once
+    /// something was printed.
+    pub fn keep_heading(&mut self) {
+        self.heading_lines = 1;
     }
 
     /// Waits for the pager, if one was started.
@@ -160,7 +178,7 @@ impl<'w> Ui<'w> {
     pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
         self.progress.stop_drawing();
         if std::mem::take(&mut self.wants_pager) {
-            match Pager::start(&self.world, self.first_line) {
+            match Pager::start(&self.world, self.first_line, self.heading_lines) {
                 Ok(pager) => self.pager = pager,
                 Err(what) => self.warn(&what),
             }
@@ -242,9 +260,40 @@ impl<'w> Ui<'w> {
         printed.map_err(|failure| failure.after_writing(written))
     }
 
-    /// Prints a warning on standard error, unless `-q` is given; the command continues.
+    /// Prints a note on standard error, unless `-q` is given; the command continues. The note
+    /// follows the answer: it is printed when the command ends, or before the next status line.
     pub fn warn(&mut self, what: &str) {
-        self.print_status(&format!("note: {what}"));
+        if self.is_quiet {
+            return;
+        }
+        self.pending_notes.push(what.to_owned());
+        if self.prints_notes_at_once {
+            self.print_notes();
+        }
+    }
+
+    /// Prints the notes so far, and from now on each note at once: for commands that continue until
+    /// they are interrupted.
+    pub fn print_notes_at_once(&mut self) {
+        self.prints_notes_at_once = true;
+        self.print_notes();
+    }
+
+    /// Prints the notes so far.
+    pub fn print_notes(&mut self) {
+        let width = if self.world.terminals.stderr {
+            self.world.terminals.width
+        } else {
+            None
+        };
+        for note in std::mem::take(&mut self.pending_notes) {
+            let mut line = abbreviate_home_in(&note, self.home().as_deref());
+            if let Some(width) = width {
+                let room = width.saturating_sub(display_width("pisess: note: "));
+                line = shorten_path_in(&line, room);
+            }
+            self.print_error(&format!("note: {line}"));
+        }
     }
 
     /// Returns the exit code of a command that ended with this one.
@@ -258,6 +307,7 @@ impl<'w> Ui<'w> {
 
     /// Prints a line on standard error, unless `-q` is given.
     pub fn print_status(&mut self, what: &str) {
+        self.print_notes();
         if !self.is_quiet {
             self.print_error(what);
         }
@@ -280,6 +330,7 @@ impl<'w> Ui<'w> {
             let failure = Failure::invalid(format_args!("cannot ask whether to {what}: {why}"));
             return Err(failure.with_hint("--force does it without asking"));
         }
+        self.print_notes();
         let _ = write!(self.world.stderr, "pisess: {}? [y/N] ", to_visible(what));
         let _ = self.world.stderr.flush();
         let mut answer = Vec::new();

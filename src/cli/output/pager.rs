@@ -26,12 +26,17 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts the pager that the environment names, at a line if it is less; `None` for `cat` or an
-    /// empty name, or if there is no pager and none was named.
+    /// Starts the pager that the environment names; `None` for `cat` or an empty name, or if there
+    /// is no pager and none was named. If it is less, it starts at a line, and keeps lines at the
+    /// start on the screen while it scrolls.
     ///
     /// # Errors
     /// If the pager that was named cannot be started.
-    pub fn start(world: &World, first_line: usize) -> Result<Option<Pager>, String> {
+    pub fn start(
+        world: &World,
+        first_line: usize,
+        heading_lines: usize,
+    ) -> Result<Option<Pager>, String> {
         let configured = PAGER_VARIABLES
             .into_iter()
             .find_map(|name| (world.env)(name));
@@ -46,10 +51,17 @@ impl Pager {
                 .into_iter()
                 .filter(|(name, _)| (world.env)(name).is_none()),
         );
+        let mut less_options = Vec::new();
+        if heading_lines > 0 && less_keeps_headings(command_line, world) {
+            less_options.push(format!("--header={heading_lines}"));
+        }
         if first_line > 1 {
+            less_options.push(format!("+{first_line}g"));
+        }
+        if !less_options.is_empty() {
             let (less, options) = PAGER_OPTIONS[0];
             let options = (world.env)(less).unwrap_or_else(|| options.to_owned());
-            command.env(less, format!("{options} +{first_line}g"));
+            command.env(less, format!("{options} {}", less_options.join(" ")));
         }
         let waiting = SignalGuard::install();
         match ((world.spawn)(&mut command), &configured) {
@@ -88,6 +100,39 @@ impl Pager {
         drop(stdin.into_parts().0);
         wait_for_exit(&child);
     }
+}
+
+/// The first version of less that has `--header`. Earlier ones report it as an error, and wait for
+/// a key.
+const FIRST_VERSION_WITH_HEADER: u32 = 600;
+
+/// Whether the pager is a less that can keep lines on the screen. Only its version shows this, so
+/// that it is asked for it.
+fn less_keeps_headings(command_line: &str, world: &World) -> bool {
+    let program = command_line.split_whitespace().next().unwrap_or_default();
+    let is_less = program.rsplit('/').next() == Some("less");
+    if !is_less || command_line.contains(SHELL_SYNTAX) {
+        return false;
+    }
+    let mut command = Command::new(program);
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let Ok(child) = (world.spawn)(&mut command) else {
+        return false;
+    };
+    let Ok(output) = child.wait_with_output() else {
+        return false;
+    };
+    // `less 643 (GNU regular expressions)`, or `less 643x` for a version in between.
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split_whitespace().nth(1).unwrap_or_default();
+    let digits = version.trim_end_matches(|c: char| !c.is_ascii_digit());
+    digits
+        .parse()
+        .is_ok_and(|number: u32| number >= FIRST_VERSION_WITH_HEADER)
 }
 
 fn wait_for_exit(child: &Mutex<Child>) {

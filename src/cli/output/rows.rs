@@ -26,6 +26,8 @@ pub struct Styles {
     /// Matches of a search.
     pub hit: Style,
     pub bold: Style,
+    /// The titles of columns.
+    pub heading: Style,
     /// Text that only the left side has.
     pub removed: Style,
     /// Text that only the right side has.
@@ -53,6 +55,7 @@ impl Styles {
             summary: Style::new().magenta(),
             hit: Style::new().red().bold(),
             bold: Style::new().bold(),
+            heading: Style::new().underline(),
             removed: Style::new().red(),
             added: Style::new().green(),
         }

@@ -140,7 +140,8 @@ impl Table {
             self.arrange_columns(width);
             let has_titles = self.columns.iter().any(|column| !column.title.is_empty());
             if has_titles {
-                let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.dim)];
+                ui.keep_heading();
+                let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.heading)];
                 let titles: Vec<_> = self.columns.iter().map(title).collect();
                 self.draw_row(&titles, &mut pen);
             }

@@ -1,0 +1,95 @@
+//! Paths in notes, short enough that a note is one line of the terminal.
+
+use super::{display_width, truncate_path};
+
+/// The number of columns that a path keeps.
+const LEAST_PATH_COLUMNS: usize = 32;
+
+/// What precedes a hint. Paths in hints are whole, because people copy them.
+const HINT_START: &str = "(hint: ";
+
+/// Returns a note with `~` in place of the home directory.
+pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
+    // If the home directory is `/`, every path would begin with `~`.
+    let Some(home) = home.filter(|home| home.len() > 1) else {
+        return note.to_owned();
+    };
+    let mut shown = String::new();
+    let mut rest = note;
+    while let Some(offset) = rest.find(home) {
+        let after = &rest[offset + home.len()..];
+        let before = rest[..offset].chars().next_back();
+        let begins_path = before.is_none_or(|c| c.is_whitespace() || "`'\"(=".contains(c));
+        let is_whole_name = after.starts_with(['/', '\\']);
+        shown.push_str(&rest[..offset]);
+        shown.push_str(if begins_path && is_whole_name {
+            "~"
+        } else {
+            home
+        });
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// Returns a note whose first path is truncated in the middle so that the note fits into `columns`;
+/// the path keeps [`LEAST_PATH_COLUMNS`]. Without a path before the hint, the note stays as it is.
+pub fn shorten_path_in(note: &str, columns: usize) -> String {
+    let excess = display_width(note).saturating_sub(columns);
+    if excess == 0 {
+        return note.to_owned();
+    }
+    let hint_start = note.find(HINT_START).unwrap_or(note.len());
+    let mut start = 0;
+    for word in note[..hint_start].split_inclusive(' ') {
+        let path = word.trim_end_matches([' ', ':', ',', ';']);
+        if path.contains('/') && !path.contains('`') {
+            let room = display_width(path)
+                .saturating_sub(excess)
+                .max(LEAST_PATH_COLUMNS);
+            let short = truncate_path(path, 0..path.len(), room, "…");
+            return format!("{}{short}{}", &note[..start], &note[start + path.len()..]);
+        }
+        start += word.len();
+    }
+    note.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_home_directory_is_abbreviated_where_a_path_begins() {
+        for (note, shown) in [
+            ("/home/u/a.jsonl: is torn", "~/a.jsonl: is torn"),
+            (
+                "x (hint: `cat /home/u/a /mnt/home/u/b`)",
+                "x (hint: `cat ~/a /mnt/home/u/b`)",
+            ),
+            ("cannot read /home/user/a", "cannot read /home/user/a"),
+        ] {
+            assert_eq!(abbreviate_home_in(note, Some("/home/u")), shown);
+        }
+        assert_eq!(abbreviate_home_in("/a: b", Some("/")), "/a: b");
+        assert_eq!(abbreviate_home_in("/a: b", None), "/a: b");
+    }
+
+    #[test]
+    fn the_first_path_is_cut_so_that_the_note_fits() {
+        let path = "~/.pi/agent/sessions/--home-u-code-ferry--/2026-03-14T09-26-45_019ceb84.jsonl";
+        let note = format!("cannot read {path}: permission denied");
+        let short = shorten_path_in(&note, 80);
+        assert!(display_width(&short) <= 80, "{short}");
+        assert!(short.starts_with("cannot read ~/"), "{short}");
+        assert!(
+            short.ends_with("_019ceb84.jsonl: permission denied"),
+            "{short}"
+        );
+        assert_eq!(shorten_path_in(&note, 200), note);
+
+        let hint = format!("{} (hint: `cat {path}`)", "word ".repeat(20));
+        assert_eq!(shorten_path_in(&hint, 80), hint);
+    }
+}
