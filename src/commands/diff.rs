@@ -4,7 +4,7 @@ mod hunks;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, to_visible};
+use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, apply_style, to_visible};
 use crate::cli::rows::entry::{EntryPainter, row_options};
 use crate::format::format_count;
 use crate::load::LoadOptions;
@@ -42,9 +42,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Compare two paths of a session, or two sessions.
 ///
 /// With two arguments, compares the paths to the leaves of two sessions; with three, the paths to
-/// two entries of one session. Prints the last entry before the first difference, then the entries
-/// that only the first path has (-), those that only the second has (+), and those that both have,
-/// with different content (~).
+/// two entries of one session. Prints a line on each side: its name, and how many of its entries the
+/// other side lacks. Then the last entry before the first difference, entries with different content
+/// (~), entries that only the first path has (-), and entries that only the second has (+).
 ///
 /// Entries of two sessions are matched by id, and those without a match by content, because a copy
 /// may have new ids. Parents are not compared.
@@ -213,9 +213,9 @@ fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec
         .finish()
 }
 
-/// Prints the last common entry, dimmed, and then a row for each entry that differs: changed
-/// entries as they are on the right, then those that only the left path has, then those of the
-/// right.
+/// Prints a line on each side, the last common entry, dimmed, and then a row for each entry that
+/// differs: changed entries as they are on the right, then those that only the left path has, then
+/// those of the right.
 fn print_entries(
     [left, right]: &[PathEnd; 2],
     difference: &Difference,
@@ -225,6 +225,10 @@ fn print_entries(
         return Ok(());
     }
     let styles = ui.styles;
+    let left_line = left.side_line("---", difference.only_left.len());
+    let right_line = right.side_line("+++", difference.only_right.len());
+    ui.print(&format!("{}\n", apply_style(&left_line, styles.removed)))?;
+    ui.print(&format!("{}\n", apply_style(&right_line, styles.added)))?;
     match difference.ancestor {
         Some(ancestor) => left.print_rows("  ", styles.dim, &[ancestor], ui)?,
         None => ui.print("  root\n")?,
@@ -236,6 +240,17 @@ fn print_entries(
 }
 
 impl PathEnd<'_> {
+    /// Returns the heading of a side: its name, and how much of its path only it has.
+    fn side_line(&self, sign: &str, own_count: usize) -> String {
+        let path_len = self.open.session.path(self.entry).len();
+        let entries = format_count(path_len, "entry", "entries");
+        let own = match own_count {
+            0 => "all also on the other side".to_owned(),
+            count => format!("{count} only here"),
+        };
+        format!("{sign} {} · {entries}, {own}", self.name)
+    }
+
     /// Prints a row for each entry, after a sign in this style. With the sign of a common entry,
     /// two spaces, the whole row is dimmed.
     fn print_rows(

@@ -62,13 +62,20 @@ fn tells_what_is_wrong_and_what_it_means() {
     let s = Sandbox::new();
     s.put("s.jsonl", damaged());
     assert_snapshot!(s.unchanged("check ./s.jsonl"), @r#"
-    ./s.jsonl:2: warning: the entry on line 5 has the same id (entry aaaa0001) — the later one takes precedence; the tree shows it twice, and this one not at all [repairable]
-    ./s.jsonl:3: error: an entry and 90 other bytes are on one line — everything on the line is lost to pi [repairable]
-    ./s.jsonl:3: warning: its parent "aaaa0002" is on a line that is not an entry; 1 entry is cut off (entry aaaa0003) — the tree shows the entry as another root [repairable]
-    ./s.jsonl:4: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it moves there [repairable]
-    ./s.jsonl:7: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
-    ./s.jsonl:8: error: the last line is incomplete: its write was interrupted — its content is lost; an older pi also loses the next message, which it appends to this line [repairable]
+    ./s.jsonl:2: warning: the entry on line 5 has the same id (entry aaaa0001) [repairable]
+        the later one takes precedence; the tree shows it twice, and this one not at all
+    ./s.jsonl:3: error: an entry and 90 other bytes are on one line [repairable]
+        everything on the line is lost to pi
+    ./s.jsonl:3: warning: its parent "aaaa0002" is on a line that is not an entry; 1 entry is cut off (entry aaaa0003) [repairable]
+        the tree shows the entry as another root
+    ./s.jsonl:4: warning: the line is null [repairable]
+        pi skips it; pi before 0.87 and oh-my-pi do not open the session
+    ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) [repairable]
+        the agent hangs when it moves there
+    ./s.jsonl:7: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005)
+        the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./s.jsonl:8: error: the last line is incomplete: its write was interrupted [repairable]
+        its content is lost; an older pi also loses the next message, which it appends to this line
     2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
     exit 1
     "#);
@@ -87,7 +94,8 @@ fn a_sound_session_has_no_findings() {
 fn notes_alone_are_no_reason_to_fail() {
     let s = Sandbox::with(&["v1.jsonl"]);
     assert_snapshot!(s.unchanged("check ./v1.jsonl"), @"
-    ./v1.jsonl:1: note: the file is of version 1; see `pisess migrate` — pi rewrites the whole file in place when it opens it; a crash then loses it
+    ./v1.jsonl:1: note: the file is of version 1; see `pisess migrate`
+        pi rewrites the whole file in place when it opens it; a crash then loses it
     2> pisess: 1 session checked: 0 errors, 0 warnings, 1 note
     ");
 }
@@ -111,8 +119,10 @@ fn folders_are_walked_and_the_worst_wins() {
     s.put("in/deep/c.jsonl", session(&["5"]));
     s.put("in/d.txt", "no session");
     assert_snapshot!(s.unchanged("check ./in"), @"
-    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
+    ./in/b.jsonl:2: warning: the line is null [repairable]
+        pi skips it; pi before 0.87 and oh-my-pi do not open the session
+    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry [repairable]
+        the agent treats it as the leaf and opens the session empty
     2> pisess: 3 sessions checked: 1 error, 1 warning, 0 notes; 2 repairable (hint: pisess check --repair --backup SESSION...)
     exit 1
     ");
@@ -121,14 +131,18 @@ fn folders_are_walked_and_the_worst_wins() {
         s.unchanged("check -q ./in").text()
     );
     assert_snapshot!(s.unchanged("check -q ./in"), @"
-    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
+    ./in/b.jsonl:2: warning: the line is null [repairable]
+        pi skips it; pi before 0.87 and oh-my-pi do not open the session
+    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry [repairable]
+        the agent treats it as the leaf and opens the session empty
     exit 1
     ");
     s.put("in/e.jsonl", "no session\n");
     assert_snapshot!(s.unchanged("check -q ./in ./none"), @r#"
-    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
+    ./in/b.jsonl:2: warning: the line is null [repairable]
+        pi skips it; pi before 0.87 and oh-my-pi do not open the session
+    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry [repairable]
+        the agent treats it as the leaf and opens the session empty
     2> pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     2> pisess: ./in/e.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     exit 2
@@ -144,19 +158,23 @@ fn folders_are_repaired() {
     s.put("in/deep/c.jsonl", session(&["null"]));
     s.put("in/.hidden/d.jsonl", session(&["null"]));
     assert_snapshot!(s.unchanged("check --repair -n ./in"), @"
-    ./in/a.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
-    ./in/deep/c.jsonl:2: to repair: the line is null — it is removed
+    ./in/a.jsonl:2: to repair: the entry is its own parent (entry a)
+        it becomes a root
+    ./in/deep/c.jsonl:2: to repair: the line is null
+        it is removed
     2> pisess: 2 to repair, 0 left
     2> pisess: note: some of these are in subdirectories, which need -r to be changed
     ");
     assert_snapshot!(s.pisess("check --repair --backup ./in").done(), @"
-    ./in/a.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
+    ./in/a.jsonl:2: repaired: the entry is its own parent (entry a)
+        it becomes a root
     2> pisess: note: ./in: subdirectories are left out (hint: -r includes them)
     2> pisess: 1 repaired, 0 left
     ");
     assert_eq!(s.text("in/deep/c.jsonl"), session(&["null"]));
     assert_snapshot!(s.pisess("check --repair --backup -r ./in ./none").done(), @"
-    ./in/deep/c.jsonl:2: repaired: the line is null — it is removed
+    ./in/deep/c.jsonl:2: repaired: the line is null
+        it is removed
     2> pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     2> pisess: removed bytes are in ./in/deep/c.jsonl.rejected
     2> pisess: 1 repaired, 0 left
@@ -178,7 +196,8 @@ fn standard_input_is_checked_and_repaired() {
     let s = Sandbox::new();
     let fused = session(&[&format!("{}{}", user("a", ""), user("b", "a"))]);
     assert_snapshot!(s.pisess("check -").stdin(fused.clone()).done(), @"
-    -:2: error: 2 values are on one line — everything on the line is lost to pi [repairable]
+    -:2: error: 2 values are on one line [repairable]
+        everything on the line is lost to pi
     2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE -)
     exit 1
     ");
@@ -269,12 +288,14 @@ fn a_message_before_a_result_is_moved_behind_it() {
     let s = Sandbox::new();
     s.put("s.jsonl", separated());
     assert_snapshot!(s.unchanged("check ./s.jsonl"), @r#"
-    ./s.jsonl:4: error: the message is between the tool call "c1" and its result, on line 5 (entry x) — the model's provider refuses every later request: a result must follow its call [repairable]
+    ./s.jsonl:4: error: the message is between the tool call "c1" and its result, on line 5 (entry x) [repairable]
+        the model's provider refuses every later request: a result must follow its call
     2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
     exit 1
     "#);
     assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @r#"
-    ./s.jsonl:4: to repair: the message is between the tool call "c1" and its result, on line 5 (entry x) — the result moves before it: r becomes a child of a, x becomes a child of r, b becomes a child of x
+    ./s.jsonl:4: to repair: the message is between the tool call "c1" and its result, on line 5 (entry x)
+        the result moves before it: r becomes a child of a, x becomes a child of r, b becomes a child of x
     2> pisess: 1 to repair, 0 left
     "#);
     let before = s.unchanged("context --as anthropic ./s.jsonl");
@@ -311,11 +332,13 @@ fn a_missing_header_is_rebuilt_from_name_and_folder() {
     let unread = s.unchanged(&format!("tree ./{folder}/{name}")).fails(2);
     assert!(unread.contains("not a session"), "{unread}");
     assert_snapshot!(s.unchanged(&format!("check -q ./{folder}/{name}")), @"
-    ./--no-such-place-garden--/2026-03-14T09-26-53-589Z_3b9f6f1e.jsonl:1: error: the file has no session header — no agent opens the session [repairable]
+    ./--no-such-place-garden--/2026-03-14T09-26-53-589Z_3b9f6f1e.jsonl:1: error: the file has no session header [repairable]
+        no agent opens the session
     exit 1
     ");
     assert_snapshot!(s.pisess(&format!("check --repair -o ./copy.jsonl ./{folder}/{name}")).done(), @r#"
-    ./--no-such-place-garden--/2026-03-14T09-26-53-589Z_3b9f6f1e.jsonl:1: repaired: the file has no session header — it gets one: the id "3b9f6f1e" from the file's name, the time from the file's name, the directory "/no/such/place/garden" from the name of its folder, where "-" may be another character
+    ./--no-such-place-garden--/2026-03-14T09-26-53-589Z_3b9f6f1e.jsonl:1: repaired: the file has no session header
+        it gets one: the id "3b9f6f1e" from the file's name, the time from the file's name, the directory "/no/such/place/garden" from the name of its folder, where "-" may be another character
     2> pisess: 1 repaired, 0 left
     "#);
     assert_eq!(
@@ -382,7 +405,8 @@ fn a_header_of_another_session_is_noted() {
         session(&[&user("a", "")]),
     );
     assert_snapshot!(s.unchanged("check ."), @r#"
-    ./2026-03-14T09-26-53-589Z_t.jsonl:1: note: the session's id "s" is not the one in the file's name — the agents use the id in the header
+    ./2026-03-14T09-26-53-589Z_t.jsonl:1: note: the session's id "s" is not the one in the file's name
+        the agents use the id in the header
     2> pisess: 2 sessions checked: 0 errors, 0 warnings, 1 note
     "#);
 }
@@ -392,13 +416,20 @@ fn repairs_into_another_file() {
     let s = Sandbox::new();
     s.put("s.jsonl", damaged());
     assert_snapshot!(s.pisess("check --repair -o ./out.jsonl ./s.jsonl").done(), @r#"
-    ./s.jsonl:2: repaired: the entry on line 5 has the same id (entry aaaa0001) — it gets the id 53be4503
-    ./s.jsonl:3: repaired: an entry and 90 other bytes are on one line — entries are put on separate lines, the rest is removed
-    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is not an entry; 1 entry is cut off (entry aaaa0003) — it becomes a child of aaaa0001
-    ./s.jsonl:4: repaired: the line is null — it is removed
-    ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004) — it becomes a root
-    ./s.jsonl:7: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
-    ./s.jsonl:8: repaired: the last line is incomplete: its write was interrupted — it is removed
+    ./s.jsonl:2: repaired: the entry on line 5 has the same id (entry aaaa0001)
+        it gets the id 53be4503
+    ./s.jsonl:3: repaired: an entry and 90 other bytes are on one line
+        entries are put on separate lines, the rest is removed
+    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is not an entry; 1 entry is cut off (entry aaaa0003)
+        it becomes a child of aaaa0001
+    ./s.jsonl:4: repaired: the line is null
+        it is removed
+    ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004)
+        it becomes a root
+    ./s.jsonl:7: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005)
+        the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./s.jsonl:8: repaired: the last line is incomplete: its write was interrupted
+        it is removed
     2> pisess: removed bytes are in ./out.jsonl.rejected
     2> pisess: 6 repaired, 1 left
     exit 1
@@ -419,9 +450,12 @@ fn repairs_into_another_file() {
     {"type":"mess
     "#);
     assert_snapshot!(s.unchanged("check ./out.jsonl"), @r#"
-    ./out.jsonl:3: note: its parent is after it, on line 5 (entry aaaa0003) — the agents read it
-    ./out.jsonl:4: note: the conversation has 2 root entries (entry aaaa0004) — each starts a conversation of its own
-    ./out.jsonl:6: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./out.jsonl:3: note: its parent is after it, on line 5 (entry aaaa0003)
+        the agents read it
+    ./out.jsonl:4: note: the conversation has 2 root entries (entry aaaa0004)
+        each starts a conversation of its own
+    ./out.jsonl:6: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005)
+        the session opens incomplete: the path ends here, and earlier entries are not seen
     2> pisess: 1 session checked: 0 errors, 1 warning, 2 notes
     exit 1
     "#);
@@ -449,7 +483,8 @@ fn in_place_only_with_a_backup() {
     s.put("s.jsonl.old", "mine");
     assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it already exists (hint: choose another suffix with --backup=SUFFIX)");
     assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"
-    ./s.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
+    ./s.jsonl:2: repaired: the entry is its own parent (entry a)
+        it becomes a root
     2> pisess: 1 repaired, 0 left
     ");
     assert_eq!(s.text("s.jsonl"), session(&[&user("a", "")]));
@@ -463,8 +498,10 @@ fn a_dry_run_changes_nothing() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", "a"), "torn"]));
     assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @"
-    ./s.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
-    ./s.jsonl:3: to repair: the line is not JSON — it is removed
+    ./s.jsonl:2: to repair: the entry is its own parent (entry a)
+        it becomes a root
+    ./s.jsonl:3: to repair: the line is not JSON
+        it is removed
     2> pisess: 2 to repair, 0 left
     ");
 }
@@ -656,17 +693,22 @@ fn above_many_findings_the_path_is_printed_once() {
         );
         let text = s.unchanged("check -q ./s.jsonl").text();
         assert_eq!(text.matches("./s.jsonl:").count(), paths, "{text}");
+        // Each finding has a line for its consequence.
         assert_eq!(
             text.lines().count(),
-            if many == paths { many } else { many + 1 },
+            if many == paths {
+                2 * many
+            } else {
+                2 * many + 1
+            },
             "{text}"
         );
     }
     let text = s.unchanged("check -q ./s.jsonl").text();
     assert_snapshot!(text.lines().take(3).collect::<Vec<_>>().join("\n"), @r#"
     ./s.jsonl:
-      2: warning: its parent "gone0" is not in the file; 1 entry is cut off (entry u0) — the tree shows the entry as another root
-      3: warning: its parent "gone1" is not in the file; 1 entry is cut off (entry u1) — the tree shows the entry as another root [repairable]
+      2: warning: its parent "gone0" is not in the file; 1 entry is cut off (entry u0)
+        the tree shows the entry as another root
     "#);
     assert_eq!(
         s.unchanged("check -q --json ./s.jsonl")

@@ -9,6 +9,8 @@ fn two_branches_from_where_they_part() {
     let done = s.unchanged("diff ./two-branches.jsonl 1a2b3c05 @");
     assert_eq!(done.code, 1);
     assert_snapshot!(done.text(), @"
+    --- ./two-branches.jsonl 1a2b3c05 · 5 entries, 2 only here
+    +++ ./two-branches.jsonl @ · 5 entries, 2 only here
       1a2b3c03  label: start
     - 1a2b3c04  user: Tissue paper then. How big?
     - 1a2b3c05  assistant: Half a metre; larger ones tear.
@@ -23,6 +25,8 @@ fn two_branches_from_where_they_part() {
     {"commonAncestorId":null,"onlyLeft":[],"onlyRight":["1a2b3c01","1a2b3c02","1a2b3c03","1a2b3c04"],"changed":[]}
     "#);
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl @ @^").text(), @"
+    --- ./two-branches.jsonl @ · 5 entries, 1 only here
+    +++ ./two-branches.jsonl @^ · 4 entries, all also on the other side
       1a2b3c06  user: Washi then. How big?
     - 1a2b3c07  assistant: A metre and more, with a bamboo spar.
     ");
@@ -245,6 +249,8 @@ fn an_entry_that_says_something_else_is_changed() {
     );
     s.run("append ./b.jsonl --user more");
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl ./b.jsonl").text(), @"
+    --- ./two-branches.jsonl · 5 entries, all also on the other side
+    +++ ./b.jsonl · 6 entries, 1 only here
       1a2b3c01  [start] user: Which paper for a kite?
     ~ 1a2b3c02  assistant: Tissue paper is light, washi is stronger.
     + 226b1b5c  user: more

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// path is printed once, above them.
 const MAX_LINES_WITH_PATH: usize = 8;
 
+/// What precedes the consequence of a finding, on its own line.
+const CONSEQUENCE_INDENT: &str = "    ";
+
 /// Prints findings and counts them.
 pub struct CheckReport<'a> {
     pub(super) write: &'a WriteArgs,
@@ -137,11 +140,11 @@ impl<'a> CheckReport<'a> {
         ));
     }
 
-    /// Returns a group of equal findings, at least one, as one line: `line: severity: message
-    /// (entry id) — consequence [repairable]`. The line and the message are those of the first
-    /// finding. If the group has several lines, they are listed in place of the entry. If the
-    /// repair resolves the finding, `repaired` replaces the severity (with `-n`, `to repair` does),
-    /// and the fix replaces the consequence.
+    /// Returns a group of equal findings, at least one: `line: severity: message (entry id)
+    /// [repairable]`, and below it, indented, the consequence. The line and the message are those
+    /// of the first finding. If the group has several lines, they are listed in place of the entry.
+    /// If the repair resolves the finding, `repaired` replaces the severity (with `-n`, `to repair`
+    /// does), and the fix replaces the consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
@@ -165,18 +168,25 @@ impl<'a> CheckReport<'a> {
             (None, Some(id)) => format!(" (entry {})", to_visible(&shorten(id))),
             (None, None) => String::new(),
         };
-        let consequence_or_fix = match &finding.fix {
-            Some(fix) if is_resolved => format!(" — {fix}"),
-            Some(_) => format!("{} [repairable]", dash_before(finding.consequence)),
-            None => dash_before(finding.consequence),
+        let repairable = if finding.fix.is_some() && !is_resolved {
+            " [repairable]"
+        } else {
+            ""
         };
-        format!(
-            "{}: {}: {}{location}{}\n",
+        let mut text = format!(
+            "{}: {}: {}{location}{repairable}\n",
             finding.line.0,
             style.style(label),
             to_visible(&shorten(&Text::from(finding.message.as_str()))),
-            to_visible(&consequence_or_fix)
-        )
+        );
+        let consequence_or_fix = match &finding.fix {
+            Some(fix) if is_resolved => fix,
+            _ => finding.consequence,
+        };
+        if !consequence_or_fix.is_empty() {
+            text += &format!("{CONSEQUENCE_INDENT}{}\n", to_visible(consequence_or_fix));
+        }
+        text
     }
 
     /// Returns the arguments that a hint suggests for `pisess check --repair`. `given_sessions` are
@@ -240,15 +250,6 @@ impl<'a> CheckReport<'a> {
 /// Whether a character may be part of a path in a suggested command.
 fn is_plain_in_shell(c: char) -> bool {
     c.is_alphanumeric() || "/._-~+,:@".contains(c)
-}
-
-/// Returns a consequence after a dash; nothing if there is none.
-fn dash_before(consequence: &str) -> String {
-    if consequence.is_empty() {
-        String::new()
-    } else {
-        format!(" — {consequence}")
-    }
 }
 
 /// The maximum length of an id or message in a finding, in UTF-16 units.
