@@ -3,13 +3,40 @@
 
 use super::output::Ui;
 use crate::load::is_small;
+use crate::ops::list::FamilyFile;
 use pisess_store::workers::in_order;
-use pisess_store::{Committed, Disk, OnDisk, Piece, ReadAt, copy_range, send_pieces, send_range};
+use pisess_store::{
+    Committed, Disk, FoundFile, OnDisk, Piece, ReadAt, copy_range, send_pieces, send_range,
+};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// An item of a parallel job, which reads a file.
+pub trait FileItem {
+    /// The path of the file.
+    fn path(&self) -> &Path;
+}
+
+impl FileItem for PathBuf {
+    fn path(&self) -> &Path {
+        self
+    }
+}
+
+impl FileItem for FoundFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl FileItem for FamilyFile {
+    fn path(&self) -> &Path {
+        &self.file.path
+    }
+}
 
 impl<'w> Ui<'w> {
     /// Returns the absolute path, with symbolic links resolved as far as the path exists.
@@ -51,13 +78,13 @@ impl<'w> Ui<'w> {
 
     /// Does `work` on all processors, and passes the results to `take` in the order of the items.
     /// Progress is shown.
-    pub fn map_in_parallel<I: Send, T: Send>(
+    pub fn map_in_parallel<I: FileItem + Send, T: Send>(
         &mut self,
         items: Vec<I>,
         work: impl Fn(I) -> T + Sync,
         mut take: impl FnMut(&mut Self, T),
     ) {
-        let progress = self.start_progress(items.len());
+        let progress = self.start_progress(&items);
         let workers = self.processor_count().min(items.len()).max(1);
         let work_and_advance = |item| {
             let result = work(item);

@@ -7,7 +7,7 @@ pub mod options;
 pub mod output;
 
 mod failures;
-mod files;
+pub mod files;
 
 pub mod process;
 

@@ -184,7 +184,7 @@ impl SessionsToRead {
             [file] if file.path == Path::new("-") => Some(Input::open(&file.path, ui)?),
             _ => None,
         };
-        let progress = ui.start_progress(self.files.len());
+        let progress = ui.start_progress(&self.files);
         let stdout_is = ui.stdout_predicate();
         let is_single = self.is_single;
         let workers = ui.processor_count();

@@ -3,6 +3,7 @@
 mod destinations;
 mod run;
 
+use crate::cli::files::FileItem;
 use crate::cli::foreign::{find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::options::WriteArgs;
@@ -142,6 +143,12 @@ fn import_all(
         outcomes.push(ImportOutcome::import_source(importer, destination));
     }
     outcomes
+}
+
+impl FileItem for Destination {
+    fn path(&self) -> &Path {
+        &self.source.path
+    }
 }
 
 /// What became of a file.

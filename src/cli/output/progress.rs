@@ -1,12 +1,16 @@
-//! Progress on a terminal: a bar for files, a spinner with the elapsed time for a running command.
+//! Progress on a terminal: a bar for files, with their size and the time that is left, and a spinner
+//! with the elapsed time for a running command.
 //!
 //! Nothing is shown in the first half second, once something was printed, or while another program
 //! uses the terminal.
 
 use super::Ui;
+use crate::cli::files::FileItem;
+use crate::format::format_bytes;
 use std::io::{Write, stderr};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle, park_timeout};
 use std::time::{Duration, Instant};
 
@@ -26,20 +30,24 @@ pub struct Progress {
 }
 
 impl Ui<'_> {
-    /// Returns a progress bar for `files` files, shown on a terminal if there are several.
-    pub fn start_progress(&self, files: usize) -> Progress {
-        let bar = move |done: usize, _| {
-            let filled = BAR_WIDTH * done.min(files) / files;
-            format!(
-                "{}{} {done}/{files} sessions",
-                "█".repeat(filled),
-                "░".repeat(BAR_WIDTH - filled)
-            )
-        };
-        let drawing = if files > 1 {
-            self.draw_predicate()
-        } else {
-            None
+    /// Returns a progress bar for files, shown on a terminal if there are several.
+    pub fn start_progress<I: FileItem>(&self, items: &[I]) -> Progress {
+        if items.len() < 2 {
+            return Progress::default();
+        }
+        let drawing = self.draw_predicate();
+        let mut paths = Vec::new();
+        if drawing.is_some() {
+            for item in items {
+                paths.push(item.path().to_owned());
+            }
+        }
+
+        // The sizes are looked up by the thread that draws, and only if the job takes long.
+        let sizes = OnceLock::new();
+        let bar = move |done_count: usize, elapsed: Duration| {
+            let sizes = sizes.get_or_init(|| FileSizes::read(&paths));
+            sizes.format_bar(done_count, elapsed)
         };
         self.progress.start_job(bar, drawing)
     }
@@ -58,6 +66,68 @@ impl Ui<'_> {
     fn draw_predicate(&self) -> Option<fn() -> bool> {
         let is_shown = self.world.terminals.stderr && !self.is_quiet && !self.is_dumb_terminal();
         is_shown.then_some(self.world.is_terminal_free)
+    }
+}
+
+/// The sizes of the files of a job.
+struct FileSizes {
+    /// For each number of files, the size of that many files from the first.
+    sums: Vec<u64>,
+}
+
+/// The elapsed time from which the time that is left can be estimated.
+const LEAST_ELAPSED: Duration = Duration::from_secs(2);
+
+impl FileSizes {
+    /// Looks up the sizes. A file that cannot be read has none.
+    fn read(paths: &[PathBuf]) -> FileSizes {
+        let mut sum = 0;
+        let mut sums = vec![sum];
+        for path in paths {
+            sum += std::fs::metadata(path).map_or(0, |file| file.len());
+            sums.push(sum);
+        }
+        FileSizes { sums }
+    }
+
+    /// Returns the bar with the number and the size of the files that are done, and how long the
+    /// others will take if they are as fast. Files are done about in their order.
+    fn format_bar(&self, done_count: usize, elapsed: Duration) -> String {
+        let file_count = self.sums.len() - 1;
+        let done_count = done_count.min(file_count);
+        let done_bytes = self.sums[done_count];
+        let all_bytes = self.sums[file_count];
+        let fraction = if all_bytes > 0 {
+            done_bytes as f64 / all_bytes as f64
+        } else {
+            done_count as f64 / file_count as f64
+        };
+
+        let filled = (BAR_WIDTH as f64 * fraction) as usize;
+        let mut line = format!(
+            "{}{} {done_count}/{file_count} sessions",
+            "█".repeat(filled),
+            "░".repeat(BAR_WIDTH - filled)
+        );
+        if all_bytes > 0 {
+            let done = format_bytes(done_bytes as usize);
+            line += &format!(", {done} of {}", format_bytes(all_bytes as usize));
+        }
+        if fraction > 0.0 && elapsed >= LEAST_ELAPSED {
+            let left = elapsed.mul_f64((1.0 - fraction) / fraction);
+            line += &format!(", {} left", format_time_left(left));
+        }
+        line
+    }
+}
+
+/// Returns an estimated time in one unit.
+fn format_time_left(left: Duration) -> String {
+    let seconds = left.as_secs() + 1;
+    match seconds {
+        0..100 => format!("{seconds} s"),
+        100..5_400 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3_600)),
     }
 }
 
@@ -131,4 +201,40 @@ fn lock_thread(drawing: &Mutex<Option<JoinHandle<()>>>) -> MutexGuard<'_, Option
 fn replace_line(text: &str) {
     // One write, so that lines of other processes are not mixed with it.
     let _ = stderr().write_all(format!("\r\u{1b}[2K{text}").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_shows_amounts_and_an_estimate() {
+        let sizes = FileSizes {
+            sums: vec![0, 3_000_000, 4_000_000],
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(
+            sizes.format_bar(0, second),
+            "░░░░░░░░░░░░░░░░ 0/2 sessions, 0 B of 4.0 MB"
+        );
+        assert_eq!(
+            sizes.format_bar(1, second),
+            "████████████░░░░ 1/2 sessions, 3.0 MB of 4.0 MB"
+        );
+        assert_eq!(
+            sizes.format_bar(1, second * 30),
+            "████████████░░░░ 1/2 sessions, 3.0 MB of 4.0 MB, 11 s left"
+        );
+        let unknown = FileSizes { sums: vec![0; 3] };
+        assert_eq!(
+            unknown.format_bar(1, second),
+            "████████░░░░░░░░ 1/2 sessions"
+        );
+    }
+
+    #[test]
+    fn a_time_left_has_one_unit() {
+        let shown = [0, 98, 99, 5_000, 9_000].map(|s| format_time_left(Duration::from_secs(s)));
+        assert_eq!(shown, ["1 s", "99 s", "2 min", "84 min", "3 h"]);
+    }
 }
