@@ -25,6 +25,7 @@ pub mod summary_source;
 
 pub mod ids;
 pub mod period;
+pub mod plan;
 pub mod transaction;
 
 pub mod navigation;

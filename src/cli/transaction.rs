@@ -18,11 +18,13 @@ use super::hook::HookEvent;
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, to_visible, to_visible_lines};
+use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible, to_visible_lines};
+use crate::cli::plan::{PlanTable, RowNoun};
 use crate::format::format_count;
 use crate::ops::IdSource;
 use crate::ops::plan::{Action, Change, NewSession, copy_all};
 use crate::session::Session;
+use crate::session::content::content_text;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -377,10 +379,11 @@ impl ChangeReport {
 
     fn print_plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         if write.change.json {
-            ui.print_json(&self.to_json(write))?
-        } else {
-            ui.print(&self.plan_text())?
+            ui.print_json(&self.to_json(write))?;
+            return Ok(Exit::Done);
         }
+        ui.print(&self.plan_heading())?;
+        self.print_planned_lines(ui)?;
         Ok(Exit::Done)
     }
 
@@ -454,10 +457,11 @@ impl ChangeReport {
             .finish()
     }
 
-    fn plan_text(&self) -> String {
+    /// Returns the first line of a plan: what would be done to which file.
+    fn plan_heading(&self) -> String {
         let path = to_visible(&self.path.to_string_lossy());
         let count = format_count(self.lines.len() + self.copied_count, "line", "lines");
-        let mut text = match self.action {
+        match self.action {
             Action::Nothing => format!("nothing to do in {path}\n"),
             Action::Append => format!("append {count} to {path}\n"),
             Action::Rewrite if self.has_title_line => {
@@ -472,11 +476,97 @@ impl ChangeReport {
                 )
             }
             Action::Create => format!("create {path} with {count}\n"),
-        };
-        for line in &self.lines {
-            text += &to_visible(&String::from_utf8_lossy(line));
-            text.push('\n');
         }
-        text
     }
+
+    /// Prints a row for each line that would be written, unless it is copied as it is.
+    fn print_planned_lines(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let columns = [
+            Column::text("id"),
+            Column::text("type"),
+            Column::text("content").allow_shrink(),
+        ];
+        let noun = RowNoun {
+            one: "line",
+            many: "lines",
+        };
+        let mut table = PlanTable::new(&columns, noun);
+        for line in &self.lines {
+            let planned = PlannedLine::from_json(line);
+            let cells = [planned.id, planned.entry_type, planned.content].map(plain_cell);
+            // Each line ends with a line feed.
+            table.add_row(line.len() + 1, cells.into(), ui)?;
+        }
+        table.print(ui)
+    }
+}
+
+/// A line that would be written, as the row of a plan shows it.
+struct PlannedLine {
+    id: String,
+    /// Its type; of a message, the role.
+    entry_type: String,
+    /// The start of what it says.
+    content: String,
+}
+
+/// The maximum length of what a row shows of a line, in UTF-16 units.
+const MAX_CONTENT_UNITS: usize = 200;
+
+/// The members whose text is what an entry says. Of each type of entry, the first that it has.
+const CONTENT_MEMBERS: [&str; 9] = [
+    "label",
+    "name",
+    "summary",
+    "title",
+    "modelId",
+    "thinkingLevel",
+    "targetId",
+    "customType",
+    "cwd",
+];
+
+impl PlannedLine {
+    /// Reads a line of a plan. A line that is not JSON, as a repair may copy it, is its own content.
+    fn from_json(line: &[u8]) -> PlannedLine {
+        let Ok(entry) = Raw::parse(line) else {
+            return PlannedLine {
+                id: String::new(),
+                entry_type: String::new(),
+                content: visible_start(&Text::from_wtf8(line)),
+            };
+        };
+        let shown = |value: Option<Raw>| match value.and_then(Raw::text) {
+            Some(text) => visible_start(&text),
+            None => String::new(),
+        };
+        let message = entry.get("message");
+        let role = message.and_then(|message| message.get("role"));
+        PlannedLine {
+            id: shown(entry.get("id")),
+            entry_type: shown(role.or_else(|| entry.get("type"))),
+            content: visible_start(&line_content(entry)),
+        }
+    }
+}
+
+/// Returns what an entry says: the text of its content, or the first of [`CONTENT_MEMBERS`].
+fn line_content(entry: Raw<'_>) -> Text<'_> {
+    let holder = entry.get("message").unwrap_or(entry);
+    if let Some(content) = holder.get("content") {
+        return content_text(Some(content), " ");
+    }
+    for member in CONTENT_MEMBERS {
+        if let Some(text) = holder.get(member).and_then(Raw::text) {
+            return text;
+        }
+    }
+    Text::default()
+}
+
+/// Returns the start of a text, on one line.
+fn visible_start(text: &Text) -> String {
+    let start = text.head_whole(MAX_CONTENT_UNITS).into_string_lossy();
+    let words: Vec<&str> = start.split_whitespace().collect();
+    to_visible(&words.join(" "))
 }

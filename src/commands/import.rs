@@ -7,7 +7,8 @@ use crate::cli::files::FileItem;
 use crate::cli::foreign::{find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::format::format_count;
 use crate::import::Survey;
 use crate::ops::plan::Action;
@@ -286,6 +287,17 @@ impl ImportCounts {
     }
 }
 
+/// Returns the table for `-n`, without rows.
+fn import_plan_table() -> PlanTable {
+    let columns = [
+        Column::text("action"),
+        Column::number("entries"),
+        Column::text("from"),
+        Column::text("to"),
+    ];
+    PlanTable::new(&columns, SESSIONS)
+}
+
 /// Prints a line for each source, with its warnings and its failure, and the number of sources by
 /// what became of them. Raises `worst_exit` to the worst failure that is reported before printing
 /// fails.
@@ -296,6 +308,7 @@ fn print_outcomes(
     worst_exit: &mut Exit,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
+    let mut plan = import_plan_table();
     for outcome in outcomes {
         if let Some(source) = &outcome.source {
             warn_if_torn(source, ui);
@@ -308,8 +321,9 @@ fn print_outcomes(
             }
             Err(failure) => *worst_exit = (*worst_exit).max(ui.report_failure(failure)),
         }
-        outcome.print_line(args, ui)?;
+        outcome.print_line(args, &mut plan, ui)?;
     }
+    plan.print(ui)?;
 
     if args.write.change.json {
         return Ok(());
@@ -338,10 +352,10 @@ impl ImportOutcome {
         }
     }
 
-    /// Prints the path of a session that was written; with `-n`, what would be written to which
-    /// file. Prints nothing for a failure, and for a session that has not grown. JSON is printed
-    /// for all.
-    fn print_line(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    /// Prints the path of a session that was written; with `-n`, adds to the plan what would be
+    /// written to which file. Prints nothing for a failure, and for a session that has not grown.
+    /// JSON is printed for all.
+    fn print_line(&self, args: &Args, plan: &mut PlanTable, ui: &mut Ui) -> Result<(), Failure> {
         if args.write.change.json {
             return ui.print_json(&self.outcome_json(args.write.change.dry_run));
         }
@@ -352,17 +366,16 @@ impl ImportOutcome {
             return Ok(());
         }
 
-        let to = imported.to.to_string_lossy();
         if !args.write.change.dry_run {
-            return ui.print_path(&to);
+            return ui.print_path(&imported.to.to_string_lossy());
         }
-        ui.print(&format!(
-            "{} -> {} ({}, {})\n",
-            to_visible(&self.path.to_string_lossy()),
-            to_visible(&to),
-            imported.action.name(),
-            format_count(imported.entries, "entry", "entries")
-        ))
+        let cells = vec![
+            plain_cell(imported.action.name().to_owned()),
+            plain_cell(imported.entries.to_string()),
+            path_cell(&self.path, ui),
+            path_cell(&imported.to, ui),
+        ];
+        plan.add_row(imported.planned_bytes, cells, ui)
     }
 
     /// Returns the outcome as JSON. A failure has the action `failed`, no path of a session, and an

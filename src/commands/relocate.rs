@@ -10,6 +10,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{resolve_user_folder, stores_for_recorded_project};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::plan::{PlanTable, path_cell, session_moves_table, size_on_disk};
 use crate::cli::status::Status;
 use crate::format::format_count;
 use crate::ops::relocate::{may_hold_sessions, moved_cwd};
@@ -92,6 +93,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         args,
         worst_exit: Exit::Done,
         reported_leftovers: HashSet::default(),
+        plan: session_moves_table(),
     };
     report.report_unread(&mut mover, ui);
     report.report_forks(&mover, ui);
@@ -100,7 +102,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         for (session, result) in results {
             report.report_session(session, result, ui)?;
         }
-        Ok(())
+        std::mem::replace(&mut report.plan, session_moves_table()).print(ui)
     };
     let printed = if args.change.dry_run {
         print(ui)
@@ -202,6 +204,8 @@ struct RelocationReport<'a> {
     worst_exit: Exit,
     /// The files and directories that were reported to be left behind.
     reported_leftovers: HashSet<String>,
+    /// With `-n`, the sessions that would be moved.
+    plan: PlanTable,
 }
 
 impl RelocationReport<'_> {
@@ -266,7 +270,11 @@ impl RelocationReport<'_> {
         let to = outcome.to.to_string_lossy();
         match outcome.status {
             Status::Failed => Ok(()),
-            Status::Planned => ui.print(&format!("{} -> {}\n", to_visible(&path), to_visible(&to))),
+            Status::Planned => {
+                let cells = [&outcome.path, &outcome.to].map(|path| path_cell(path, ui));
+                self.plan
+                    .add_row(size_on_disk(&outcome.path), cells.into(), ui)
+            }
             Status::Current => {
                 ui.print_status(&format!("nothing to do in {path}"));
                 Ok(())

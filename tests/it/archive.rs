@@ -186,9 +186,10 @@ fn a_session_goes_to_an_archive_and_comes_back() {
         let archive = h.archive(&session);
         let before = h.s.files();
         let planned = h.run(&format!("archive -q -n {id}"));
-        assert_eq!(
-            (planned.code, planned.text()),
-            (0, format!("./{session} -> ./{archive}\n")),
+        assert_eq!((planned.code, planned.text().lines().count()), (0, 2));
+        let row = planned.text().lines().nth(1).unwrap().to_owned();
+        assert!(
+            row.ends_with(&format!("B  ~/{session}  ~/{archive}")),
             "{planned}"
         );
         assert!(h.s.files() == before);
@@ -240,9 +241,10 @@ fn a_session_goes_to_an_archive_and_comes_back() {
             h.s.put(&format!(".omp/agent/blobs/{HASH}"), BLOB);
         }
         let planned = h.run(&format!("archive -n --restore {id}"));
-        assert_eq!(
-            (planned.code, planned.text()),
-            (0, format!("./{archive} -> ./{session}\n")),
+        assert_eq!((planned.code, planned.text().lines().count()), (0, 2));
+        let row = planned.text().lines().nth(1).unwrap().to_owned();
+        assert!(
+            row.ends_with(&format!("B  ~/{archive}  ~/{session}")),
             "{planned}"
         );
         let done = h.run(&format!("archive --restore {id}"));
@@ -317,14 +319,10 @@ fn filters_are_combined() {
         };
         let mut ids: Vec<_> = rows
             .lines()
-            .map(|row| {
-                row.split(" -> ")
-                    .next()
-                    .unwrap()
-                    .rsplit('_')
-                    .next()
-                    .unwrap()
-                    .trim_end_matches(".jsonl")
+            .filter_map(|row| {
+                let session = row.split("  ").find(|cell| cell.starts_with("~/"))?;
+                let name = session.trim_end().rsplit('_').next()?;
+                Some(name.trim_end_matches(".jsonl"))
             })
             .collect();
         let mut wanted: Vec<_> = chosen.split_whitespace().collect();
@@ -348,7 +346,7 @@ fn older_than_skips_a_session_changed_within_ten_minutes() {
     }
     let before = h.s.files();
     let done = h.run("archive --older-than 90d --project ./kites -n");
-    assert_eq!(done.text().lines().count(), 1, "{done}");
+    assert_eq!(done.text().lines().count(), 2, "{done}");
     assert!(
         done.stderr.contains(
             "it changed 9min ago, and a filter chooses it only after 10min (hint: give it as SESSION to archive it now), and 1 other\n"
@@ -417,12 +415,12 @@ fn archived_sessions_are_listed_and_read() {
     assert!(sizes.contains(",\"archivedBytes\":"));
     assert_snapshot!(h.run("archive --list --all --empty"), @"");
     assert_snapshot!(h.run("list --all --archived --limit 9"), @"
-       age  time              id      agent  project  msgs  br  context  cost  name or first user message
-        3d  2026-05-01 00:00  pnew    pi     ~/kites     1   1        3     -  a new kite
-       4mo  2026-01-01 00:00  omp1    omp    ~/kites     1   2        -     -  (archived) Tail
-       4mo  2026-01-01 00:00  boat    pi     ~/boats     1   1        3     -  (archived) an old boat
-       4mo  2026-01-01 00:00  pold    pi     ~/kites     1   1        3     -  (archived) an old kite
-       4mo  2026-01-01 00:00  pempty  pi     ~/kites     0   0        -     -  (no messages)
+       age  id      agent  project  msgs  br  context  name or first user message
+        3d  pnew    pi     ~/kites     1   1        3  a new kite
+       4mo  omp1    omp    ~/kites     1   2        -  (archived) Tail
+       4mo  boat    pi     ~/boats     1   1        3  (archived) an old boat
+       4mo  pold    pi     ~/kites     1   1        3  (archived) an old kite
+       4mo  pempty  pi     ~/kites     0   0        -  (no messages)
     2> pisess: note: the last lines of 4 sessions are incomplete (hint: `pisess check --all` names them)
     ");
     // Standard input is read alone, also in a project with archived sessions that match.
@@ -774,8 +772,9 @@ fn deleting_asks_or_needs_force() {
     2> pisess: cannot ask whether to delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail): standard input is not a terminal (hint: --force does it without asking)
     exit 2
     ");
-    assert_snapshot!(h.run("archive --delete -n omp1"), @r"
-    ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst
+    assert_snapshot!(h.run("archive --delete -n omp1"), @"
+      size  from                                                      to
+    1.7 kB  ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst  (deleted)
     ");
     let answer = |answer: &str| h.call("archive --delete omp1").typed().stdin(answer).done();
     assert_snapshot!(answer("n\n"), @r"
@@ -873,7 +872,8 @@ fn a_session_of_a_running_agent_is_refused_or_skipped() {
         "{done}"
     );
     let done = h.run("archive --all --older-than 90d -n");
-    assert!(done.code == 0 && done.text().lines().count() == 1, "{done}");
+    // The titles, and a row.
+    assert!(done.code == 0 && done.text().lines().count() == 2, "{done}");
     assert!(
         done.stderr.contains("an agent runs in its directory")
             && done.stderr.contains("and 2 others"),

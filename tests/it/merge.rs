@@ -154,10 +154,11 @@ fn writes_nothing_if_the_branch_was_already_merged() {
 #[test]
 fn in_pipes_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("merge -n ./two-branches.jsonl 1a2b3c05 --summary s"), @r#"
+    assert_snapshot!(s.unchanged("merge -n ./two-branches.jsonl 1a2b3c05 --summary s"), @"
     append 1 line to ./two-branches.jsonl
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
-    "#);
+     size  id        type            content
+    200 B  226b1b5c  branch_summary  s
+    ");
     assert_snapshot!(s.run("merge --json ./two-branches.jsonl 1a2b3c05 --summary s -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":null}"#);
     let done = s
         .pisess("merge - 1a2b3c05")

@@ -284,10 +284,11 @@ fn refuses_entries_that_depend_on_unpicked_ones() {
 #[test]
 fn in_pipes_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("pick -n ./two-branches.jsonl 1a2b3c05"), @r#"
+    assert_snapshot!(s.unchanged("pick -n ./two-branches.jsonl 1a2b3c05"), @"
     append 1 line to ./two-branches.jsonl
-    {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
-    "#);
+     size  id        type       content
+    216 B  226b1b5c  assistant  Half a metre; larger ones tear.
+    ");
     assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}],"editorText":null}"#);
     let done = s
         .pisess("pick - start")

@@ -113,11 +113,13 @@ fn restore_keeps_entries_appended_since() {
 fn a_dry_run_shows_what_would_shrink() {
     let s = with_large();
     assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --over 1k").text(), @"
-    aaaa0001  image    2.3 kB  message.content[1]
-    aaaa0002  result   1.8 kB  message.content[0].text
-    aaaa0002  details  1.8 kB  message.details
-    aaaa0004  result   1.8 kB  message.output
-    aaaa0005  details  1.8 kB  details
+      size  id        kind        field
+    2.3 kB  aaaa0001  image       message.content[1]
+    1.8 kB  aaaa0002  result      message.content[0].text
+    1.8 kB  aaaa0002  details     message.details
+    1.8 kB  aaaa0004  result      message.output
+    1.8 kB  aaaa0005  details     details
+    9.5 kB  total     5 payloads
     5 payloads; session 11 kB to 1.2 kB; context 2.1k to 29 tokens
     ");
     assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --over 1k --details --json").text(), @r#"
@@ -129,11 +131,13 @@ fn a_dry_run_shows_what_would_shrink() {
     ");
     s.pisess("prune -q ./s.jsonl --over 1k").done();
     assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --restore").text(), @"
-    aaaa0001  message.content[1]
-    aaaa0002  message.content[0].text
-    aaaa0002  message.details
-    aaaa0004  message.output
-    aaaa0005  details
+      size  id        field
+    2.3 kB  aaaa0001  message.content[1]
+    1.8 kB  aaaa0002  message.content[0].text
+    1.8 kB  aaaa0002  message.details
+    1.8 kB  aaaa0004  message.output
+    1.8 kB  aaaa0005  details
+    9.5 kB  total     5 parts
     ");
     let tokens = |json: &str| s.unchanged(json).stderr;
     assert_eq!(tokens("prune -q -n --json ./s.jsonl"), "");

@@ -44,14 +44,16 @@ fn a_branch_leaves_and_comes_back() {
 fn a_dry_run_lists_what_would_leave() {
     let s = tour();
     assert_snapshot!(s.unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b").text(), @r#"
-    3ac9d7e4  227 B  user: Just add a day when it comes out negative.
-    8b16f09d  747 B  assistant: That is one line. I'll change it and run the tests.
-    d43e5a21  333 B  edit: src/clock.rs
-    72c0e8b6  560 B  assistant: (calls bash)
-    15f9ad3c  402 B  bash: [failed] cargo test --quiet
-    a6d84170  610 B  assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5  215 B  user: Hm. What would you do instead?
-    5c07d14b  526 B  assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+      size  id        entry
+     227 B  3ac9d7e4  user: Just add a day when it comes out negative.
+     747 B  8b16f09d  assistant: That is one line. I'll change it and run the tests.
+     333 B  d43e5a21  edit: src/clock.rs
+     560 B  72c0e8b6  assistant: (calls bash)
+     402 B  15f9ad3c  bash: [failed] cargo test --quiet
+     610 B  a6d84170  assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+     215 B  ee2b93f5  user: Hm. What would you do instead?
+     526 B  5c07d14b  assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    3.6 kB  total     8 entries
     1 branch (8 entries); session 14 kB to 9.9 kB
     "#);
     let row = s

@@ -86,13 +86,15 @@ fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
     let context = s.pisess("context -q ./s.jsonl").done().text();
     let other = s.pisess("context -q ./s.jsonl aaaa0016").done().text();
     assert_snapshot!(s.unchanged("prune -n ./s.jsonl --compacted"), @"
-    aaaa0002  131 B  model: old
-    aaaa0003  154 B  user: a forgotten question
-    aaaa0004  332 B  assistant: a forgotten answer
-    aaaa0005  130 B  label: then
-    aaaa0006  131 B  model: new
-    aaaa0008  151 B  user: kept by the first
-    aaaa0009  159 B  compaction: 9 tokens · S
+      size  id        entry
+     131 B  aaaa0002  model: old
+     154 B  aaaa0003  user: a forgotten question
+     332 B  aaaa0004  assistant: a forgotten answer
+     130 B  aaaa0005  label: then
+     131 B  aaaa0006  model: new
+     151 B  aaaa0008  user: kept by the first
+     159 B  aaaa0009  compaction: 9 tokens · S
+    1.2 kB  total     7 entries
     7 entries; session 3.1 kB to 1.9 kB
     ");
     assert_snapshot!(s.pisess("prune ./s.jsonl --compacted").done(), @"
@@ -116,7 +118,8 @@ fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
     );
     assert_snapshot!(s.pisess("label -q ./s.jsonl").done().text(), @"end  aaaa0013  2026-01-01 00:00  assistant: now");
     assert_snapshot!(s.pisess("check ./s.jsonl").done(), @"
-    ./s.jsonl:4: note: it is older than its parent (4 entries, lines 4-5, 7, 11) — the agents follow the parents, not the time
+    ./s.jsonl:4: note: it is older than its parent (4 entries, lines 4-5, 7, 11)
+        the agents follow the parents, not the time
     2> pisess: 1 session checked: 0 errors, 0 warnings, 4 notes
     ");
     // Nothing more can be pruned.

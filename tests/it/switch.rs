@@ -498,10 +498,11 @@ fn an_older_file_is_migrated_and_moved_in_one_rename() {
 #[test]
 fn dry_run_and_json() {
     let s = Sandbox::with(&[TWO]);
-    assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl 1a2b3c04"), @r#"
+    assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl 1a2b3c04"), @"
     append 1 line to ./two-branches.jsonl
-    {"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}
-    "#);
+     size  id        type    content
+    167 B  226b1b5c  custom  pisess.switch
+    ");
     assert_snapshot!(s.unchanged("switch -n --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);
     assert_snapshot!(s.run("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);
 }

@@ -1,6 +1,7 @@
 //! What became of sessions that were archived, restored or deleted: their results, and the report.
 
-use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::output::{Exit, Failure, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, path_cell, session_moves_table, size_on_disk};
 use crate::cli::status::Status;
 use crate::format::{format_bytes, format_count};
 use pisess_json::write::Object;
@@ -59,10 +60,10 @@ impl ArchiveResult {
         }
     }
 
-    /// Prints where the session is now; for a deleted archive, where that was. With `-n`, also
-    /// prints where the session is to be moved. A failure was reported, and is printed only as
+    /// Prints where the session is now; for a deleted archive, where that was. With `-n`, adds to
+    /// the plan where the session is to be moved. A failure was reported, and is printed only as
     /// JSON.
-    fn print_result(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+    fn print_result(&self, json: bool, plan: &mut PlanTable, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
         if json {
@@ -79,8 +80,16 @@ impl ArchiveResult {
         }
         match (self.status, to) {
             (Status::Failed, _) => Ok(()),
-            (Status::Planned, Some(to)) => {
-                ui.print(&format!("{} -> {}\n", to_visible(&path), to_visible(&to)))
+            (Status::Planned, _) => {
+                let to = match &self.to {
+                    Some(to) => path_cell(to, ui),
+                    None => plain_cell("(deleted)".to_owned()),
+                };
+                plan.add_row(
+                    size_on_disk(&self.path),
+                    vec![path_cell(&self.path, ui), to],
+                    ui,
+                )
             }
             (_, to) => ui.print_path(&to.unwrap_or(path)),
         }
@@ -152,8 +161,9 @@ fn report_late_errors(result: &ArchiveResult, ui: &mut Ui) -> Exit {
 /// Prints the results, and on standard error the sizes of all sessions that were archived.
 fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(), Failure> {
     let mut sums = SizeSums::default();
+    let mut plan = session_moves_table();
     for result in results {
-        result.print_result(json, ui)?;
+        result.print_result(json, &mut plan, ui)?;
         if result.status == Status::Archived
             && let Some(sizes) = result.sizes
         {
@@ -162,6 +172,7 @@ fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(
             sums.archives += sizes.archive as usize;
         }
     }
+    plan.print(ui)?;
     if sums.sessions > 0 {
         let sessions = format_count(sums.sessions, "session", "sessions");
         ui.print_status(&format!(

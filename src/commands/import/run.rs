@@ -31,8 +31,27 @@ pub struct ImportResult {
     pub action: Action,
     /// The number of entries written.
     pub entries: usize,
+    /// With `-n`, the number of bytes that would be written.
+    pub planned_bytes: usize,
     /// What the commit reports.
     pub committed: Option<Committed>,
+}
+
+/// Counts what would be written.
+#[derive(Default)]
+struct ByteCounter {
+    bytes: usize,
+}
+
+impl Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What is left to do for a session that was imported before.
@@ -66,6 +85,7 @@ impl ImportResult {
             to: path.to_owned(),
             action,
             entries,
+            planned_bytes: 0,
             committed: None,
         }
     }
@@ -180,10 +200,14 @@ impl<'a> Importer<'a> {
         }
 
         if self.change.dry_run {
+            let mut counter = ByteCounter::default();
             let entries = self
-                .write_session(destination, id, &mut io::sink())
+                .write_session(destination, id, &mut counter)
                 .map_err(|error| unreadable_source(&destination.source, error))?;
-            return Ok(ImportResult::new(path, Action::Create, entries));
+            return Ok(ImportResult {
+                planned_bytes: counter.bytes,
+                ..ImportResult::new(path, Action::Create, entries)
+            });
         }
 
         let mut entries = 0;
@@ -276,7 +300,10 @@ impl<'a> Importer<'a> {
         };
         let change = self.build_growth(destination, source_file, &open.session, &earlier_ends)?;
         let action = change.action(&open.session);
-        let result = ImportResult::new(&destination.path, action, change.entries.len());
+        let result = ImportResult {
+            planned_bytes: change.appended_bytes().len(),
+            ..ImportResult::new(&destination.path, action, change.entries.len())
+        };
         Ok(Some(PlannedAppend { change, result }))
     }
 

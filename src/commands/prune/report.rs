@@ -1,7 +1,8 @@
 //! The rows of a plan, and the result of `prune`.
 
 use super::job::{PruneJob, Task};
-use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::output::{Cell, Column, Exit, Failure, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::pruned::describe_pruned;
 use crate::cli::rows::entry::row_cell;
 use crate::format::{format_bytes, format_count, format_tokens};
@@ -63,6 +64,20 @@ impl PruneOutcome {
     }
 }
 
+const PAYLOADS: RowNoun = RowNoun {
+    one: "payload",
+    many: "payloads",
+};
+/// What is put back: payloads and entries.
+const PARTS: RowNoun = RowNoun {
+    one: "part",
+    many: "parts",
+};
+const ENTRIES: RowNoun = RowNoun {
+    one: "entry",
+    many: "entries",
+};
+
 impl PruneJob<'_> {
     /// For `-n`: prints a row for each payload or entry that would be pruned, and a summary with
     /// the sizes of the session before and after. For payloads, the summary also has the sizes of
@@ -119,18 +134,20 @@ impl PruneJob<'_> {
             let cells = [
                 plain_cell(visible_text(&id)),
                 plain_cell(kind.to_owned()),
-                plain_cell(format_bytes(bytes as usize)),
                 plain_cell(to_visible(field)),
             ];
-            PlanRow { json, cells }
+            PlanRow {
+                json,
+                bytes: bytes as usize,
+                cells,
+            }
         });
         let columns = [
-            Column::text(""),
-            Column::text(""),
-            Column::number(""),
-            Column::text("").allow_shrink(),
+            Column::text("id"),
+            Column::text("kind"),
+            Column::text("field").allow_shrink(),
         ];
-        self.print_rows(columns, rows, ui)
+        self.print_rows(columns, PAYLOADS, rows, ui)
     }
 
     /// Prints a row for each entry that would be pruned: its id, its size, and what it says.
@@ -147,47 +164,47 @@ impl PruneJob<'_> {
                 .number("bytes", bytes as f64);
             let cells = [
                 plain_cell(visible_text(&id)),
-                plain_cell(format_bytes(bytes as usize)),
                 row_cell(&drawing.row(ix), &styles),
             ];
-            PlanRow { json, cells }
+            PlanRow {
+                json,
+                bytes: bytes as usize,
+                cells,
+            }
         });
-        let columns = [
-            Column::text(""),
-            Column::number(""),
-            Column::text("").allow_shrink(),
-        ];
-        self.print_rows(columns, rows, ui)
+        let columns = [Column::text("id"), Column::text("entry").allow_shrink()];
+        self.print_rows(columns, ENTRIES, rows, ui)
     }
 
-    /// Prints a row for each payload or entry that would be put back: the entry's id, and the field
-    /// of a payload.
+    /// Prints a row for each payload or entry that would be put back: its size, the entry's id, and
+    /// the field of a payload.
     pub fn print_restored(&self, records: &[PrunedRecord], ui: &mut Ui) -> Result<(), Failure> {
         let rows = records.iter().map(|record| PlanRow {
             json: row_json(&record.id, record.line, record.field()),
+            bytes: record.spans.payload.len as usize,
             cells: [
                 plain_cell(visible_text(&record.id)),
                 plain_cell(to_visible(record.field().unwrap_or_default())),
             ],
         });
-        let columns = [Column::text(""), Column::text("").allow_shrink()];
-        self.print_rows(columns, rows, ui)
+        let columns = [Column::text("id"), Column::text("field").allow_shrink()];
+        self.print_rows(columns, PARTS, rows, ui)
     }
 
-    /// Prints rows of a plan: each as JSON, or all in columns.
+    /// Prints rows of a plan: each as JSON, or all in a table with their total.
     fn print_rows<const N: usize>(
         &self,
         columns: [Column; N],
+        noun: RowNoun,
         rows: impl Iterator<Item = PlanRow<N>>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let mut table = Table::new(columns);
+        let mut table = PlanTable::new(&columns, noun);
         for row in rows {
             if self.write.change.json {
                 ui.print_json(&row.json.finish())?;
             } else {
-                table.add_row(row.cells.into());
-                table.flush_when_full(ui)?;
+                table.add_row(row.bytes, row.cells.into(), ui)?;
             }
         }
         table.print(ui)
@@ -261,6 +278,7 @@ impl PruneJob<'_> {
 /// A row of a plan, in both forms.
 struct PlanRow<const N: usize> {
     json: Object,
+    bytes: usize,
     cells: [Cell; N],
 }
 

@@ -1,0 +1,92 @@
+//! The table that `-n` prints for people: what would be written or moved, with sizes and a total.
+
+use super::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible, truncate_path};
+use crate::format::{format_bytes, format_count};
+use crate::session::paths::abbreviate_home;
+use std::path::Path;
+
+/// The nouns for one row of a plan, and for several.
+#[derive(Clone, Copy, Debug)]
+pub struct RowNoun {
+    pub one: &'static str,
+    pub many: &'static str,
+}
+
+/// A table whose first column is a size, and whose last row is the total.
+pub struct PlanTable {
+    table: Table,
+    column_count: usize,
+    noun: RowNoun,
+    row_count: usize,
+    total_bytes: usize,
+}
+
+impl PlanTable {
+    /// Returns a table with these columns after the size. There are at least two, for the total.
+    pub fn new(columns: &[Column], noun: RowNoun) -> PlanTable {
+        let size_column = Column::number("size");
+        PlanTable {
+            table: Table::new([&[size_column], columns].concat()),
+            column_count: columns.len(),
+            noun,
+            row_count: 0,
+            total_bytes: 0,
+        }
+    }
+
+    /// Adds a row, and prints the rows so far once their number decides the widths of the columns.
+    pub fn add_row(&mut self, bytes: usize, cells: Vec<Cell>, ui: &mut Ui) -> Result<(), Failure> {
+        self.row_count += 1;
+        self.total_bytes += bytes;
+        let mut row = vec![plain_cell(format_bytes(bytes))];
+        row.extend(cells);
+        self.table.add_row(row);
+        self.table.flush_when_full(ui)
+    }
+
+    /// Prints the rows. The total follows several rows.
+    pub fn print(mut self, ui: &mut Ui) -> Result<(), Failure> {
+        if self.row_count > 1 {
+            let rows = format_count(self.row_count, self.noun.one, self.noun.many);
+            let bytes = format_bytes(self.total_bytes);
+            let mut total = vec![bytes, "total".to_owned(), rows];
+            total.resize(1 + self.column_count, String::new());
+            self.table.add_text_row(total);
+        }
+        self.table.print(ui)
+    }
+}
+
+/// The noun for the rows of a plan that has one for each session.
+pub const SESSIONS: RowNoun = RowNoun {
+    one: "session",
+    many: "sessions",
+};
+
+/// Returns the table for sessions that would be moved: from where, and to where.
+pub fn session_moves_table() -> PlanTable {
+    PlanTable::new(&[Column::text("from"), Column::text("to")], SESSIONS)
+}
+
+/// Returns the size of a file; 0 if it cannot be read, which the operation itself reports.
+pub fn size_on_disk(path: &Path) -> usize {
+    std::fs::metadata(path).map_or(0, |file| file.len() as usize)
+}
+
+/// The columns of a row that its two paths leave to other cells.
+const COLUMNS_BESIDE_PATHS: usize = 30;
+/// The number of columns that a path keeps: the end of an id is still distinct.
+const LEAST_PATH_COLUMNS: usize = 24;
+
+/// Returns a cell with one of two paths of a row, with `~` for the home directory. On a terminal, it
+/// is cut in its middle, so that the row fits.
+pub fn path_cell(path: &Path, ui: &Ui) -> Cell {
+    let path = path.to_string_lossy();
+    let mut shown = to_visible(&abbreviate_home(&path, ui.home().as_deref()));
+    if let Some(width) = ui.row_width() {
+        let room = width.saturating_sub(COLUMNS_BESIDE_PATHS) / 2;
+        let path_range = 0..shown.len();
+        shown = truncate_path(&shown, path_range, room.max(LEAST_PATH_COLUMNS), "…");
+    }
+    plain_cell(shown)
+}
