@@ -9,7 +9,6 @@ use pisess_json::text::Text;
 use std::io::Write;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 /// Styles for text; all plain by default.
 #[derive(Clone, Copy, Debug, Default)]
@@ -295,7 +294,7 @@ pub fn truncate_path(
     let name_start = path.rfind(SEPARATORS).unwrap_or(0);
     let name_columns = display_width(&path[name_start..]);
     let room = most_columns
-        .saturating_sub(display_width(before) + display_width(after) + ellipsis.width());
+        .saturating_sub(display_width(before) + display_width(after) + display_width(ellipsis));
     if display_width(text) <= most_columns || room < name_columns.min(LEAST_NAME_COLUMNS) {
         return truncate_end(text, most_columns, ellipsis);
     }
@@ -325,7 +324,7 @@ pub fn fitting_bytes<'a>(graphemes: impl Iterator<Item = &'a str>, most_columns:
     let mut left = most_columns;
     let mut bytes = 0;
     for grapheme in graphemes {
-        let width = grapheme.width();
+        let width = display_width(grapheme);
         if width > left {
             break;
         }
@@ -337,10 +336,10 @@ pub fn fitting_bytes<'a>(graphemes: impl Iterator<Item = &'a str>, most_columns:
 
 /// Returns the end of the text that fits into `columns`, after an ellipsis if it was truncated.
 pub fn truncate_start(text: &str, columns: usize, ellipsis: &str) -> String {
-    if self::display_width(text) <= columns {
+    if display_width(text) <= columns {
         return text.to_owned();
     }
-    let Some(room) = columns.checked_sub(ellipsis.width()) else {
+    let Some(room) = columns.checked_sub(display_width(ellipsis)) else {
         return String::new();
     };
     let start = text.len() - fitting_bytes(text.graphemes(true).rev(), room);
@@ -349,12 +348,12 @@ pub fn truncate_start(text: &str, columns: usize, ellipsis: &str) -> String {
 
 /// Returns the text truncated to `columns`, with an ellipsis if it was.
 pub fn truncate_end(text: &str, columns: usize, ellipsis: &str) -> String {
-    if self::display_width(text) <= columns {
+    if display_width(text) <= columns {
         return text.to_owned();
     }
-    let room = columns.saturating_sub(ellipsis.width());
+    let room = columns.saturating_sub(display_width(ellipsis));
     let end = fitting_bytes(text.graphemes(true), room);
-    let mark = if columns >= ellipsis.width() {
+    let mark = if columns >= display_width(ellipsis) {
         ellipsis
     } else {
         ""
@@ -395,10 +394,7 @@ mod tests {
         );
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {
-            assert!(
-                super::display_width(&cut(&read, columns)) <= columns,
-                "{columns}"
-            );
+            assert!(display_width(&cut(&read, columns)) <= columns, "{columns}");
         }
     }
 }

@@ -13,10 +13,15 @@ pub fn display_width(text: &str) -> usize {
     } else if text.is_ascii() {
         // By those tables, a control character takes a column, and so does `\r\n` as a whole.
         text.len() - memchr::memmem::find_iter(text.as_bytes(), "\r\n").count()
+    } else if text.contains(SOFT_HYPHEN) {
+        text.replace(SOFT_HYPHEN, "-").width()
     } else {
         text.width()
     }
 }
+
+/// Terminals draw a soft hyphen as a hyphen; by the tables, it has no width.
+const SOFT_HYPHEN: char = '\u{ad}';
 
 /// Returns the length in UTF-16 units, as the agents count it.
 pub fn count_utf16(text: &str) -> usize {
@@ -85,6 +90,7 @@ mod tests {
     #[test]
     fn columns_of_ascii_are_counted_without_tables() {
         let all: String = (0..0x80).map(char::from).collect();
+        assert_eq!(display_width("hy\u{ad}phen"), 7);
         for text in [&*all, "\r\n\r\r\n\n", "a\tb\n", "é\r\n", ""] {
             assert_eq!(display_width(text), text.width(), "{text:?}");
         }
