@@ -9,6 +9,7 @@ use crate::cli::output::{
 };
 use crate::cli::pruned::describe_pruned_branches;
 use crate::cli::rows::entry::{row_options_for, tone_style};
+use crate::cli::rows::ids::IdPainter;
 use crate::format::{format_age, format_tokens};
 use crate::load::LoadOptions;
 use crate::ops::branches::{Branch, find_branches};
@@ -218,6 +219,7 @@ impl BranchList<'_> {
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
+        let ids = IdPainter::new(self.drawing.session, styles);
         let cell = |text: String, style: Style| vec![(text, style)];
         let mut table = Table::new([
             Column::text(""),
@@ -236,7 +238,7 @@ impl BranchList<'_> {
             };
             table.add_row(vec![
                 cell(active_mark.to_owned(), styles.active),
-                self.tip_cell(branch, &styles),
+                self.tip_cell(branch, &ids, &styles),
                 cell(format_age(now_ms, tip_time_ms), styles.dim),
                 cell(branch.entry_count.to_string(), Style::new()),
                 cell(tokens, Style::new()),
@@ -258,10 +260,9 @@ impl BranchList<'_> {
     }
 
     /// Returns the id of a branch's last entry, and its label.
-    fn tip_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
+    fn tip_cell(&self, branch: &Branch, ids: &IdPainter, styles: &Styles) -> Cell {
         let last_entry = branch.last_shown_entry(self.drawing.session);
-        let id = to_visible(&self.drawing.session.id(last_entry).to_string_lossy());
-        let mut cell = vec![(id, styles.dim)];
+        let mut cell = ids.id_cell(last_entry);
         if let Some(label) = self.drawing.label(last_entry) {
             let label = truncate_end(&bracket_label(&label), MAX_LABEL_WIDTH, "…");
             cell.push((format!(" {label}"), styles.label));

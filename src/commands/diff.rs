@@ -6,6 +6,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, apply_style, to_visible};
 use crate::cli::rows::entry::{EntryPainter, row_options};
+use crate::cli::rows::ids::IdPainter;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::diff::context::compare_contexts;
@@ -269,14 +270,13 @@ impl PathEnd<'_> {
             styles: ui.styles,
             glyphs: Glyphs::UNICODE,
         };
+        let ids = IdPainter::new(session, ui.styles);
         let mut rows = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, None);
         let is_common = sign == "  ";
         for &ix in entries {
             rows.begin_row();
             rows.push_part(sign, style);
-            rows.push_text(&session.id(ix));
-            rows.push_str("  ");
-            rows.finish_part(style);
+            ids.draw_id(&mut rows, ix, 0);
             painter.draw_entry(&mut rows, ix, is_common);
             rows.end_row();
             ui.stdout()

@@ -5,6 +5,7 @@ use crate::cli::open::{OpenSession, parse_label};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, to_visible};
 use crate::cli::rows::entry::{row_cell, row_options_for};
+use crate::cli::rows::ids::IdPainter;
 use crate::load::LoadOptions;
 use crate::ops::label::{label, move_label};
 use crate::ops::tree::{TreeView, view_without_layout};
@@ -192,6 +193,7 @@ fn print_labels(drawing: &TreeView, changes: &[LabelChange], ui: &mut Ui) -> Res
     let session = drawing.session;
     let clock = Clock::new(ui);
     let styles = ui.styles;
+    let ids = IdPainter::new(session, styles);
     let visible = |slice| to_visible(&session.text(slice).to_string_lossy());
     let mut table = Table::new([
         Column::text("").allow_shrink(),
@@ -208,7 +210,7 @@ fn print_labels(drawing: &TreeView, changes: &[LabelChange], ui: &mut Ui) -> Res
         };
         table.add_row(vec![
             vec![(visible(change.name), styles.label)],
-            vec![(visible(change.target), styles.dim)],
+            ids.text_cell(&session.text(change.target)),
             vec![(time, styles.dim)],
             target_row,
         ]);

@@ -13,8 +13,10 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Styles for text; all plain by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Styles {
-    /// Ids, times, connectors and tools.
+    /// Times, connectors, tools, and the rest of ids.
     pub dim: Style,
+    /// The prefix of an id that suffices to name the entry.
+    pub id_prefix: Style,
     /// The glyphs for the active path and the leaf.
     pub active: Style,
     pub label: Style,
@@ -46,6 +48,7 @@ impl Styles {
         }
         Styles {
             dim: Style::new().dimmed(),
+            id_prefix: Style::new().blue().bold(),
             active: Style::new().cyan(),
             label: Style::new().yellow(),
             user: Style::new().cyan().bold(),
@@ -58,6 +61,11 @@ impl Styles {
             removed: Style::new().red(),
             added: Style::new().green(),
         }
+    }
+
+    /// Whether anything stands out.
+    pub fn has_colour(&self) -> bool {
+        !self.dim.is_plain()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::cli::output::{
     to_visible_lines, truncate_end, truncate_path,
 };
 use crate::cli::rows::batches::draw_batches;
+use crate::cli::rows::ids::IdPainter;
 use crate::cli::transaction::copy_failure;
 use crate::format::push_squeezed;
 use crate::load::LoadOptions;
@@ -163,6 +164,7 @@ pub fn print_rows(
         styles: ui.styles,
         glyphs: Glyphs::UNICODE,
     };
+    let ids = IdPainter::new(session, ui.styles);
     let line_width = match session.entries.last() {
         Some(last) => last.line.0.to_string().len(),
         None => 1,
@@ -183,9 +185,8 @@ pub fn print_rows(
             rows.begin_row();
             rows.push_number(entry.line.0 as usize, line_width);
             rows.push_str("  ");
-            rows.push_text(&session.id(ix));
-            rows.pad_part(line_width + 2 + id_width);
-            rows.push_str("  ");
+            rows.finish_part(painter.styles.dim);
+            ids.draw_id(rows, ix, id_width);
             rows.push_time(entry.time_ms);
             rows.push_str("  ");
             rows.finish_part(painter.styles.dim);

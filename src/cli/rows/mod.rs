@@ -3,3 +3,4 @@
 pub mod batches;
 
 pub mod entry;
+pub mod ids;

@@ -3,14 +3,16 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    COLUMN_GAP, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible, truncate_end,
-    truncate_path, truncate_start,
+    COLUMN_GAP, Cell, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
+    truncate_end, truncate_path, truncate_start,
 };
 use crate::format::{ID_SUFFIX_LEN, format_age, format_dollars, format_tokens, id_suffix};
 use crate::ops::list::{ListRow, ListedSession, Order, display_title};
 use crate::session::paths::abbreviate_home;
+use crate::session::prefixes::UniquePrefixes;
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
+use pisess_json::text::Text;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -34,6 +36,14 @@ struct ListColumn {
     sort_order: Option<Order>,
     /// The columns with a rank are left out if space is scarce, the lowest rank first.
     drop_rank: Option<u8>,
+    /// For each cell, the number of characters at its end that stand out.
+    bright_ends: Option<BrightEnds>,
+}
+
+/// The ends of cells that stand out.
+struct BrightEnds {
+    lengths: Vec<usize>,
+    style: Style,
 }
 
 impl ListColumn {
@@ -45,6 +55,7 @@ impl ListColumn {
             is_shown: true,
             sort_order: None,
             drop_rank: None,
+            bright_ends: None,
         }
     }
 
@@ -63,6 +74,17 @@ impl ListColumn {
     fn with_rank(mut self, rank: u8) -> ListColumn {
         self.drop_rank = Some(rank);
         self
+    }
+
+    /// Takes a cell, as the table draws it.
+    fn take_cell(&mut self, row_index: usize) -> Cell {
+        let (text, style) = std::mem::take(&mut self.cells[row_index]);
+        let Some(bright) = &self.bright_ends else {
+            return vec![(text, style)];
+        };
+        let end = id_suffix(&text, bright.lengths[row_index].max(1)).to_owned();
+        let start = text[..text.len() - end.len()].to_owned();
+        vec![(start, style), (end, bright.style)]
     }
 
     /// Returns the number of terminal columns that it takes, with the gap after it.
@@ -101,7 +123,7 @@ pub fn print(
     for row_index in 0..rows.len() {
         let mut row = Vec::new();
         for column in &mut columns {
-            row.push(vec![std::mem::take(&mut column.cells[row_index])]);
+            row.push(column.take_cell(row_index));
         }
         table.add_row(row);
     }
@@ -238,8 +260,15 @@ impl ColumnSource<'_> {
         let is_one_agent = have_same_text(&agents);
         let is_one_repository = have_same_text(&repositories);
         let is_one_project = shown_projects.len() <= 1;
+        let mut id_column = ListColumn::new(Column::text("id"), ids);
+        if ui.styles.has_colour() {
+            id_column.bright_ends = Some(BrightEnds {
+                lengths: self.unique_end_lengths(),
+                style: ui.styles.id_prefix,
+            });
+        }
         [
-            ListColumn::new(Column::text("id"), ids),
+            id_column,
             ListColumn::new(Column::text("agent"), agents)
                 .hidden_if(is_one_agent)
                 .with_rank(2),
@@ -249,6 +278,23 @@ impl ColumnSource<'_> {
                 .sorted_by(Order::Project)
                 .with_rank(6),
         ]
+    }
+
+    /// Returns for each row the number of characters at the end of the session's id that no other
+    /// id of the list ends with.
+    fn unique_end_lengths(&self) -> Vec<usize> {
+        let mut reversed_ids = Vec::new();
+        for session in self.list {
+            reversed_ids.push(reverse_id(session));
+        }
+        let prefixes = UniquePrefixes::of_ids(reversed_ids.iter().map(String::as_bytes));
+        let mut lengths = Vec::new();
+        for session in &self.sessions {
+            let reversed = reverse_id(session);
+            let unique_len = prefixes.prefix_len(&Text::from(&*reversed));
+            lengths.push(reversed[..unique_len].chars().count());
+        }
+        lengths
     }
 
     /// Returns the columns with the numbers of messages and branches, the tokens, the size of the
@@ -298,6 +344,10 @@ impl ColumnSource<'_> {
 
 /// The cell of a session that lacks the value of a column.
 const ABSENT: &str = "-";
+
+fn reverse_id(session: &ListedSession) -> String {
+    session.id.to_string_lossy().chars().rev().collect()
+}
 
 /// Whether all cells have the same text.
 fn have_same_text(cells: &[(String, Style)]) -> bool {

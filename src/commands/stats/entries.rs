@@ -1,6 +1,7 @@
 //! `--by entry`: prints a row for each billed entry.
 
-use crate::cli::output::{Column, Failure, Table, Ui, to_visible};
+use crate::cli::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::rows::ids::IdPainter;
 use crate::format::format_dollars;
 use crate::ops::stats::{CountedEntry, SessionStats};
 use crate::session::Session;
@@ -39,24 +40,37 @@ pub fn add_rows<'h>(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let path_prefix = path.map_or_else(String::new, |path| format!("{}:", path.to_string_lossy()));
+    let ids = IdPainter::new(&stats.session, ui.styles);
     for entry in entries {
-        table.add_text_row(entry_cells(&path_prefix, stats, entry).map(|text| to_visible(&text)));
+        let mut cells = vec![id_cell(&path_prefix, stats, entry, &ids)];
+        for text in entry_cells(stats, entry) {
+            cells.push(plain_cell(to_visible(&text)));
+        }
+        table.add_row(cells);
         table.flush_when_full(ui)?;
     }
     Ok(())
 }
 
-/// Returns the cells of a row, in the order of [`new_table`]. An entry without an id has its line
-/// in place of it. A cost that is estimated from the prices of `--prices` is marked with `~`.
-fn entry_cells(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry) -> [String; 9] {
+/// Returns the first cell of a row: the path of the session if it is given, and the id of the
+/// entry. An entry without an id has its line in place of it.
+fn id_cell(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry, ids: &IdPainter) -> Cell {
+    let ix = entry.attribution.entry;
+    let mut cell = plain_cell(to_visible(path_prefix));
+    if stats.session.id(ix).is_empty() {
+        let line = entry.line.map_or(0, |line| line.0);
+        cell.extend(plain_cell(format!(":{line}")));
+    } else {
+        cell.extend(ids.id_cell(ix));
+    }
+    cell
+}
+
+/// Returns the other cells of a row, in the order of [`new_table`]. A cost that is estimated from
+/// the prices of `--prices` is marked with `~`.
+fn entry_cells(stats: &SessionStats, entry: &CountedEntry) -> [String; 8] {
     let session = &stats.session;
     let usage = entry.usage.unwrap_or_default();
-    let id = session.id(entry.attribution.entry);
-    let id = if id.is_empty() {
-        format!(":{}", entry.line.map_or(0, |line| line.0))
-    } else {
-        id.to_string()
-    };
     let time = session
         .timestamp(entry.attribution.entry)
         .unwrap_or_default();
@@ -70,7 +84,6 @@ fn entry_cells(path_prefix: &str, stats: &SessionStats, entry: &CountedEntry) ->
         None => "unpriced".to_owned(),
     };
     [
-        format!("{path_prefix}{id}"),
         time.to_string(),
         tool_or_role,
         js::number_to_string(usage.input),

@@ -6,6 +6,7 @@ use crate::cli::output::{
 };
 use crate::cli::rows::batches::{BATCH_ROWS, draw_batches};
 use crate::cli::rows::entry::{EntryPainter, ID_COLUMNS};
+use crate::cli::rows::ids::IdPainter;
 use crate::format::{format_age, format_count, format_dollars, format_tokens, group_digits};
 use crate::ops::label::last_conversation_entry;
 use crate::ops::rows::{
@@ -124,11 +125,17 @@ pub struct TreePainter<'a> {
     now_ms: i64,
     /// The number of levels that are drawn, at most [`MAX_LEVELS`].
     max_levels: usize,
-    /// The width of the ids, if rows have them.
-    id_width: Option<usize>,
+    /// The ids, if rows have them.
+    id_column: Option<IdColumn<'a>>,
     clock: Option<Clock>,
     /// The entry with the mark of the leaf.
     marked_entry: Position,
+}
+
+/// The ids before the rows, and the width of the longest.
+struct IdColumn<'a> {
+    ids: IdPainter<'a>,
+    width: usize,
 }
 
 /// A remark at the end of a row.
@@ -178,20 +185,23 @@ impl<'a> TreePainter<'a> {
             Some(width) => levels_that_fit(width).min(MAX_LEVELS),
             None => MAX_LEVELS,
         };
-        let mut id_width = None;
+        let mut id_column = None;
         if args.shows_ids {
             let id_lengths = drawing
                 .tree_rows
                 .iter()
                 .map(|tree_row| session.entry(tree_row.entry).id.len as usize);
-            id_width = Some(id_lengths.max().unwrap_or(0).min(ID_COLUMNS));
+            id_column = Some(IdColumn {
+                ids: IdPainter::new(session, ui.styles),
+                width: id_lengths.max().unwrap_or(0).min(ID_COLUMNS),
+            });
         }
         Ok(TreePainter {
             folds,
             branch_extents,
             now_ms,
             max_levels,
-            id_width,
+            id_column,
             clock: args.clock,
             marked_entry: drawing.marked_entry(),
             entry_painter,
@@ -391,11 +401,8 @@ impl<'a> TreePainter<'a> {
             ..
         } = &self.entry_painter;
         rows.begin_row();
-        if let Some(width) = self.id_width {
-            rows.push_text(&drawing.session.id(ix));
-            rows.pad_part(width);
-            rows.push_str("  ");
-            rows.finish_part(styles.dim);
+        if let Some(column) = &self.id_column {
+            column.ids.draw_id(rows, ix, column.width);
         }
         if rows.clock.is_some() {
             rows.push_time(drawing.session.entry(ix).time_ms);

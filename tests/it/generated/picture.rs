@@ -50,7 +50,7 @@ fn svg(shown: &str) -> String {
          <style>\n\
          text {{ font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #d8dce4; white-space: pre; }}\n\
          .s1 {{ font-weight: bold; }} .s2 {{ fill: #737b89; }} .s31 {{ fill: #f07178; }} .s32 {{ fill: #9ccc7a; }}\n\
-         .s33 {{ fill: #e8c268; }} .s35 {{ fill: #d39be0; }} .s36 {{ fill: #62c3d4; }}\n\
+         .s33 {{ fill: #e8c268; }} .s34 {{ fill: #82aaff; }} .s35 {{ fill: #d39be0; }} .s36 {{ fill: #62c3d4; }}\n\
          </style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n"
     );

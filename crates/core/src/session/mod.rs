@@ -26,6 +26,7 @@ pub mod forwarded;
 pub mod outcome;
 
 pub mod labels;
+pub mod prefixes;
 pub mod reference;
 pub mod tree;
 

@@ -20,7 +20,7 @@ pub const PREVIOUS_REFERENCE: &str = "-";
 pub type Position = Option<EntryIx>;
 
 /// The length of the shortest id prefix that names an entry, in characters.
-const SHORTEST_PREFIX: usize = 4;
+pub(super) const SHORTEST_PREFIX: usize = 4;
 
 /// The number of candidates named in an error.
 const MAX_CANDIDATES: usize = 5;

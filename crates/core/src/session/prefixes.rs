@@ -1,0 +1,143 @@
+//! How much of an id has to be given: its shortest prefix that no other id of the session has.
+
+use super::Session;
+use super::labels::Labels;
+use super::reference::{SHORTEST_PREFIX, is_reference_form};
+use foldhash::HashSet;
+use pisess_json::text::Text;
+
+/// The ids of a session in order. Ids with a common prefix are neighbours, so those before and
+/// after an id decide how much of it is unique.
+#[derive(Debug, Default)]
+pub struct UniquePrefixes<'a> {
+    sorted: Vec<SortedId<'a>>,
+    /// The labels, each of which names its entry before a prefix does.
+    labels: HashSet<Text<'a>>,
+}
+
+/// An id, and its first bytes as a number, which decides most comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SortedId<'a> {
+    head: u64,
+    id: &'a [u8],
+}
+
+impl<'a> SortedId<'a> {
+    fn new(id: &'a [u8]) -> Self {
+        let mut head = [0; 8];
+        let head_len = id.len().min(head.len());
+        head[..head_len].copy_from_slice(&id[..head_len]);
+        SortedId {
+            head: u64::from_be_bytes(head),
+            id,
+        }
+    }
+}
+
+impl<'a> UniquePrefixes<'a> {
+    /// Returns the prefixes of the ids of a session.
+    pub fn new(session: &'a Session) -> UniquePrefixes<'a> {
+        let ids = session
+            .entry_indexes()
+            .map(|ix| session.bytes(session.entry(ix).id));
+        let labels = Labels::new(session);
+        let labels = labels.iter().map(|(_, change)| session.text(change.name));
+        UniquePrefixes {
+            labels: labels.collect(),
+            ..UniquePrefixes::of_ids(ids)
+        }
+    }
+
+    /// Returns the prefixes of ids without labels. Equal ids count as one.
+    pub fn of_ids(ids: impl Iterator<Item = &'a [u8]>) -> UniquePrefixes<'a> {
+        let mut sorted: Vec<SortedId> = ids.map(SortedId::new).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        UniquePrefixes {
+            sorted,
+            labels: HashSet::default(),
+        }
+    }
+
+    /// Whether this is one of the ids.
+    pub fn contains(&self, id: &Text) -> bool {
+        self.sorted
+            .binary_search(&SortedId::new(id.as_bytes()))
+            .is_ok()
+    }
+
+    /// Returns the length in bytes of the shortest prefix that names the entry with this id, which
+    /// is one of the session. It has as many characters as a reference needs, and is no label and
+    /// no other form of reference. If there is no such prefix, it is the whole id.
+    pub fn prefix_len(&self, id: &Text) -> usize {
+        let bytes = id.as_bytes();
+        let index = match self.sorted.binary_search(&SortedId::new(bytes)) {
+            Ok(index) | Err(index) => index,
+        };
+        let mut shared = 0;
+        for neighbour in [index.checked_sub(1), Some(index + 1)]
+            .into_iter()
+            .flatten()
+        {
+            if let Some(neighbour) = self.sorted.get(neighbour) {
+                shared = shared.max(common_prefix_len(bytes, neighbour.id));
+            }
+        }
+
+        let shown = id.to_string_lossy();
+        for (count, (start, c)) in shown.char_indices().enumerate() {
+            let end = start + c.len_utf8();
+            let is_long_enough = end > shared && count + 1 >= SHORTEST_PREFIX;
+            if is_long_enough && !self.has_other_meaning(&shown[..end]) {
+                return end;
+            }
+        }
+        bytes.len()
+    }
+
+    /// Whether a reference that is a prefix of an id names something else.
+    fn has_other_meaning(&self, prefix: &str) -> bool {
+        self.labels.contains(&Text::from(prefix)) || is_reference_form(prefix)
+    }
+}
+
+fn common_prefix_len(one: &[u8], other: &[u8]) -> usize {
+    let pairs = one.iter().zip(other);
+    pairs.take_while(|(byte, other)| byte == other).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_as_long_as_no_other_id_has_it() {
+        let ids = [
+            "abcd1234",
+            "abcd1299",
+            "abcd1299",
+            "abce0000",
+            "f0",
+            "abcd",
+            "root0001",
+            "zürich",
+            "日本語です",
+        ];
+        let prefixes = UniquePrefixes::of_ids(ids.iter().map(|id| id.as_bytes()));
+        let shown = ids.map(|id| &id[..prefixes.prefix_len(&Text::from(id))]);
+        assert_eq!(
+            shown,
+            [
+                "abcd123",
+                "abcd129",
+                "abcd129",
+                "abce",
+                "f0",
+                "abcd",
+                "root0",
+                "züri",
+                "日本語で"
+            ]
+        );
+    }
+}

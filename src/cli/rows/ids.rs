@@ -1,0 +1,82 @@
+//! The ids of entries: of each, the shortest prefix that names the entry stands out.
+
+use crate::cli::output::{Cell, RowBuffer, Styles, apply_style, display_width, to_visible};
+use crate::session::Session;
+use crate::session::entry::EntryIx;
+use crate::session::prefixes::UniquePrefixes;
+use owo_colors::Style;
+use pisess_json::text::Text;
+
+/// Draws the ids of a session.
+pub struct IdPainter<'a> {
+    session: &'a Session,
+    /// The prefixes; `None` without colour, where nothing can stand out.
+    prefixes: Option<UniquePrefixes<'a>>,
+    styles: Styles,
+}
+
+impl<'a> IdPainter<'a> {
+    pub fn new(session: &'a Session, styles: Styles) -> IdPainter<'a> {
+        let prefixes = if styles.has_colour() {
+            Some(UniquePrefixes::new(session))
+        } else {
+            None
+        };
+        IdPainter {
+            session,
+            prefixes,
+            styles,
+        }
+    }
+
+    /// Draws the id of an entry as parts of a row, padded to `width` columns, and two spaces. No
+    /// other part may be open.
+    pub fn draw_id(&self, rows: &mut RowBuffer, ix: EntryIx, width: usize) {
+        let id = self.session.id(ix);
+        let Some(prefixes) = &self.prefixes else {
+            rows.push_text(&id);
+            rows.pad_part(width);
+            rows.push_str("  ");
+            return rows.finish_part(Style::new());
+        };
+        let mut columns_left = width;
+        for (text, style) in split_id(&id, prefixes, &self.styles) {
+            rows.push_part(&text, style);
+            columns_left = columns_left.saturating_sub(display_width(&text));
+        }
+        rows.push_part(&" ".repeat(columns_left + 2), Style::new());
+    }
+
+    /// Returns the id of an entry for a cell.
+    pub fn id_cell(&self, ix: EntryIx) -> Cell {
+        self.text_cell(&self.session.id(ix))
+    }
+
+    /// Returns an id for a cell. If it is that of an entry, its prefix stands out.
+    pub fn text_cell(&self, id: &Text) -> Cell {
+        let prefixes = match &self.prefixes {
+            Some(prefixes) if self.session.find_entry(id).is_some() => prefixes,
+            _ => return vec![(to_visible(&id.to_string_lossy()), self.styles.dim)],
+        };
+        split_id(id, prefixes, &self.styles)
+    }
+
+    /// Returns an id with its styles, for a line that is not cut.
+    pub fn format_id(&self, id: &Text) -> String {
+        let mut out = String::new();
+        for (text, style) in self.text_cell(id) {
+            out += &apply_style(&text, style);
+        }
+        out
+    }
+}
+
+/// Returns an id in two parts: the prefix that names its entry, and the rest.
+pub fn split_id(id: &Text, prefixes: &UniquePrefixes, styles: &Styles) -> Cell {
+    let shown = id.to_string_lossy();
+    let (prefix, rest) = shown.split_at(prefixes.prefix_len(id));
+    vec![
+        (to_visible(prefix), styles.id_prefix),
+        (to_visible(rest), styles.dim),
+    ]
+}
