@@ -68,10 +68,18 @@ reference is an error (exit 2), and the message lists the candidates. In `@^`, `
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [GuideRow; 14] = [
+pub const ENVIRONMENT: [GuideRow; 16] = [
     (
         "NO_COLOR",
         "if not empty, `--color auto` does not use colour",
+    ),
+    (
+        "CLICOLOR_FORCE",
+        "if neither empty nor `0`, `--color auto` uses colour even in a pipe, unless NO_COLOR is set",
+    ),
+    (
+        "PISESS_HYPERLINK",
+        "value of `--hyperlink` if that is not given: `auto`, `always` or `never`",
     ),
     (
         "TERM",

@@ -17,6 +17,17 @@ pub enum ColorChoice {
     Never,
 }
 
+/// When paths are links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LinkChoice {
+    /// On a terminal that is known to have links.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// Options of a command that changes a session, or writes the result elsewhere.
 #[derive(Args, Clone, Debug)]
 pub struct WriteArgs {

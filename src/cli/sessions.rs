@@ -3,7 +3,7 @@
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
-use crate::cli::output::{Exit, Failure, Ui, apply_style, to_visible};
+use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
 use crate::load::peek::is_torn;
 use crate::session::entry::LineNo;
 use crate::session::paths::abbreviate_home;
@@ -54,14 +54,13 @@ impl PathsArgs {
     }
 
     /// Appends a path: escaped and on a line, or as it is and followed by a NUL byte.
-    pub fn push_path(self, path: &Path, style: Style, out: &mut Vec<u8>) {
+    pub fn push_path(self, path: &Path, style: Style, links: &Links, out: &mut Vec<u8>) {
         if self.null {
             out.extend_from_slice(path.as_os_str().as_encoded_bytes());
             out.push(0);
         } else {
-            out.extend_from_slice(
-                apply_style(&to_visible(&path.to_string_lossy()), style).as_bytes(),
-            );
+            let shown = apply_style(&to_visible(&path.to_string_lossy()), style);
+            out.extend_from_slice(links.link_path(&shown, path).as_bytes());
             out.push(b'\n');
         }
     }

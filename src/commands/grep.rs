@@ -306,5 +306,6 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         },
         width: ui.row_width().unwrap_or(usize::MAX),
         styles: ui.styles,
+        links: ui.links.clone(),
     }
 }

@@ -195,7 +195,8 @@ fn print_rows(
         let mut paths = Vec::new();
         for row in rows {
             let path = &list[row.index].path;
-            args.only.push_path(path, Style::new(), &mut paths);
+            args.only
+                .push_path(path, Style::new(), &ui.links, &mut paths);
         }
         return ui
             .stdout()

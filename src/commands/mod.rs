@@ -32,7 +32,7 @@ pub mod tree;
 pub mod undo;
 
 use crate::cli::guide::{self, Guide};
-use crate::cli::options::ColorChoice;
+use crate::cli::options::{ColorChoice, LinkChoice};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::{external, hints};
 use crate::world::World;
@@ -56,7 +56,8 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
     next_help_heading = "Common options"
 )]
 struct Cli {
-    /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
+    /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set, or
+    /// if CLICOLOR_FORCE is set)
     #[arg(
         long,
         global = true,
@@ -65,6 +66,18 @@ struct Cli {
         hide_possible_values = true
     )]
     color: ColorChoice,
+    /// Make paths links: always, never, or auto (the default without WHEN: on a terminal known to
+    /// have links)
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto",
+        hide_possible_values = true
+    )]
+    hyperlink: Option<LinkChoice>,
     /// Suppress notes, but not errors
     #[arg(short, long, global = true)]
     quiet: bool,
@@ -218,7 +231,7 @@ fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
 /// exit code.
 fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     let cli: Cli = read_args(matches)?;
-    ui.configure(cli.color, cli.quiet);
+    ui.configure(cli.color, cli.hyperlink, cli.quiet);
 
     let Some((name, command_args)) = matches.subcommand() else {
         if !cli.list {

@@ -310,10 +310,15 @@ fn values(arg: &Arg) -> Vec<String> {
     if !arg.get_action().takes_values() {
         return vec![String::new()];
     }
+    let separator = if arg.is_require_equals_set() {
+        "="
+    } else {
+        " "
+    };
     let listed: Vec<_> = arg
         .get_possible_values()
         .iter()
-        .map(|value| format!(" {}", value.get_name()))
+        .map(|value| format!("{separator}{}", value.get_name()))
         .collect();
     let names = arg.get_value_names().unwrap_or_default();
     if listed.is_empty() {

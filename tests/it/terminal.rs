@@ -119,12 +119,12 @@ fn colours() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.pisess("tree ./two-branches.jsonl").terminal(80).done().text().replace('\u{1b}', "␛"), @"
     ␛[2m~/kites · 7 entries␛[0m
-    ␛[2m1a2b3c01  ␛[0m␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
-    ␛[2m1a2b3c02  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
-    ␛[2m1a2b3c06  ␛[0m␛[2m├─ ␛[0m␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?␛[2m  (2 entries, 4mo)␛[0m
-    ␛[2m1a2b3c07  ␛[0m␛[2m│  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m
-    ␛[2m1a2b3c04  ␛[0m␛[2m└─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
-    ␛[2m1a2b3c05  ␛[0m␛[2m   ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
+    ␛[34;1m1a2b3c01␛[0m  ␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
+    ␛[34;1m1a2b3c02␛[0m  ␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
+    ␛[34;1m1a2b3c06␛[0m  ␛[2m├─ ␛[0m␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?␛[2m  (2 entries, 4mo)␛[0m
+    ␛[34;1m1a2b3c07␛[0m  ␛[2m│  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m
+    ␛[34;1m1a2b3c04␛[0m  ␛[2m└─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
+    ␛[34;1m1a2b3c05␛[0m  ␛[2m   ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
     ");
 }
 
@@ -168,6 +168,11 @@ fn colour_when_it_is_wanted() {
             coloured(call("").terminal(80).env("NO_COLOR", "")),
             "{command}"
         );
+        let forced = |value: &str| call("").env("CLICOLOR_FORCE", value);
+        assert!(coloured(forced("1")), "{command}");
+        assert!(!coloured(forced("0")), "{command}");
+        assert!(!coloured(forced("")), "{command}");
+        assert!(!coloured(forced("1").env("NO_COLOR", "1")), "{command}");
     }
     assert_eq!(s.unchanged("tree ./tour.jsonl --color sometimes").code, 2);
 }
@@ -187,6 +192,45 @@ fn colours_change_no_text() {
             "{command}"
         );
     }
+}
+
+#[test]
+fn paths_are_links_where_they_are_wanted() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    let links = |line: &str| {
+        let done = s
+            .pisess(line)
+            .env("TERM_PROGRAM", "WezTerm")
+            .terminal(80)
+            .done();
+        done.text().matches("\u{1b}]8;;file://").count()
+    };
+    for line in [
+        "grep -l kite ./two-branches.jsonl ./tour.jsonl",
+        "grep kite ./two-branches.jsonl ./tour.jsonl",
+        "list -l ./two-branches.jsonl",
+        "export -q --force ./two-branches.jsonl -o ./x.html",
+    ] {
+        assert_eq!(links(line), 0, "{line}");
+        assert_eq!(links(&format!("{line} --hyperlink")), 1, "{line}");
+        assert_eq!(links(&format!("{line} --hyperlink=never")), 0, "{line}");
+        let in_a_pipe = |options: &str| s.pisess(&format!("{line} {options}"));
+        assert!(
+            !in_a_pipe("--hyperlink").done().text().contains("]8;;"),
+            "{line}"
+        );
+        assert!(
+            in_a_pipe("--hyperlink=always")
+                .done()
+                .text()
+                .contains("]8;;"),
+            "{line}"
+        );
+        let asked = in_a_pipe("").env("PISESS_HYPERLINK", "always");
+        assert!(asked.done().text().contains("]8;;"), "{line}");
+    }
+    let json = s.run("grep --json --hyperlink=always kite ./two-branches.jsonl");
+    assert!(!json.contains("]8;;"));
 }
 
 #[test]

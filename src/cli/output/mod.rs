@@ -13,11 +13,14 @@ mod progress;
 mod rows;
 mod table;
 
+mod links;
+
 pub use crate::format::{to_visible, to_visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 use notes::{abbreviate_home_in, shorten_path_in};
+pub use links::Links;
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{
@@ -27,7 +30,7 @@ pub use rows::{
 use shown::EscapingWriter;
 pub use table::{COLUMN_GAP, Cell, Column, Table, plain_cell};
 
-use crate::cli::options::ColorChoice;
+use crate::cli::options::{ColorChoice, LinkChoice};
 use crate::world::World;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -43,6 +46,8 @@ pub struct Ui<'w> {
     prints_json: bool,
     /// Styles for standard output.
     pub styles: Styles,
+    /// Links for standard output.
+    pub links: Links,
     progress: Progress,
     /// Whether a pager is started when something is printed.
     wants_pager: bool,
@@ -67,6 +72,7 @@ impl<'w> Ui<'w> {
             has_loss: false,
             prints_json: json,
             styles: Styles::default(),
+            links: Links::default(),
             progress: Progress::default(),
             wants_pager: false,
             first_line: 1,
@@ -115,17 +121,30 @@ impl<'w> Ui<'w> {
         }
     }
 
-    pub fn configure(&mut self, color: ColorChoice, is_quiet: bool) {
+    pub fn configure(&mut self, color: ColorChoice, link: Option<LinkChoice>, is_quiet: bool) {
         self.is_quiet = is_quiet;
         self.styles = Styles::new(color, self.wants_colour());
+        self.links = Links::new(
+            link,
+            self.world.terminals.stdout,
+            self.world.env,
+            &self.world.folder,
+        );
     }
 
-    /// Whether standard output is a terminal and the environment does not disable colour.
+    /// Whether the environment wants colour, or standard output is a terminal with colours and the
+    /// environment does not disable them. `NO_COLOR` takes precedence over `CLICOLOR_FORCE`.
     pub fn wants_colour(&self) -> bool {
-        let no_color = self
+        let is_disabled = self
             .env_var("NO_COLOR")
             .is_some_and(|value| !value.is_empty());
-        self.world.terminals.stdout && !no_color && !self.is_dumb_terminal()
+        let is_forced = self
+            .env_var("CLICOLOR_FORCE")
+            .is_some_and(|value| !matches!(&*value, "" | "0"));
+        if is_disabled || is_forced {
+            return !is_disabled;
+        }
+        self.world.terminals.stdout && !self.is_dumb_terminal()
     }
 
     fn is_dumb_terminal(&self) -> bool {
@@ -233,7 +252,8 @@ impl<'w> Ui<'w> {
     }
 
     pub fn print_path(&mut self, path: &str) -> Result<(), Failure> {
-        self.print(&format!("{}\n", to_visible(path)))
+        let link = self.links.link_path(&to_visible(path), Path::new(path));
+        self.print(&format!("{link}\n"))
     }
 
     pub fn print_json(&mut self, json: &[u8]) -> Result<(), Failure> {

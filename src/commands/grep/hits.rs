@@ -1,7 +1,7 @@
 //! The rows of a search.
 
 use crate::cli::output::{
-    Clock, Styles, Ui, apply_style, display_width, to_visible, truncate_end, truncate_start,
+    Clock, Links, Styles, Ui, apply_style, display_width, to_visible, truncate_end, truncate_start,
 };
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
@@ -40,6 +40,7 @@ pub struct MatchPainter {
     pub options: LoadOptions,
     pub width: usize,
     pub styles: Styles,
+    pub links: Links,
 }
 
 impl MatchPainter {
@@ -75,6 +76,7 @@ impl MatchPainter {
             visible_path(path)
         };
         let name = apply_style(&name, self.styles.summary);
+        let name = self.links.link_path(&name, path);
         let time = header
             .started_ms()
             .map(|time| Clock::new(ui).format_time(time));
@@ -120,10 +122,10 @@ impl MatchPainter {
             RowKind::Match => ':',
             RowKind::Context => '-',
         };
-        let path = if self.prefixes_path {
-            format!("{}{separator}", visible_path(path))
+        let (shown_path, path_separator) = if self.prefixes_path {
+            (visible_path(path), separator.to_string())
         } else {
-            String::new()
+            (String::new(), String::new())
         };
         let id = if hit.id.is_empty() {
             format!(":{}", hit.line.0)
@@ -135,8 +137,11 @@ impl MatchPainter {
             to_visible(&hit.role.to_string_lossy())
         );
         let turn = turn_note(hit);
-        let width_of_others =
-            display_width(&path) + display_width(&id) + display_width(&role) + display_width(&turn);
+        let width_of_others = display_width(&shown_path)
+            + path_separator.len()
+            + display_width(&id)
+            + display_width(&role)
+            + display_width(&turn);
         let snippet_width = self.width.saturating_sub(width_of_others);
 
         let styles = &self.styles;
@@ -144,7 +149,9 @@ impl MatchPainter {
             RowKind::Match => Style::new(),
             RowKind::Context => styles.dim,
         };
-        let mut line = apply_style(&path, styles.summary);
+        let shown_path = apply_style(&shown_path, styles.summary);
+        let mut line = self.links.link_path(&shown_path, path);
+        line += &apply_style(&path_separator, styles.summary);
         line += &apply_style(&id, styles.label);
         line += &apply_style(&role, styles.dim);
         line += &self.format_snippet(&hit.hit, snippet_width, snippet_style);
@@ -251,13 +258,15 @@ impl MatchPainter {
             return;
         }
         if !self.prints_counts {
-            self.path_output.push_path(path, self.styles.summary, out);
+            self.path_output
+                .push_path(path, self.styles.summary, &self.links, out);
             return;
         }
 
         if self.prefixes_path && self.path_output.null {
             // With -0, the path ends in a NUL byte in place of the colon.
-            self.path_output.push_path(path, self.styles.summary, out);
+            self.path_output
+                .push_path(path, self.styles.summary, &self.links, out);
         } else if self.prefixes_path {
             let path = apply_style(&visible_path(path), self.styles.summary);
             out.extend_from_slice(format!("{path}:").as_bytes());
