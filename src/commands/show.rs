@@ -1,30 +1,39 @@
 //! `pisess show`: prints entries in full.
 
+use crate::agents::pi::edits::ContextEdit;
+use crate::agents::readable::{CallDescription, Folders};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Clock, Exit, Failure, Glyphs, Styles, Ui, apply_style, to_visible, to_visible_lines,
+    Clock, Exit, Failure, Glyphs, Links, Styles, Ui, apply_style, display_width, push_wrapped_line,
+    to_visible, to_visible_lines, truncate_end, truncate_path,
 };
 use crate::cli::pruned::open_with_pruned;
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::{
-    EntryPainter, edit_mark, print_entry_lines, print_rows, row_options, tone_style,
-};
+use crate::cli::rows::entry::{edit_mark, print_entry_lines, print_rows, row_options, tone_style};
+use crate::cli::rows::ids::IdPainter;
 use crate::export::cuts::Cuts;
 use crate::export::markdown::entry_markdown;
 use crate::export::source::{Contents, ContentsReader};
+use crate::format::changes::{DiffSign, classify_diff_line};
 use crate::load::LoadOptions;
-use crate::ops::rows::row_tone;
-use crate::ops::show::{EntryPart, entry_parts};
+use crate::ops::rows::{Ending, row_tone};
+use crate::ops::show::{ShownEntry, ShownPart, Surroundings, read_entry};
 use crate::ops::tree::view_without_layout;
-use crate::session::entry::{EntryIx, Kind};
+use crate::session::Session;
+use crate::session::content::blocks_of_type;
+use crate::session::entry::{EntryIx, Role};
+use crate::session::labels::Labels;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::LEAF_REFERENCE;
 use crate::session::tree::Tree;
 use clap::ValueEnum;
 use foldhash::HashMap;
+use owo_colors::Style;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -34,6 +43,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Show the last user message and the last entry",
         "pisess show session.jsonl '@^{user}' @",
+    ),
+    Example::new(
+        "Show an answer with all its fields",
+        "pisess show --all-fields session.jsonl '@^{assistant}'",
     ),
     Example::new(
         "Quote an answer in Markdown",
@@ -56,9 +69,15 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Show entries in full.
 ///
-/// For each entry, prints a heading with its id, type, time, label, line number and parent, then
-/// its full text: messages, thinking, tool calls, results, summaries, and any other fields by name.
-/// Signatures and image data are omitted; use --json to get them.
+/// Prints a heading for each entry: its id, its role, tool or type, its time and its label. A line
+/// of facts follows: the model, tokens and cost of a reply, the line number and the parent. Then
+/// comes the text: messages, thinking, tool calls, results and summaries. A tool result begins with
+/// the call that it answers, and the changes of an edit are shown as a diff.
+///
+/// On a terminal, lines are broken between words, those of prose after at most 100 columns.
+///
+/// The other fields of messages and summaries are printed with --all-fields. Signatures and image
+/// data are always omitted; use --json to get them.
 ///
 /// An entry that was pruned is shown as well, from SESSION.pruned, with the line that it had.
 ///
@@ -76,6 +95,9 @@ pub struct Args {
     /// List the children of each REF instead
     #[arg(long)]
     pub children: bool,
+    /// Print all fields, by name
+    #[arg(long, conflicts_with_all = ["children", "format", "json"])]
+    pub all_fields: bool,
     /// Output format
     #[arg(long = "as", value_name = "FORMAT", default_value = "text", conflicts_with_all = ["children", "json"])]
     pub format: ShowFormat,
@@ -89,7 +111,7 @@ pub struct Args {
 /// The form in which entries are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ShowFormat {
-    /// A heading, and all fields
+    /// A heading, facts and the text
     Text,
     /// The text alone, to quote
     #[value(alias = "md")]
@@ -117,7 +139,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (false, false) if is_quotation => print_quotations(args, &open, &entries, ui)?,
         (false, false) => {
             let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
-            print_in_full(&open, &entries, &rendered, ui)?;
+            print_in_full(args, &open, &entries, &rendered, ui)?;
         }
     }
     Ok(Exit::Done)
@@ -218,9 +240,10 @@ fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Fail
     Ok(entries)
 }
 
-/// Prints entries in full, with an empty line between two: a heading, and then all fields, or the
-/// text that a renderer made of the entry.
+/// Prints entries in full, with an empty line between two: a heading, a line of facts, and what was
+/// said or done, or the text that a renderer made of the entry.
 fn print_in_full(
+    args: &Args,
     open: &OpenSession,
     entries: &[EntryIx],
     rendered: &HashMap<EntryIx, String>,
@@ -228,96 +251,323 @@ fn print_in_full(
 ) -> Result<(), Failure> {
     let session = &open.session;
     let reader = open.entry_reader();
-    let clock = Clock::new(ui);
-    let drawing = view_without_layout(session, session.leaf);
+    let home = ui.home().map(Text::from);
+    let folders = Folders {
+        cwd: session.header.cwd.as_ref(),
+        home: home.as_ref(),
+    };
     let edits = open.find_edits(session.leaf)?;
-    let painter = EntryPainter {
-        drawing: &drawing,
+    let painter = ShownPainter {
+        session,
+        labels: Labels::new(session),
         edits: &edits,
+        ids: IdPainter::new(session, ui.styles),
+        links: ui.links.clone(),
+        home: ui.home(),
+        clock: Clock::new(ui),
         styles: ui.styles,
-        glyphs: Glyphs::UNICODE,
+        width: ui.row_width(),
     };
     for (index, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if index == 0 { "" } else { "\n" });
-        push_heading(&painter, &clock, ix, &mut out);
+        let entry = session.entry(ix);
         let line = open.input.map_read_error(reader.read_line(ix))?;
-        let parts = match rendered.get(&ix) {
-            Some(markdown) => vec![EntryPart::Body(Text::from(markdown.clone()))],
-            None => entry_parts(Raw::from_checked(line.trim_ascii()), session.entry(ix).kind),
+        let line = Raw::from_checked(line.trim_ascii());
+        let call = open
+            .input
+            .map_read_error(find_answered_call(&reader, ix, line))?;
+        let around = Surroundings {
+            call: call.as_deref().map(Raw::from_checked),
+            folders,
         };
+        let mut shown = read_entry(line, entry.kind, entry.role, around);
+        if let Some(markdown) = rendered.get(&ix) {
+            shown.body = vec![ShownPart::Prose(Text::from(markdown.clone()))];
+        }
+
+        painter.push_heading(ix, &shown, &mut out);
+        painter.push_facts(ix, &shown, &mut out);
         let mut was_text = false;
-        for part in &parts {
-            let is_text = matches!(part, EntryPart::Body(_));
+        for part in &shown.body {
+            let is_text = is_text(part);
             // An empty line separates two texts.
             if is_text && was_text {
                 out.push('\n');
             }
-            push_part(part, &painter.styles, &mut out);
+            painter.push_part(part, painter.styles.bold, &mut out);
             was_text = is_text;
+        }
+        if args.all_fields {
+            for part in shown.rest {
+                painter.push_part(&ShownPart::from(part), painter.styles.dim, &mut out);
+            }
         }
         ui.print(&out)?;
     }
     Ok(())
 }
 
-/// Appends the heading of an entry: its id, its role and type, its time, its label, whether it was
-/// edited, its line number and its parent.
-fn push_heading(painter: &EntryPainter, clock: &Clock, ix: EntryIx, out: &mut String) {
-    let styles = &painter.styles;
-    let session = painter.drawing.session;
-    let entry = session.entry(ix);
-    let id = if entry.id.is_empty() {
-        "(no id)".to_owned()
-    } else {
-        visible_text(&session.id(ix))
-    };
-    let kind = visible_text(&session.kind_name(ix));
-    let role_and_kind = match session.role_name(ix) {
-        Some(role) if entry.kind == Kind::Message => format!("{} {kind}", visible_text(&role)),
-        _ => kind,
-    };
-    let tone = tone_style(row_tone(entry.kind, entry.role), styles);
-    let time = clock.format_time(entry.time_ms);
-    let parent = match session.parent_id(ix) {
-        Some(id) => format!("parent {}", visible_text(&id)),
-        None => "no parent".to_owned(),
-    };
+fn is_text(part: &ShownPart) -> bool {
+    !matches!(part, ShownPart::Title(_) | ShownPart::Field(..))
+}
 
-    *out += &apply_style(&id, styles.dim);
-    *out += &format!("  {}", apply_style(&role_and_kind, tone));
-    *out += &apply_style(&format!("  {time}"), styles.dim);
-    if let Some(label) = painter.drawing.label(ix) {
-        let label = format!("[{}]", visible_text(&label));
-        *out += &format!("  {}", apply_style(&label, styles.label));
+/// Returns the block of the call that a tool result answers, which is in a reply above it; `None`
+/// for any other entry, and if no reply above has the call.
+fn find_answered_call(reader: &EntryReader, ix: EntryIx, line: Raw) -> io::Result<Option<Vec<u8>>> {
+    let session = reader.session();
+    let message = line.get("message").unwrap_or(Raw::NULL);
+    let Some(call_id) = message.get_text("toolCallId") else {
+        return Ok(None);
+    };
+    for above in session.ancestors(Some(ix)).skip(1) {
+        if !session.is_message(above, Role::Assistant) {
+            continue;
+        }
+        let call = reader.with_message(above, |reply| {
+            let content = reply.get("content").unwrap_or(Raw::NULL);
+            blocks_of_type(content, "toolCall")
+                .find(|block| block.get_text("id").as_ref() == Some(&call_id))
+                .map(|block| block.bytes().to_vec())
+        })?;
+        if call.is_some() {
+            return Ok(call);
+        }
     }
-    if let Some(&edited) = painter.edits.get(&ix) {
-        *out += &format!("  {}", apply_style(edit_mark(edited), styles.summary));
+    Ok(None)
+}
+
+/// The maximum width of prose, in columns.
+const MAX_PROSE_COLUMNS: usize = 100;
+/// The columns that a command or path keeps in a heading, however narrow the terminal is.
+const MIN_SUBJECT_COLUMNS: usize = 16;
+/// Text is indented further than facts and names, and these further than headings, so that no text
+/// can be mistaken for either.
+const FACT_INDENT: usize = 2;
+const TEXT_INDENT: usize = 4;
+
+/// The appearance of entries in full.
+struct ShownPainter<'a> {
+    session: &'a Session,
+    labels: Labels<'a>,
+    /// The entries that are marked as edited.
+    edits: &'a HashMap<EntryIx, ContextEdit>,
+    ids: IdPainter<'a>,
+    links: Links,
+    home: Option<String>,
+    clock: Clock,
+    styles: Styles,
+    /// The width of the terminal; `None` if lines are not broken.
+    width: Option<usize>,
+}
+
+impl ShownPainter<'_> {
+    /// Appends the heading of an entry: its id, what it is, its time, how it ended, its label, and
+    /// whether it was edited. If the line is too long, the command or path in it is cut.
+    fn push_heading(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
+        let styles = &self.styles;
+        let entry = self.session.entry(ix);
+        let name = visible_text(&shown.name);
+        let tone = tone_style(row_tone(entry.kind, entry.role), styles);
+        let name_style = if entry.role == Role::ToolResult {
+            styles.bold
+        } else {
+            tone
+        };
+
+        let mut after = vec![(self.clock.format_time(entry.time_ms), styles.dim)];
+        if let Some(ending) = Ending::from_entry(entry) {
+            let ending = match ending {
+                Ending::Failed => "failed",
+                Ending::Aborted => "aborted",
+            };
+            after.push((ending.to_owned(), styles.error));
+        }
+        if let Some(label) = self.labels.get(ix) {
+            after.push((format!("[{}]", visible_text(&label)), styles.label));
+        }
+        if let Some(&edited) = self.edits.get(&ix) {
+            after.push((edit_mark(edited).to_owned(), styles.summary));
+        }
+
+        let id = self.session.id(ix);
+        let id_width = if id.is_empty() {
+            *out += &apply_style("(no id)", styles.dim);
+            display_width("(no id)")
+        } else {
+            *out += &self.ids.format_id(&id);
+            display_width(&visible_text(&id))
+        };
+        *out += "  ";
+        *out += &apply_style(&name, name_style);
+        let mut width_of_others = id_width + 2 + display_width(&name);
+        for (text, _) in &after {
+            width_of_others += display_width(DOT) + display_width(text);
+        }
+        let subject = self.format_subject(&shown.subject, width_of_others + 1);
+        if !subject.is_empty() {
+            let subject = match self.subject_file(&shown.subject) {
+                Some(file) => self.links.link_path(&subject, &file),
+                None => subject,
+            };
+            *out += &format!(" {subject}");
+        }
+        for (text, style) in after {
+            *out += &apply_style(DOT, styles.dim);
+            *out += &apply_style(&text, style);
+        }
+        out.push('\n');
     }
-    *out += &apply_style(&format!("  line {}, {parent}", entry.line.0), styles.dim);
-    out.push('\n');
+
+    /// Returns what a tool worked on, cut to the columns that the rest of the line leaves. A path
+    /// is cut in its middle.
+    fn format_subject(&self, subject: &CallDescription, width_of_others: usize) -> String {
+        let whole = subject.text.to_string_lossy();
+        let shown = to_visible(&whole);
+        let Some(width) = self.width else {
+            return shown;
+        };
+        let room = width
+            .saturating_sub(width_of_others)
+            .max(MIN_SUBJECT_COLUMNS);
+        // The range of the path is valid only if the text was not changed.
+        if shown == whole && !subject.path.is_empty() {
+            truncate_path(&shown, subject.path.clone(), room, "…")
+        } else {
+            truncate_end(&shown, room, "…")
+        }
+    }
+
+    /// Returns the file that a tool worked on, if it names one.
+    fn subject_file(&self, subject: &CallDescription) -> Option<PathBuf> {
+        let text = subject.text.to_string_lossy();
+        let path = text
+            .get(subject.path.clone())
+            .filter(|path| !path.is_empty())?;
+        if let Some(below_home) = path.strip_prefix("~/") {
+            return Some(Path::new(self.home.as_ref()?).join(below_home));
+        }
+        let cwd = self.session.header.cwd.as_ref()?;
+        Some(Path::new(&*cwd.to_string_lossy()).join(path))
+    }
+
+    /// Appends a line of facts: those of the entry, its line and its parent.
+    fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
+        let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
+        facts.push(format!("line {}", self.session.entry(ix).line.0));
+        let parent = self.session.parent_id(ix);
+        if parent.is_none() {
+            facts.push("no parent".to_owned());
+        }
+        let mut line = facts.join(DOT);
+
+        let parent_name = parent.as_ref().map(visible_text);
+        let parent_name = parent_name.unwrap_or_default();
+        let plain_parent = match &parent {
+            Some(_) => format!("{DOT}parent {parent_name}"),
+            None => String::new(),
+        };
+        let whole_width = FACT_INDENT + display_width(&line) + display_width(&plain_parent);
+        if self.width.is_some_and(|width| whole_width > width) {
+            line += &plain_parent;
+            push_wrapped_line(out, &line, FACT_INDENT, self.width, self.styles.dim);
+            return;
+        }
+
+        let before_parent = if parent.is_some() {
+            format!("{line}{DOT}parent ")
+        } else {
+            line
+        };
+        out.extend(std::iter::repeat_n(' ', FACT_INDENT));
+        *out += &apply_style(&before_parent, self.styles.dim);
+        if let Some(parent) = &parent {
+            *out += &self.ids.format_id(parent);
+        }
+        out.push('\n');
+    }
+
+    /// Appends one part of an entry; a title is in this style.
+    fn push_part(&self, part: &ShownPart, title_style: Style, out: &mut String) {
+        let styles = &self.styles;
+        match part {
+            ShownPart::Title(title) => {
+                let title = apply_style(&visible_text(title), title_style);
+                *out += &format!("  {title}\n");
+            }
+            ShownPart::Field(name, value) => {
+                let name = apply_style(&format!("{}:", visible_text(name)), styles.dim);
+                *out += &format!("  {name} {}\n", visible_text(value));
+            }
+            ShownPart::Prose(text) => {
+                let width = self.width.map(|width| width.min(MAX_PROSE_COLUMNS));
+                self.push_text(text, width, out);
+            }
+            ShownPart::Literal(text) => self.push_text(text, self.width, out),
+            ShownPart::Error(text) => {
+                for line in to_visible_lines(&text.to_string_lossy()).lines() {
+                    push_wrapped_line(out, line, TEXT_INDENT, self.width, styles.error);
+                }
+            }
+            ShownPart::Diff(lines) => {
+                for (sign, line) in lines {
+                    self.push_text_line(*sign, &to_visible_lines(line), self.width, out);
+                }
+            }
+        }
+    }
+
+    /// Appends a text. Lines of a diff in it are coloured.
+    fn push_text(&self, text: &Text, width: Option<usize>, out: &mut String) {
+        let mut diff = DiffFinder::default();
+        for line in to_visible_lines(&text.to_string_lossy()).lines() {
+            let sign = diff.find_sign(line);
+            self.push_text_line(sign, line, width, out);
+        }
+    }
+
+    fn push_text_line(&self, sign: DiffSign, line: &str, width: Option<usize>, out: &mut String) {
+        let style = match sign {
+            DiffSign::Common => Style::new(),
+            DiffSign::Removed => self.styles.removed,
+            DiffSign::Added => self.styles.added,
+        };
+        push_wrapped_line(out, line, TEXT_INDENT, width, style);
+    }
+}
+
+/// Separates facts.
+const DOT: &str = Glyphs::UNICODE.dot;
+
+/// Finds the lines of diffs in a text: those of a hunk, and those of a block of code in the
+/// language `diff`.
+#[derive(Default)]
+struct DiffFinder {
+    is_in_hunk: bool,
+    is_in_block: bool,
+}
+
+impl DiffFinder {
+    /// Returns the side of the next line.
+    fn find_sign(&mut self, line: &str) -> DiffSign {
+        if line.trim_start().starts_with("```") {
+            self.is_in_block = line.trim_start().starts_with("```diff");
+            self.is_in_hunk = false;
+            return DiffSign::Common;
+        }
+        if line.starts_with("@@ -") {
+            self.is_in_hunk = true;
+            return DiffSign::Common;
+        }
+        let continues_hunk = line.is_empty() || line.starts_with([' ', '+', '-', '\\']);
+        self.is_in_hunk &= continues_hunk;
+        if self.is_in_hunk || self.is_in_block {
+            classify_diff_line(line).0
+        } else {
+            DiffSign::Common
+        }
+    }
 }
 
 fn visible_text(text: &Text) -> String {
     to_visible(&text.to_string_lossy())
-}
-
-/// Appends one part of an entry. Text is indented further than field names, and field names further
-/// than headings, so that no text can be mistaken for either.
-fn push_part(part: &EntryPart, styles: &Styles, out: &mut String) {
-    match part {
-        EntryPart::Title(title) => {
-            *out += &format!("  {}\n", apply_style(&visible_text(title), styles.dim))
-        }
-        EntryPart::Field(name, value) => {
-            let name = apply_style(&format!("{}:", visible_text(name)), styles.dim);
-            *out += &format!("  {name} {}\n", visible_text(value));
-        }
-        EntryPart::Body(text) => {
-            for line in to_visible_lines(&text.to_string_lossy()).lines() {
-                *out += if line.is_empty() { "" } else { "    " };
-                *out += line;
-                out.push('\n');
-            }
-        }
-    }
 }

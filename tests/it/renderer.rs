@@ -74,16 +74,17 @@ fn it_gets_what_is_drawn() {
 fn entries_are_shown_as_it_made_them() {
     let s = sandbox();
     assert_snapshot!(s.run(&line(&s, "show ./s.jsonl aaaa0002 aaaa0005 {}")), @"
-    aaaa0002  custom  2026-03-14 09:26  line 3, parent aaaa0001
+    aaaa0002  custom · 2026-03-14 09:26
+      line 3 · parent aaaa0001
         **To do** in `aaaa0002`:
 
         - [x] one
         - [ ] two
 
-    aaaa0005  custom_message  2026-03-14 09:26  line 6, parent aaaa0004
+    aaaa0005  custom_message · 2026-03-14 09:26
+      line 6 · parent aaaa0004
       customType: note
         of another
-      display: true
     ");
     let document = s.run(&line(&s, "export ./s.jsonl --as markdown -o - {}"));
     assert_eq!(

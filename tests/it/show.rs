@@ -7,80 +7,44 @@ use insta::assert_snapshot;
 fn entries_in_full() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.unchanged("show ./tour.jsonl"), @r#"
-    2f5dc03e  assistant message  2026-03-14 09:43  line 32, parent 86e2a1fb
+    2f5dc03e  assistant · 2026-03-14 09:43
+      claude-sonnet-4-5 · 1.5k in, 61 out · $0.0054 · line 32 · parent 86e2a1fb
         "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
-      api: anthropic-messages
-      provider: anthropic
-      model: claude-sonnet-4-5
-      usage
-        {
-          "input": 1480,
-          "output": 61,
-          "cacheRead": 0,
-          "cacheWrite": 0,
-          "totalTokens": 1541,
-          "cost": {"input": 0.00444, "output": 0.0009149999999999999, "cacheRead": 0, "cacheWrite": 0, "total": 0.005355}
-        }
-      stopReason: stop
     "#);
     assert_snapshot!(s.unchanged("show ./tour.jsonl :2 c25f81e7 label:green^{toolResult} 7a13f8c2 dc705e93"), @r#"
-    4f1c02a9  model_change  2026-03-14 09:26  line 2, no parent
+    4f1c02a9  model_change · 2026-03-14 09:26
+      line 2 · no parent
       provider: anthropic
       modelId: claude-sonnet-4-5
 
-    c25f81e7  assistant message  2026-03-14 09:27  line 5, parent 0d9a6c31
+    c25f81e7  assistant · 2026-03-14 09:27
+      claude-sonnet-4-5 · 2.1k in, 96 out · $0.0079 · line 5 · parent 0d9a6c31
       thinking
         Looks like a midnight problem.
 
         I'll look for where the waiting time is computed.
-      toolCall grep call_01
+      calls grep
         pattern: fn departs_in
         path: /home/u/code/ferry/src
-      api: anthropic-messages
-      provider: anthropic
-      model: claude-sonnet-4-5
-      usage
-        {
-          "input": 2140,
-          "output": 96,
-          "cacheRead": 0,
-          "cacheWrite": 0,
-          "totalTokens": 2236,
-          "cost": {"input": 0.00642, "output": 0.0014399999999999999, "cacheRead": 0, "cacheWrite": 0, "total": 0.00786}
-        }
-      stopReason: toolUse
 
-    fa39d058  toolResult message  2026-03-14 09:31  line 23, parent 1b72ce9d
-      toolCallId: call_06
-      toolName: bash
+    fa39d058  bash cargo test --quiet · 2026-03-14 09:31
+      line 23 · parent 1b72ce9d
         running 14 tests
         ..............
         test result: ok. 14 passed; 0 failed
-      isError: false
 
-    7a13f8c2  assistant message  2026-03-14 09:32  line 27, parent b5d60e41
-      toolCall write call_07
+    7a13f8c2  assistant · 2026-03-14 09:32
+      claude-sonnet-4-5 · 3.9k in (3.6k cached), 150 out · $0.0030 · line 27 · parent b5d60e41
+      calls write
         path: /home/u/code/ferry/tests/midnight.rs
         content
             #[test]
             fn the_first_ferry_after_midnight() {
                 assert_eq!(departs_in(time("23:50"), time("00:10")), 20);
             }
-      api: anthropic-messages
-      provider: anthropic
-      model: claude-sonnet-4-5
-      usage
-        {
-          "input": 240,
-          "output": 150,
-          "cacheRead": 3610,
-          "cacheWrite": 0,
-          "totalTokens": 4000,
-          "cost": {"input": 0.0007199999999999999, "output": 0.00225, "cacheRead": 0, "cacheWrite": 0, "total": 0.00297}
-        }
-      stopReason: toolUse
 
-    dc705e93  compaction  2026-03-14 09:43  line 30, parent 42b8f65a
+    dc705e93  compaction · 2026-03-14 09:43
+      12.5k tokens before · keeps b5d60e41 and later · line 30 · parent 42b8f65a
         ## Goal
         Make waiting times right across midnight in `ferry`.
 
@@ -101,23 +65,173 @@ fn entries_in_full() {
         <modified-files>
         /home/u/code/ferry/src/clock.rs
         </modified-files>
-      firstKeptEntryId: b5d60e41
-      tokensBefore: 12480
-      details: {"readFiles": [], "modifiedFiles": ["/home/u/code/ferry/src/clock.rs"]}
     "#);
+}
+
+#[test]
+fn all_fields_of_an_entry() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("show --all-fields ./tour.jsonl fa39d058 7a13f8c2"), @r#"
+    fa39d058  bash cargo test --quiet · 2026-03-14 09:31
+      line 23 · parent 1b72ce9d
+        running 14 tests
+        ..............
+        test result: ok. 14 passed; 0 failed
+      toolCallId: call_06
+      toolName: bash
+      isError: false
+
+    7a13f8c2  assistant · 2026-03-14 09:32
+      claude-sonnet-4-5 · 3.9k in (3.6k cached), 150 out · $0.0030 · line 27 · parent b5d60e41
+      calls write
+        path: /home/u/code/ferry/tests/midnight.rs
+        content
+            #[test]
+            fn the_first_ferry_after_midnight() {
+                assert_eq!(departs_in(time("23:50"), time("00:10")), 20);
+            }
+      api: anthropic-messages
+      provider: anthropic
+      model: claude-sonnet-4-5
+      usage
+        {
+          "input": 240,
+          "output": 150,
+          "cacheRead": 3610,
+          "cacheWrite": 0,
+          "totalTokens": 4000,
+          "cost": {"input": 0.00072, "output": 0.00225, "cacheRead": 0, "cacheWrite": 0, "total": 0.00297}
+        }
+      stopReason: toolUse
+    "#);
+    assert_eq!(s.unchanged("show --all-fields --json ./tour.jsonl").code, 2);
+}
+
+#[test]
+fn a_result_is_below_its_call() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("show ./tour.jsonl 1b72ce9d 15f9ad3c e19c4d07 9e04b3d8"), @r#"
+    1b72ce9d  edit src/clock.rs · 2026-03-14 09:31
+      line 22 · parent c8a45f06
+        -(departure.minutes() - now.minutes()).rem_euclid(1440)
+        +(departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
+
+        Successfully replaced 1 block in src/clock.rs.
+
+    15f9ad3c  bash cargo test --quiet · 2026-03-14 09:29 · failed
+      line 15 · parent 72c0e8b6
+        running 14 tests
+        ............FF
+        failures:
+            board::just_left_is_shown_as_left
+            board::delayed_ferry_stays_on_board
+
+        Command exited with code 101
+
+    e19c4d07  write tests/midnight.rs · 2026-03-14 09:32
+      line 28 · parent 7a13f8c2
+        path: /home/u/code/ferry/tests/midnight.rs
+        content
+            #[test]
+            fn the_first_ferry_after_midnight() {
+                assert_eq!(departs_in(time("23:50"), time("00:10")), 20);
+            }
+
+        Successfully wrote 118 bytes to tests/midnight.rs
+
+    9e04b3d8  grep /fn departs_in/ in src · 2026-03-14 09:27
+      line 6 · parent c25f81e7
+        pattern: fn departs_in
+        path: /home/u/code/ferry/src
+
+        src/clock.rs:41:pub fn departs_in(now: Time, departure: Time) -> i64 {
+    "#);
+    let coloured = s
+        .run("show ./tour.jsonl 1b72ce9d --color always")
+        .replace('\u{1b}', "␛");
+    assert!(coloured.contains("␛[31m-(departure"), "{coloured}");
+    assert!(coloured.contains("␛[32m+(departure"), "{coloured}");
+}
+
+/// Prose is broken after at most 100 columns, what a program printed at the edge of the terminal.
+#[test]
+fn lines_are_broken_between_words() {
+    let s = Sandbox::new();
+    let words = "word ".repeat(40);
+    let result = format!(
+        r#"{{"type":"message","id":"bbbb0001","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"toolResult","toolCallId":"c","toolName":"bash","content":"{words}"}}}}"#
+    );
+    s.put(
+        "x.jsonl",
+        crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, &words), result]),
+    );
+    for (entry, width, most_columns) in [
+        ("aaaa0001", 60, 60),
+        ("aaaa0001", 160, 100),
+        ("bbbb0001", 60, 60),
+        ("bbbb0001", 160, 160),
+    ] {
+        let shown = s
+            .pisess(&format!("show ./x.jsonl {entry}"))
+            .env("NO_COLOR", "1")
+            .terminal(width)
+            .done()
+            .text();
+        let text: Vec<&str> = shown.lines().skip(2).collect();
+        let widest = text.iter().map(|line| line.len()).max().unwrap();
+        // Five columns are a word.
+        assert!(
+            widest <= most_columns && widest > most_columns - 5,
+            "{shown}"
+        );
+        assert!(
+            text.iter().all(|line| line.starts_with("    word")),
+            "{shown}"
+        );
+        let count: usize = text.iter().map(|line| line.matches("word").count()).sum();
+        assert_eq!(count, 40, "{shown}");
+    }
+    // In a pipe, lines stay whole.
+    assert_eq!(s.run("show ./x.jsonl bbbb0001").lines().count(), 3);
+}
+
+/// Hunks of a diff in an output are coloured, and a list after them is not.
+#[test]
+fn diffs_in_outputs_are_coloured() {
+    let s = Sandbox::new();
+    let text = "- item\\n@@ -1 +1 @@\\n-old\\n+new\\ndone\\n- item";
+    s.put(
+        "x.jsonl",
+        crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, text)]),
+    );
+    let shown = s
+        .run("show ./x.jsonl --color always")
+        .replace('\u{1b}', "␛");
+    let text: Vec<&str> = shown.lines().skip(2).collect();
+    assert_eq!(
+        text,
+        [
+            "    - item",
+            "    @@ -1 +1 @@",
+            "    ␛[31m-old␛[0m",
+            "    ␛[32m+new␛[0m",
+            "    done",
+            "    - item"
+        ]
+    );
 }
 
 #[test]
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
     assert_snapshot!(s.unchanged("show ./omp.jsonl 60718293 @~0"), @r#"
-    60718293  custom_message  2026-03-14 09:27  line 9, parent 5f607182
+    60718293  custom_message · 2026-03-14 09:27
+      line 9 · parent 5f607182
       customType: skill-prompt
         Look at the EXIF data of c.jpg
-      display: true
-      attribution: user
 
-    d7e8f90a  custom  2026-03-14 09:27  line 16, parent c6d7e8f9
+    d7e8f90a  custom · 2026-03-14 09:27
+      line 16 · parent c6d7e8f9
       customType: session_exit
       data: {"reason": "quit", "kind": "normal", "recordedAt": "2026-03-14T09:27:32.589Z"}
     "#);
@@ -127,10 +241,12 @@ fn in_an_oh_my_pi_file() {
 fn older_entries_as_if_migrated() {
     let s = Sandbox::with(&["v1.jsonl"]);
     assert_snapshot!(s.unchanged("show ./v1.jsonl cb26a1f8 1858c9d3"), @"
-    cb26a1f8  user message  2026-03-14 09:27  line 5, parent 1858c9d3
+    cb26a1f8  user · 2026-03-14 09:27
+      line 5 · parent 1858c9d3
         And beans?
 
-    1858c9d3  custom message  2026-03-14 09:27  line 4, parent c307e4fd
+    1858c9d3  custom · 2026-03-14 09:27
+      line 4 · parent c307e4fd
       customType: weather
         Soil at 10 cm: 7 °C
       display: true
@@ -215,29 +331,19 @@ fn prints_unknown_types_and_skips_an_entry_without_an_id() {
         "hazards/unknown-type.jsonl",
         "hazards/missing-id-last.jsonl",
     ]);
-    assert_snapshot!(s.unchanged("show -q ./unknown-type.jsonl :2 :3 :4"), @r#"
-    u0000001  user message  2026-01-01 00:00  line 2, no parent
+    assert_snapshot!(s.unchanged("show -q ./unknown-type.jsonl :2 :3 :4"), @"
+    u0000001  user · 2026-01-01 00:00
+      line 2 · no parent
         one
 
-    a0000002  assistant message  2026-01-01 00:00  line 3, parent u0000001
+    a0000002  assistant · 2026-01-01 00:00
+      claude-opus-4-5 · line 3 · parent u0000001
         two
-      api: anthropic-messages
-      provider: anthropic
-      model: claude-opus-4-5
-      usage
-        {
-          "input": 0,
-          "output": 0,
-          "cacheRead": 0,
-          "cacheWrite": 0,
-          "totalTokens": 0,
-          "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
-        }
-      stopReason: stop
 
-    hhhh0001  hologram  2026-01-01 00:00  line 4, parent a0000002
+    hhhh0001  hologram · 2026-01-01 00:00
+      line 4 · parent a0000002
       beam: [1, 2]
-    "#);
+    ");
     let answer = s.run("show -q ./unknown-type.jsonl :3");
     assert_eq!(
         s.unchanged("show -q ./missing-id-last.jsonl @").quiet(),
@@ -254,7 +360,8 @@ fn a_text_cannot_look_like_a_heading() {
         crate::sandbox::user("aaaa0001", None, "TEXT").replace("TEXT", &text.replace("\\\\", "\\"));
     s.put("x.jsonl", crate::sandbox::session(&[line]));
     assert_snapshot!(s.unchanged("show ./x.jsonl"), @"
-    aaaa0001  user message  2026-01-01 00:00  line 2, no parent
+    aaaa0001  user · 2026-01-01 00:00
+      line 2 · no parent
         one
 
         aaaa0009  user message  2026-01-01 00:00  line 9, no parent␍
@@ -281,7 +388,8 @@ fn from_a_stream() {
         .done()
         .quiet();
     assert_snapshot!(shown, @"
-    1a2b3c06  user message  2026-01-01 00:00  line 7, parent 1a2b3c03
+    1a2b3c06  user · 2026-01-01 00:00
+      line 7 · parent 1a2b3c03
         Washi then. How big?
     ");
 }

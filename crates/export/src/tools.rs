@@ -8,9 +8,10 @@ use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decode_string};
 use super::view_parts::EntryView;
 use pisess_core::agents::readable;
-use pisess_core::format::changes::{self, DiffSign};
+use pisess_core::format::changes::{self, DiffSign, classify_diff_line};
 use pisess_core::format::format_count;
 use pisess_core::session::content::{find_members, has_truthy, is_block, join_text};
+use pisess_core::session::file_calls::{TextReplacement, read_replacements};
 use pisess_core::session::outcome::Outcome;
 use pisess_core::session::paths::strip_folder;
 use pisess_json::Raw;
@@ -553,46 +554,6 @@ fn shell_subject(arguments: Raw) -> Option<String> {
 /// Whether the tool changes files, under the names that the agents give it.
 fn is_edit_tool(name: &str) -> bool {
     matches!(name, "edit" | "write" | "Edit" | "MultiEdit" | "Write")
-}
-
-/// The side of a line of a diff. Headers of files are on no side.
-fn classify_diff_line(line: &str) -> (DiffSign, &str) {
-    if line.starts_with('+') && !line.starts_with("+++") {
-        (DiffSign::Added, line)
-    } else if line.starts_with('-') && !line.starts_with("---") {
-        (DiffSign::Removed, line)
-    } else {
-        (DiffSign::Common, line)
-    }
-}
-
-/// A text that an edit replaces.
-struct TextReplacement {
-    old: String,
-    new: String,
-}
-
-/// The replacements of an edit: a list of them, or one in the arguments themselves.
-fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
-    if let Some(edits) = arguments.get("edits")
-        && edits.is_array()
-    {
-        return edits.items().filter_map(read_replacement).collect();
-    }
-    Vec::from_iter(read_replacement(arguments))
-}
-
-/// Reads a replacement, by the names that agents use for its texts. `None` if it does not have
-/// both.
-fn read_replacement(object: Raw) -> Option<TextReplacement> {
-    let old_keys = ["oldText", "old_text", "old_string"];
-    let old = old_keys.iter().find_map(|key| object.get(key))?;
-    let new_keys = ["newText", "new_text", "new_string"];
-    let new = new_keys.iter().find_map(|key| object.get(key))?;
-    Some(TextReplacement {
-        old: decode_string(old)?,
-        new: decode_string(new)?,
-    })
 }
 
 /// The content of a result.

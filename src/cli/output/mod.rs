@@ -12,6 +12,7 @@ mod pager;
 mod progress;
 mod rows;
 mod table;
+mod wrap;
 
 mod links;
 
@@ -29,6 +30,7 @@ pub use rows::{
 };
 use shown::EscapingWriter;
 pub use table::{COLUMN_GAP, Cell, Column, Table, plain_cell};
+pub use wrap::push_wrapped_line;
 
 use crate::cli::options::{ColorChoice, LinkChoice};
 use crate::world::World;

@@ -137,11 +137,9 @@ impl MatchPainter {
             to_visible(&hit.role.to_string_lossy())
         );
         let turn = turn_note(hit);
-        let width_of_others = display_width(&shown_path)
-            + path_separator.len()
-            + display_width(&id)
-            + display_width(&role)
-            + display_width(&turn);
+        let width_of_others =
+            display_width(&shown_path) + path_separator.len() + display_width(&id)
+                + display_width(&role) + display_width(&turn);
         let snippet_width = self.width.saturating_sub(width_of_others);
 
         let styles = &self.styles;

@@ -26,6 +26,17 @@ impl DiffSign {
     }
 }
 
+/// Returns the side of a line of a diff, which begins with its sign, and the line. Headers of files are on no side.
+pub fn classify_diff_line(line: &str) -> (DiffSign, &str) {
+    if line.starts_with('+') && !line.starts_with("+++") {
+        (DiffSign::Added, line)
+    } else if line.starts_with('-') && !line.starts_with("---") {
+        (DiffSign::Removed, line)
+    } else {
+        (DiffSign::Common, line)
+    }
+}
+
 /// A change between two lists. One of its ranges may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedRanges {

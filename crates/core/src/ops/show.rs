@@ -1,7 +1,10 @@
 //! An entry in full for people: its texts, and its other fields by name.
 
+mod reading;
+
+pub use reading::{ShownEntry, ShownPart, Surroundings, read_entry};
+
 use crate::format::format_bytes;
-use crate::session::entry::Kind;
 use pisess_json::pretty::pretty;
 use pisess_json::text::Text;
 use pisess_json::{Raw, string};
@@ -20,52 +23,11 @@ pub enum EntryPart {
 /// The length up to which strings of one line are printed beside their name.
 const SHORT_STRING_LEN: usize = 100;
 
-/// Returns the parts of an entry in the order of its line. A message is replaced by its members.
-///
-/// Members that every entry has are omitted, and so are the signatures of thinking blocks. A
-/// picture is described in place of its bytes.
-pub fn entry_parts(line: Raw, kind: Kind) -> Vec<EntryPart> {
-    let mut parts = Vec::new();
-    for (key, value) in decoded_members(line) {
-        match key.as_bytes() {
-            b"type" | b"id" | b"parentId" | b"timestamp" => {}
-            b"message" if kind == Kind::Message && value.is_object() => {
-                push_message(value, &mut parts);
-            }
-            _ => push_member(key, value, &mut parts),
-        }
-    }
-    parts
-}
-
 /// Returns the members of an object with decoded keys, in file order and including duplicates.
 fn decoded_members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
     object
         .members()
         .map(|(key, value)| (string::decode(key.bytes), value))
-}
-
-/// Appends the members of a message, without its role and time.
-fn push_message(message: Raw, parts: &mut Vec<EntryPart>) {
-    for (key, value) in decoded_members(message) {
-        if !matches!(key.as_bytes(), b"role" | b"timestamp") {
-            push_member(key, value, parts);
-        }
-    }
-}
-
-/// Appends a member of an entry or message with its name. A text in `content` or `summary`, and the
-/// blocks of `content`, are what the entry says, and have no name.
-fn push_member(key: Text, value: Raw, parts: &mut Vec<EntryPart>) {
-    match (key.as_bytes(), value.text()) {
-        (b"content" | b"summary", Some(text)) => parts.push(EntryPart::Body(text.into_owned())),
-        (b"content", None) if value.is_array() => {
-            for item in value.items() {
-                push_block(item, parts);
-            }
-        }
-        _ => push_named(key.into_owned(), value, parts),
-    }
 }
 
 /// Appends a value with its name: beside the name if it is a string of one short line or JSON of
@@ -220,13 +182,32 @@ fn push_indented_lines(text: &Text, out: &mut Text<'static>) {
 mod tests {
     use super::*;
 
+    use crate::session::entry::{Kind, Role};
+
+    /// The body, and after a line the rest.
     fn shown(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
         let kind = Kind::of(line.get("type"));
-        entry_parts(line, kind)
-            .iter()
-            .map(|part| format!("{part}\n"))
-            .collect()
+        let message = line.get("message").unwrap_or(Raw::NULL);
+        let role = Role::of(message.get("role"));
+        let entry = read_entry(line, kind, role, Surroundings::default());
+        let mut out = String::new();
+        for part in &entry.body {
+            out += &match part {
+                ShownPart::Title(title) => format!("<{title}>\n"),
+                ShownPart::Field(name, value) => format!("{name}={value}\n"),
+                ShownPart::Prose(text) => format!("|{text}|\n"),
+                ShownPart::Literal(text) => format!("`{text}`\n"),
+                ShownPart::Error(text) => format!("!{text}\n"),
+                ShownPart::Diff(lines) => {
+                    lines.iter().map(|(_, line)| format!("{line}\n")).collect()
+                }
+            };
+        }
+        for part in &entry.rest {
+            out += &format!("rest {part}\n");
+        }
+        out
     }
 
     impl std::fmt::Display for EntryPart {
@@ -245,7 +226,7 @@ mod tests {
             shown(
                 r#"{"type":"message","id":"a","message":{"role":"user","content":"a\nb","timestamp":1,"x":null},"more":[1]}"#
             ),
-            "|a\nb|\nx=null\nmore=[1]\n"
+            "|a\nb|\nrest x=null\nrest more=[1]\n"
         );
         assert_eq!(
             shown(
@@ -262,7 +243,7 @@ mod tests {
             shown(&format!(
                 r#"{{"type":"odd","note":"{long}","summary":"s"}}"#
             )),
-            format!("<note>\n|{long}|\n|s|\n")
+            format!("<note>\n`{long}`\nsummary=s\n")
         );
     }
 
@@ -270,9 +251,9 @@ mod tests {
     fn a_tool_call_is_one_text() {
         assert_eq!(
             shown(
-                r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"c","name":"write","arguments":{"path":"p","content":"a\n b"}},{"type":"toolCall","arguments":7}]}}"#
+                r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"write","arguments":{"path":"p","content":"a\n b"}},{"type":"toolCall","arguments":7}]}}"#
             ),
-            "<toolCall write c>\n|path: p\ncontent\n    a\n     b\n|\n<toolCall>\narguments=7\n"
+            "<calls write>\n`path: p\ncontent\n    a\n     b\n`\n<toolCall>\narguments=7\n"
         );
     }
 }

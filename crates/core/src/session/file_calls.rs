@@ -68,6 +68,37 @@ pub fn called_file<'a>(
     Some((tool, path?))
 }
 
+/// A text that an edit replaces.
+pub struct TextReplacement {
+    /// The text before the edit.
+    pub old: String,
+    /// The text after it.
+    pub new: String,
+}
+
+/// Returns the replacements of an edit: a list of them, or one in the arguments themselves.
+pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
+    if let Some(edits) = arguments.get("edits")
+        && edits.is_array()
+    {
+        return edits.items().filter_map(read_replacement).collect();
+    }
+    Vec::from_iter(read_replacement(arguments))
+}
+
+/// Reads a replacement, by the names that agents use for its texts. `None` if it does not have
+/// both.
+fn read_replacement(object: Raw) -> Option<TextReplacement> {
+    let old_keys = ["oldText", "old_text", "old_string"];
+    let old = old_keys.iter().find_map(|key| object.get(key))?;
+    let new_keys = ["newText", "new_text", "new_string"];
+    let new = new_keys.iter().find_map(|key| object.get(key))?;
+    Some(TextReplacement {
+        old: old.text()?.into_string_lossy(),
+        new: new.text()?.into_string_lossy(),
+    })
+}
+
 fn nonempty_text<'a>(arguments: Raw<'a>, key: &str) -> Option<Text<'a>> {
     arguments.get_text(key).filter(|text| !text.is_empty())
 }

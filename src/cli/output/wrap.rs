@@ -1,0 +1,145 @@
+//! Text of several lines on a terminal: indented, and broken between words.
+
+use super::apply_style;
+use crate::format::display_width;
+use owo_colors::Style;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The columns that a tab may take.
+const TAB_COLUMNS: usize = 8;
+
+/// The minimum width of a line, however far it is indented.
+const MIN_LINE_COLUMNS: usize = 20;
+
+/// Appends one line, which is already visible, indented by `indent` columns. If it is wider than
+/// `width` columns with its indentation, it is broken between words, and its further rows begin
+/// where its text begins, behind the mark of a list. A word that is too long is broken anywhere.
+/// Without a width, the line is not broken.
+pub fn push_wrapped_line(
+    out: &mut String,
+    line: &str,
+    indent: usize,
+    width: Option<usize>,
+    style: Style,
+) {
+    if line.is_empty() {
+        out.push('\n');
+        return;
+    }
+    let Some(width) = width else {
+        return push_row(out, indent, line, style);
+    };
+    let room = width.saturating_sub(indent).max(MIN_LINE_COLUMNS);
+    if line.len() <= room && !line.contains('\t') {
+        return push_row(out, indent, line, style);
+    }
+
+    let hanging = hanging_columns(line).min(room / 2);
+    let mut rest = line;
+    let mut is_first = true;
+    while !rest.is_empty() {
+        let row_indent = if is_first { 0 } else { hanging };
+        let row_end = find_row_end(rest, room - row_indent);
+        push_row(out, indent + row_indent, rest[..row_end].trim_end(), style);
+        rest = rest[row_end..].trim_start_matches(' ');
+        is_first = false;
+    }
+}
+
+fn push_row(out: &mut String, indent: usize, text: &str, style: Style) {
+    out.extend(std::iter::repeat_n(' ', indent));
+    *out += &apply_style(text, style);
+    out.push('\n');
+}
+
+/// Returns the length in bytes of the first row of a text, at least one character.
+fn find_row_end(text: &str, room: usize) -> usize {
+    if columns(text) <= room {
+        return text.len();
+    }
+    // A tab takes more columns than it counts, so each is a word that needs them all.
+    let mut fitting = 0;
+    let mut left = room;
+    for grapheme in text.graphemes(true) {
+        let width = columns(grapheme);
+        if width > left {
+            break;
+        }
+        left -= width;
+        fitting += grapheme.len();
+    }
+    if fitting == 0 {
+        return text.graphemes(true).next().map_or(text.len(), str::len);
+    }
+
+    // A space after the last word that fits may be left out.
+    let breaks_before_space = text[fitting..].starts_with(' ');
+    if breaks_before_space {
+        return fitting;
+    }
+    let indentation = text.len() - text.trim_start().len();
+    match text[..fitting].rfind(' ') {
+        Some(space) if space >= indentation => space + 1,
+        _ => fitting,
+    }
+}
+
+/// Returns the columns of a text, in which a tab counts as many as it may take.
+fn columns(text: &str) -> usize {
+    let tabs = text.matches('\t').count();
+    display_width(text) + tabs * (TAB_COLUMNS - 1)
+}
+
+/// Returns where the text of a line begins: after its indentation and the mark of an item or quote.
+fn hanging_columns(line: &str) -> usize {
+    let text = line.trim_start();
+    let indentation = columns(&line[..line.len() - text.len()]);
+    let (mark, _) = text.split_once(' ').unwrap_or_default();
+    let is_number = mark.len() <= 4
+        && mark.ends_with(['.', ')'])
+        && mark[..mark.len() - 1]
+            .bytes()
+            .all(|byte| byte.is_ascii_digit());
+    if matches!(mark, "-" | "*" | "+" | "•" | ">") || is_number {
+        indentation + display_width(mark) + 1
+    } else {
+        indentation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(line: &str, width: usize) -> String {
+        let mut out = String::new();
+        push_wrapped_line(&mut out, line, 2, Some(width), Style::new());
+        out
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(
+            wrapped("one two three four five six", 22),
+            "  one two three four\n  five six\n"
+        );
+        assert_eq!(
+            wrapped("- one two three four five", 22),
+            "  - one two three four\n    five\n"
+        );
+        assert_eq!(
+            wrapped("    let x = a_function(of_arguments);", 26),
+            "      let x =\n      a_function(of_argume\n      nts);\n"
+        );
+        assert_eq!(wrapped("", 22), "\n");
+        let word = "x".repeat(45);
+        assert_eq!(
+            wrapped(&word, 22),
+            format!("  {0}\n  {0}\n  xxxxx\n", "x".repeat(20))
+        );
+        assert_eq!(
+            wrapped("日本語の文章はどこでも折り返せる", 22),
+            "  日本語の文章はどこで\n  も折り返せる\n"
+        );
+    }
+}
