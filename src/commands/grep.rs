@@ -10,7 +10,7 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
-use crate::ops::grep::{Pattern, PatternOptions, Query, searchable_roles};
+use crate::ops::grep::{Pattern, PatternOptions, Query, ToolOptions, searchable_roles};
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
 use crate::session::search::SnippetSize;
@@ -18,6 +18,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use foldhash::HashMap;
 use hits::MatchPainter;
+use pisess_json::text::Text;
 use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 use searcher::Searcher;
@@ -66,6 +67,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// one session is named; TEXT has up to 32 characters before the match, and 128 from its start on
 /// (on a terminal, what fits into the row). If an entry has no id, `:LINE` is printed instead. Both
 /// are references that `pisess show` and `pisess switch` accept.
+///
+/// In place of the role, a tool result has the tool and its command, path or pattern, as in
+/// `bash cargo test`. On a terminal, what was said comes before what tools were given and printed.
+/// This holds within each session, and not with `-C`, `-A`, `-B` or `--follow`.
 ///
 /// With `-C`, `-A` or `-B`, the entries around each match are printed as well: before it those
 /// above it on the path from the root, after it those that follow on the path to the leaf (for a
@@ -262,6 +267,9 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         inverted: args.invert_match,
         only_active: args.active,
         snippets: prints_rows.then_some(snippet_size),
+        tools: (prints_rows && !args.json).then(|| ToolOptions {
+            home: ui.home().map(Text::from),
+        }),
     })
 }
 
@@ -298,6 +306,8 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         prints_headings: is_for_people && !sessions.is_single,
         names_by_id: args.sessions.paths.is_empty(),
         prefixes_path: !sessions.is_single && !is_for_people,
+        puts_tools_last: is_for_people && !args.follow,
+        follows: args.follow,
         max_above: args.before_context.unwrap_or(default_context),
         max_below: args.after_context.unwrap_or(default_context),
         options: LoadOptions {

@@ -34,23 +34,23 @@ fn a_row_for_each_entry_that_matches() {
     c25f81e7:assistant: Looks like a midnight problem.
     27d4c96f:assistant: …s minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
     90f6a3e8:branch_summary: …Make `departs_in` right across midnight. ## Progress ### Done - [x] Tried `rem_euclid(1440)`: one line, but ferries that just left come out as leaving tomorrow…
-    7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs
-    e19c4d07:toolResult: …sfully wrote 118 bytes to tests/midnight.rs
+    7a13f8c2:assistant write tests/midnight.rs: /home/u/code/ferry/tests/midnight.rs
+    e19c4d07:write tests/midnight.rs: …sfully wrote 118 bytes to tests/midnight.rs
     42b8f65a:assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
     dc705e93:compaction: …Make waiting times right across midnight in `ferry`. ## Constraints & Preferences - The board must still show ferries that just left. ## Progress ### Done - [x]…
     2f5dc03e:assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
     "#);
     assert_snapshot!(s.unchanged("grep -i FERRY ."), @r#"
     ./tour.jsonl:0d9a6c31:user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    ./tour.jsonl:c25f81e7:assistant: /home/u/code/ferry/src
-    ./tour.jsonl:61a7f2cc:assistant: /home/u/code/ferry/src/clock.rs
-    ./tour.jsonl:8b16f09d:assistant: /home/u/code/ferry/src/clock.rs
-    ./tour.jsonl:15f9ad3c:toolResult: …is_shown_as_left board::delayed_ferry_stays_on_board Command exited with code 101
+    ./tour.jsonl:c25f81e7:assistant grep /fn departs_in/ in src: /home/u/code/ferry/src
+    ./tour.jsonl:61a7f2cc:assistant read src/clock.rs:35-64: /home/u/code/ferry/src/clock.rs
+    ./tour.jsonl:8b16f09d:assistant edit src/clock.rs: /home/u/code/ferry/src/clock.rs
+    ./tour.jsonl:15f9ad3c:bash cargo test --quiet: …is_shown_as_left board::delayed_ferry_stays_on_board Command exited with code 101
     ./tour.jsonl:a6d84170:assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     ./tour.jsonl:90f6a3e8:branch_summary: …wn_as_left` and `board::delayed_ferry_stays_on_board` fail with it. <modified-files> /home/u/code/ferry/src/clock.rs </modified-files>
-    ./tour.jsonl:c8a45f06:assistant: /home/u/code/ferry/src/clock.rs
+    ./tour.jsonl:c8a45f06:assistant edit src/clock.rs: /home/u/code/ferry/src/clock.rs
     ./tour.jsonl:648dc1b3:assistant: …ts pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    ./tour.jsonl:7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs
+    ./tour.jsonl:7a13f8c2:assistant write tests/midnight.rs: /home/u/code/ferry/tests/midnight.rs
     ./tour.jsonl:42b8f65a:assistant: …down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
     ./tour.jsonl:dc705e93:compaction: …times right across midnight in `ferry`. ## Constraints & Preferences - The board must still show ferries that just left. ## Progress ### Done - [x] Cause: `depa…
     "#);
@@ -65,11 +65,11 @@ fn a_terminal_gets_headings_and_colours() {
     c25f81e7:assistant: Looks like a midnight problem.
     27d4c96f:assistant: …day, so across midnight the result is negative: 10 - 1430…
     90f6a3e8:branch_summary: …right across midnight. ## Progress ### Done - [x] Tri…
-    7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs
-    e19c4d07:toolResult: Successfully wrote 118 bytes to tests/midnight.rs
     42b8f65a:assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10…
     dc705e93:compaction: …es right across midnight in `ferry`. ## Constraints & Pre…
     2f5dc03e:assistant: "Ferries after midnight no longer show as gone: asked at 23…
+    7a13f8c2:assistant write tests/midnight.rs: /home/u/code/ferry/tests/midnight.rs
+    e19c4d07:write tests/midnight.rs: …essfully wrote 118 bytes to tests/midnight.rs
 
     ./two-branches.jsonl  2026-01-01 00:00  ~/kites
     1a2b3c01:user: Which paper for a kite?
@@ -81,7 +81,7 @@ fn a_terminal_gets_headings_and_colours() {
         .terminal(60)
         .done()
         .quiet();
-    assert_snapshot!(coloured.lines().next().unwrap().replace('\u{1b}', "␛"), @"␛[33mc25f81e7␛[0m␛[2m:assistant: ␛[0mLooks like a ␛[31;1mmidnight␛[0m problem.");
+    assert_snapshot!(coloured.lines().next().unwrap().replace('\u{1b}', "␛"), @"␛[34;1mc25f␛[0m␛[2m81e7␛[0m␛[2m:assistant: ␛[0mLooks like a ␛[31;1mmidnight␛[0m problem.");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn roles_branches_and_data_are_chosen() {
     assert!(count("grep -cw --raw sig ./tour.jsonl") > 0);
     // Of a tool call, its name and arguments are searched, and nothing else of the message.
     assert_eq!(count("grep -c --role assistant midnight ./tour.jsonl"), 5);
-    assert_snapshot!(s.run("grep --role toolCall midnight ./tour.jsonl"), @"7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs");
+    assert_snapshot!(s.run("grep --role toolCall midnight ./tour.jsonl"), @"7a13f8c2:assistant write tests/midnight.rs: /home/u/code/ferry/tests/midnight.rs");
     assert_eq!(count("grep -c --role toolCall midnight ./tour.jsonl"), 1);
     assert_eq!(
         count("grep -c --role toolCall --role user midnight ./tour.jsonl"),
@@ -615,4 +615,94 @@ fn null_ends_the_path_before_a_count() {
     );
     let failed = s.pisess("grep -l -c the .").done().fails(2);
     assert!(failed.contains("cannot be used with"), "{failed}");
+}
+
+/// A session in which a command is called, asked about, and run by the user.
+fn session_with_tools(s: &Sandbox, padding: usize) {
+    let entry = |id: &str, parent: &str, message: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{message}}}"#
+        )
+    };
+    let call = |id: &str, arguments: &str| {
+        format!(r#"{{"type":"toolCall","id":"{id}","name":"bash","arguments":{arguments}}}"#)
+    };
+    let calls = [
+        call("call_1", r#"{"command":"cargo test"}"#),
+        call("call_2", r#"{"command":"echo needle"}"#),
+    ];
+    let result = |call_id: &str, text: &str| {
+        format!(
+            r#"{{"role":"toolResult","toolCallId":"{call_id}","toolName":"bash","content":[{{"type":"text","text":"{text}"}}],"isError":false}}"#
+        )
+    };
+    let long_result = result("call_1", &format!("{}needle", "x".repeat(padding)));
+    let reply = format!(r#"{{"role":"assistant","content":[{}]}}"#, calls.join(","));
+    let lines = [
+        entry("aaaa0001", "null", &reply),
+        entry("aaaa0002", "\"aaaa0001\"", &long_result),
+        entry("aaaa0003", "\"aaaa0002\"", &result("call_2", "needle")),
+        entry("aaaa0004", "\"aaaa0003\"", &result("call_9", "needle")),
+        entry(
+            "aaaa0005",
+            "\"aaaa0004\"",
+            r#"{"role":"bashExecution","command":"ls src","output":"needle","exitCode":0}"#,
+        ),
+        crate::sandbox::user("aaaa0006", Some("aaaa0005"), "the needle"),
+    ];
+    s.put("x.jsonl", crate::sandbox::session(&lines));
+}
+
+#[test]
+fn rows_name_the_tool_and_what_it_worked_on() {
+    let s = Sandbox::new();
+    session_with_tools(&s, 1);
+    assert_snapshot!(s.unchanged("grep needle ./x.jsonl"), @"
+    aaaa0001:assistant bash echo needle: echo needle
+    aaaa0002:bash cargo test: xneedle
+    aaaa0003:bash echo needle: needle
+    aaaa0004:bash: needle
+    aaaa0005:bash ls src: needle
+    aaaa0006:user: the needle
+    ");
+    let sorted = s
+        .pisess("grep needle ./x.jsonl")
+        .env("NO_COLOR", "1")
+        .terminal(60)
+        .done()
+        .text();
+    assert_snapshot!(sorted, @"
+    aaaa0006:user: the needle
+    aaaa0001:assistant bash echo needle: echo needle
+    aaaa0002:bash cargo test: xneedle
+    aaaa0003:bash echo needle: needle
+    aaaa0004:bash: needle
+    aaaa0005:bash ls src: needle
+    ");
+    // Around matches, the rows follow the conversation.
+    let around = s
+        .pisess("grep -C 1 needle ./x.jsonl")
+        .env("NO_COLOR", "1")
+        .terminal(60)
+        .done()
+        .text();
+    assert!(around.starts_with("aaaa0001"), "{around}");
+    assert!(around.ends_with("the needle\n"), "{around}");
+    assert!(!s.run("grep --json needle ./x.jsonl").contains("cargo"));
+}
+
+/// The call is found behind results of other calls, but not in any distance.
+#[test]
+fn the_call_of_a_match_is_looked_for_nearby() {
+    let s = Sandbox::new();
+    session_with_tools(&s, 200_000);
+    assert!(
+        s.run("grep needle ./x.jsonl")
+            .contains("aaaa0003:bash echo needle: needle\n")
+    );
+    session_with_tools(&s, 300_000);
+    assert!(
+        s.run("grep needle ./x.jsonl")
+            .contains("aaaa0003:bash: needle\n")
+    );
 }

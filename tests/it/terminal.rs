@@ -184,6 +184,11 @@ fn colours_change_no_text() {
         "tree ./tour.jsonl --filter all --times",
         "path ./tour.jsonl",
         "label ./tour.jsonl",
+        "branches ./tour.jsonl",
+        "show ./tour.jsonl @ fa39d058 1b72ce9d",
+        "grep departs ./tour.jsonl",
+        "grep -C 1 departs ./tour.jsonl",
+        "stats --by entry ./tour.jsonl",
     ] {
         let plain = s.run(command);
         assert_eq!(
@@ -191,6 +196,75 @@ fn colours_change_no_text() {
             plain,
             "{command}"
         );
+    }
+}
+
+/// The part of an id that stands out names the entry, wherever the id is shown.
+#[test]
+fn the_unique_prefix_of_an_id_stands_out() {
+    let s = Sandbox::new();
+    let ids = ["abcd1234", "abcd1299", "abce0000", "keep", "keep0001"];
+    let mut lines = Vec::new();
+    let mut parent = None;
+    for id in ids {
+        lines.push(crate::sandbox::user(id, parent, "needle"));
+        parent = Some(id);
+    }
+    s.put("x.jsonl", crate::sandbox::session(&lines));
+    s.pisess("label -q ./x.jsonl abcd1299 abce").done();
+
+    // `abce` is a label now, so it takes five characters to name the third entry.
+    let shown = ["abcd123|4", "abcd129|9", "abce0|000", "keep|", "keep0|001"];
+    for command in [
+        "tree ./x.jsonl",
+        "path ./x.jsonl",
+        "show ./x.jsonl abcd1234 abcd1299 abce0000 keep keep0001",
+        "show --children ./x.jsonl root abcd1234 abcd1299 abce0000 keep",
+        "grep -C 1 needle ./x.jsonl",
+        "diff ./x.jsonl root keep0001",
+    ] {
+        let done = s.pisess(&format!("{command} --color always")).done();
+        for id in shown {
+            let (prefix, rest) = id.split_once('|').unwrap();
+            let rest = match rest {
+                "" => String::new(),
+                rest => format!("\u{1b}[2m{rest}\u{1b}[0m"),
+            };
+            let styled = format!("\u{1b}[34;1m{prefix}\u{1b}[0m{rest}");
+            assert!(done.text().contains(&styled), "{command}: {styled:?}");
+        }
+    }
+    for command in ["label ./x.jsonl", "branches ./x.jsonl"] {
+        let out = s.run(&format!("{command} --color always"));
+        assert!(out.contains("\u{1b}[34;1m"), "{command}");
+    }
+}
+
+/// Searched without being loaded, a session has the same prefixes, which are read for the rows.
+#[test]
+fn each_prefix_that_stands_out_names_its_entry() {
+    let s = Sandbox::with(&["tour.jsonl", "v1.jsonl", "omp.jsonl"]);
+    for file in ["tour.jsonl", "v1.jsonl", "omp.jsonl"] {
+        for command in ["tree --filter all --unfold", "grep -e ^"] {
+            let colour = s.run(&format!("{command} ./{file} --color always"));
+            for row in colour.lines() {
+                let Some((_, after)) = row.split_once("\u{1b}[34;1m") else {
+                    assert!(
+                        command == "grep -e ^" && (row.contains("title:") || file == "v1.jsonl"),
+                        "{row}"
+                    );
+                    continue;
+                };
+                let (prefix, _) = after.split_once('\u{1b}').unwrap();
+                let entry = s.run(&format!("show --json ./{file} '{prefix}'"));
+                let plain = without_colours(row);
+                let id = plain.split([' ', ':']).next().unwrap();
+                assert!(
+                    entry.contains(&format!("\"id\":\"{id}\"")),
+                    "{row}: {prefix}"
+                );
+            }
+        }
     }
 }
 
@@ -210,6 +284,7 @@ fn paths_are_links_where_they_are_wanted() {
         "grep kite ./two-branches.jsonl ./tour.jsonl",
         "list -l ./two-branches.jsonl",
         "export -q --force ./two-branches.jsonl -o ./x.html",
+        "show ./tour.jsonl 1b72ce9d",
     ] {
         assert_eq!(links(line), 0, "{line}");
         assert_eq!(links(&format!("{line} --hyperlink")), 1, "{line}");

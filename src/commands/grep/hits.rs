@@ -1,8 +1,10 @@
 //! The rows of a search.
 
 use crate::cli::output::{
-    Clock, Links, Styles, Ui, apply_style, display_width, to_visible, truncate_end, truncate_start,
+    Cell, Clock, Links, Styles, Ui, apply_style, display_width, to_visible, truncate_end,
+    truncate_start,
 };
+use crate::cli::rows::ids::split_id;
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::LoadOptions;
@@ -10,6 +12,7 @@ use crate::ops::grep::{EntryContinuation, Match, entries_around_matches};
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::session::entry::EntryIx;
 use crate::session::paths::abbreviate_home;
+use crate::session::prefixes::UniquePrefixes;
 use crate::session::search::Hit;
 use crate::session::{Header, Session};
 use owo_colors::Style;
@@ -33,6 +36,10 @@ pub struct MatchPainter {
     pub names_by_id: bool,
     /// Whether rows begin with the path of their session.
     pub prefixes_path: bool,
+    /// Whether the rows of a session with what tools were given and printed are its last.
+    pub puts_tools_last: bool,
+    /// Whether the search goes on with what is written later.
+    pub follows: bool,
     /// The number of entries to print above each match, and below it.
     pub max_above: usize,
     pub max_below: usize,
@@ -47,6 +54,12 @@ impl MatchPainter {
     /// Whether there is a row for each entry that matches.
     pub fn has_rows(&self) -> bool {
         !self.prints_counts && !self.path_output.is_set()
+    }
+
+    /// Whether the prefixes that name entries stand out. While a session grows, ids that are unique
+    /// now may not stay so.
+    pub fn marks_prefixes(&self) -> bool {
+        self.styles.has_colour() && !self.json && !self.follows
     }
 
     pub fn has_context(&self) -> bool {
@@ -104,16 +117,10 @@ impl MatchPainter {
     /// Appends the row of a match, or of an entry near a match: path, id, role and snippet. `:`
     /// separates them in the row of a match, `-` in the row of an entry near it. The snippet gets
     /// the width that the other columns leave. If the entry has no id, `:LINE` replaces it.
-    pub fn push_row(
-        &self,
-        path: &Path,
-        header: &Header,
-        hit: &Match,
-        kind: RowKind,
-        out: &mut Vec<u8>,
-    ) {
+    pub fn push_row(&self, found: &FoundIn, hit: &Match, kind: RowKind, out: &mut Vec<u8>) {
+        let path = found.path;
         if self.json {
-            out.extend_from_slice(&match_json(path, header, hit, kind));
+            out.extend_from_slice(&match_json(path, found.header, hit, kind));
             out.push(b'\n');
             return;
         }
@@ -127,19 +134,15 @@ impl MatchPainter {
         } else {
             (String::new(), String::new())
         };
-        let id = if hit.id.is_empty() {
-            format!(":{}", hit.line.0)
-        } else {
-            to_visible(&hit.id.to_string_lossy())
-        };
-        let role = format!(
-            "{separator}{}{separator} ",
-            to_visible(&hit.role.to_string_lossy())
-        );
+        let id = self.id_cell(hit, found.prefixes);
+        let id_width: usize = id.iter().map(|(text, _)| display_width(text)).sum();
+        let role = format!("{separator}{}{separator} ", self.format_role(hit));
         let turn = turn_note(hit);
-        let width_of_others =
-            display_width(&shown_path) + path_separator.len() + display_width(&id)
-                + display_width(&role) + display_width(&turn);
+        let width_of_others = display_width(&shown_path)
+            + path_separator.len()
+            + id_width
+            + display_width(&role)
+            + display_width(&turn);
         let snippet_width = self.width.saturating_sub(width_of_others);
 
         let styles = &self.styles;
@@ -150,12 +153,46 @@ impl MatchPainter {
         let shown_path = apply_style(&shown_path, styles.summary);
         let mut line = self.links.link_path(&shown_path, path);
         line += &apply_style(&path_separator, styles.summary);
-        line += &apply_style(&id, styles.label);
+        for (text, style) in &id {
+            line += &apply_style(text, *style);
+        }
         line += &apply_style(&role, styles.dim);
         line += &self.format_snippet(&hit.hit, snippet_width, snippet_style);
         line += &apply_style(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
+    }
+
+    /// Returns the id of a match: with the prefix that names the entry, if the prefixes of the
+    /// session are given.
+    fn id_cell(&self, hit: &Match, prefixes: Option<&UniquePrefixes>) -> Cell {
+        if hit.id.is_empty() {
+            return vec![(format!(":{}", hit.line.0), self.styles.label)];
+        }
+        match prefixes {
+            Some(prefixes) if prefixes.contains(&hit.id) => {
+                split_id(&hit.id, prefixes, &self.styles)
+            }
+            _ => vec![(to_visible(&hit.id.to_string_lossy()), self.styles.label)],
+        }
+    }
+
+    /// Returns the role of an entry; of a tool result, the tool and what it worked on, which follow
+    /// the role in the row of a call. They are cut, so that they leave space for the text.
+    fn format_role(&self, hit: &Match) -> String {
+        let role = to_visible(&hit.role.to_string_lossy());
+        let Some(tool) = &hit.tool else {
+            return role;
+        };
+        let subject = to_visible(&tool.subject.to_string_lossy());
+        let whole = format!("{} {subject}", to_visible(&tool.name.to_string_lossy()));
+        let room = MAX_TOOL_COLUMNS.min(self.width / 3);
+        let tool_text = truncate_end(whole.trim_end(), room, "…");
+        if tool.is_call {
+            format!("{role} {tool_text}")
+        } else {
+            tool_text
+        }
     }
 
     /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into
@@ -192,10 +229,15 @@ impl MatchPainter {
         session: &Session,
         out: &mut Vec<u8>,
     ) {
-        let header = &session.header;
+        let prefixes = self.marks_prefixes().then(|| UniquePrefixes::new(session));
+        let found = FoundIn {
+            path,
+            header: &session.header,
+            prefixes: prefixes.as_ref(),
+        };
         for hit in matches {
             if session.entry_on_line(hit.line).is_none() {
-                self.push_row(path, header, hit, RowKind::Match, out);
+                self.push_row(&found, hit, RowKind::Match, out);
             }
         }
 
@@ -206,10 +248,10 @@ impl MatchPainter {
                 out.extend_from_slice(self.gap_row().as_bytes());
             }
             match nearby.match_index {
-                Some(index) => self.push_row(path, header, &matches[index], RowKind::Match, out),
+                Some(index) => self.push_row(&found, &matches[index], RowKind::Match, out),
                 None => {
                     let context = self.context_match(&drawing, nearby.entry);
-                    self.push_row(path, header, &context, RowKind::Context, out);
+                    self.push_row(&found, &context, RowKind::Context, out);
                 }
             }
         }
@@ -237,6 +279,7 @@ impl MatchPainter {
                 snippet: row.body.to_string_lossy().into_owned(),
                 ..Hit::default()
             },
+            tool: None,
             continuation: None,
         }
     }
@@ -272,6 +315,17 @@ impl MatchPainter {
         out.extend_from_slice(format!("{count}\n").as_bytes());
     }
 }
+
+/// The session of a match.
+pub struct FoundIn<'a> {
+    pub path: &'a Path,
+    pub header: &'a Header,
+    /// The prefixes of its ids, if they stand out.
+    pub prefixes: Option<&'a UniquePrefixes<'a>>,
+}
+
+/// The maximum width of a tool and what it worked on; a narrow terminal gives them a third.
+const MAX_TOOL_COLUMNS: usize = 40;
 
 /// Why an entry has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Searches sessions, and goes on with what is written to them later.
 
-use super::hits::{MatchPainter, RowKind};
+use super::hits::{FoundIn, MatchPainter, RowKind};
 use crate::cli::follow::{ChangedFiles, watch_files};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::Input;
@@ -8,11 +8,13 @@ use crate::cli::output::{Failure, Ui};
 use crate::cli::pruned::load_pruned;
 use crate::cli::sessions::skipped_lines_note;
 use crate::load::load;
-use crate::ops::grep::{Match, Query, ResumePoint, Trail, search_file};
+use crate::ops::grep::{Match, Query, ResumePoint, SessionIds, Trail, search_file};
 use crate::session::Header;
+use crate::session::prefixes::UniquePrefixes;
 use crate::session::read::whole_lines::WholeLines;
 use foldhash::{HashMap, HashSet};
 use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot};
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -116,7 +118,12 @@ impl Searcher {
         } else {
             Ok(Trail::default())
         };
+        let ids = OnceCell::new();
+        let prefixes = OnceCell::new();
         let mut collector = MatchCollector {
+            source,
+            ids: &ids,
+            prefixes: &prefixes,
             searcher: self,
             path: &state.path,
             printed_keys: &state.printed_keys,
@@ -127,6 +134,7 @@ impl Searcher {
                 .saturating_sub(state.printed_keys.len() as u64),
             count: 0,
             rows: Vec::new(),
+            tool_rows: Vec::new(),
             matches: Vec::new(),
             keys: Vec::new(),
         };
@@ -144,10 +152,12 @@ impl Searcher {
             trail,
             count,
             mut rows,
+            tool_rows,
             matches,
             keys,
             ..
         } = collector;
+        rows.extend_from_slice(&tool_rows);
         let singular_and_plural = [
             "line that may match is not JSON",
             "lines that may match are not JSON",
@@ -299,8 +309,12 @@ impl Searcher {
 }
 
 /// Collects the matches in one session.
-struct MatchCollector<'a> {
+struct MatchCollector<'a, 'i> {
     searcher: &'a Searcher,
+    source: &'a dyn ReadAt,
+    /// The ids of the session, and their prefixes, which are read when a row needs them.
+    ids: &'i OnceCell<SessionIds>,
+    prefixes: &'a OnceCell<UniquePrefixes<'i>>,
     path: &'a Path,
     /// The keys of the matches that were printed before.
     printed_keys: &'a HashSet<Vec<u8>>,
@@ -314,13 +328,15 @@ struct MatchCollector<'a> {
     count: u64,
     /// The rows to print.
     rows: Vec<u8>,
+    /// The rows to print after these.
+    tool_rows: Vec<u8>,
     /// The matches whose rows are made later, with the entries around them.
     matches: Vec<Match>,
     /// With `--follow`, the keys of the collected matches.
     keys: Vec<Vec<u8>>,
 }
 
-impl MatchCollector<'_> {
+impl MatchCollector<'_, '_> {
     /// Adds a match; breaks the search if no other is needed.
     ///
     /// With `--follow`, a match that was printed before is skipped. Its row is formatted now, or
@@ -343,7 +359,7 @@ impl MatchCollector<'_> {
         if painter.has_rows() && painter.has_context() {
             self.matches.push(hit);
         } else if painter.has_rows() {
-            painter.push_row(self.path, header, &hit, RowKind::Match, &mut self.rows);
+            self.push_row(header, &hit);
         }
 
         let prints_only_path = !painter.has_rows() && !painter.prints_counts;
@@ -352,6 +368,40 @@ impl MatchCollector<'_> {
         } else {
             ControlFlow::Continue(())
         }
+    }
+}
+
+impl<'a, 'i> MatchCollector<'a, 'i> {
+    /// Appends the row of a match to those that it belongs to.
+    fn push_row(&mut self, header: &Header, hit: &Match) {
+        let painter = &self.searcher.painter;
+        let found = FoundIn {
+            path: self.path,
+            header,
+            prefixes: self.unique_prefixes(),
+        };
+        let is_last = painter.puts_tools_last && hit.tool.is_some();
+        let rows = if is_last {
+            &mut self.tool_rows
+        } else {
+            &mut self.rows
+        };
+        painter.push_row(&found, hit, RowKind::Match, rows);
+    }
+
+    /// Returns the prefixes of the session's ids, if they stand out.
+    fn unique_prefixes(&self) -> Option<&'a UniquePrefixes<'i>> {
+        if !self.searcher.painter.marks_prefixes() {
+            return None;
+        }
+        // If they cannot be read now, no prefix stands out.
+        let ids = self
+            .ids
+            .get_or_init(|| SessionIds::read(self.source).unwrap_or_default());
+        Some(
+            self.prefixes
+                .get_or_init(|| UniquePrefixes::of_ids(ids.iter())),
+        )
     }
 }
 

@@ -8,13 +8,19 @@
 //! their texts are decoded one by one, up to the first that matches.
 
 mod around;
+mod ids;
 mod pattern;
 mod search;
+mod tool;
 mod trail;
 
 pub use around::{NearbyEntry, entries_around_matches};
+pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
-pub use search::{Match, Query, ResumePoint, SearchOutcome, search_file, searchable_roles};
+pub use search::{
+    Match, Query, ResumePoint, SearchOutcome, ToolOptions, search_file, searchable_roles,
+};
+pub use tool::ToolUse;
 pub use trail::{EntryContinuation, Trail};
 
 #[cfg(test)]

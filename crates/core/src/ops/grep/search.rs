@@ -1,7 +1,9 @@
 //! Searches one file.
 
 use super::pattern::Pattern;
+use super::tool::ToolUse;
 use super::trail::EntryContinuation;
+use crate::agents::readable::Folders;
 use crate::load::{LoadError, LoadOptions, is_small, load, role_of};
 use crate::session::entry::{Entry, Kind, LineNo, Role};
 use crate::session::fields::{Field, FieldScope, visit_fields};
@@ -42,6 +44,15 @@ pub struct Query {
     /// How much text to return with each match, its position and its line; without it, hits can
     /// only be counted.
     pub snippets: Option<SnippetSize>,
+    /// Whether the tool is returned with each match in a call or its result.
+    pub tools: Option<ToolOptions>,
+}
+
+/// The options for the descriptions of tools.
+#[derive(Clone, Debug, Default)]
+pub struct ToolOptions {
+    /// The user's home directory, written `~` in paths.
+    pub home: Option<Text<'static>>,
 }
 
 impl Query {
@@ -89,6 +100,8 @@ pub struct Match {
     pub timestamp: Option<Text<'static>>,
     /// Where it matches; of an entry that does not match, the first text.
     pub hit: Hit,
+    /// The tool that was called, or that printed the text, if requested.
+    pub tool: Option<ToolUse>,
     /// Where the entry continues the conversation, if it was written while the session was
     /// followed.
     pub continuation: Option<EntryContinuation>,
@@ -452,6 +465,7 @@ impl<'s> FileSearch<'s> {
             role,
             timestamp,
             hit,
+            tool: None,
             continuation: None,
         })
     }
@@ -529,6 +543,10 @@ impl<'s> FileSearch<'s> {
         } else {
             LineNo(0)
         };
+        let tool = match &self.query.tools {
+            Some(options) => self.find_tool(&entry, &hit, options, chunk, start)?,
+            None => None,
+        };
         let id = record.id.map(|text| text.text()).unwrap_or_default();
         Ok(Some(Match {
             line,
@@ -536,8 +554,38 @@ impl<'s> FileSearch<'s> {
             role: role_name.into_owned(),
             timestamp: timestamp.map(Text::into_owned),
             hit,
+            tool,
             continuation: None,
         }))
+    }
+
+    /// Returns the tool that printed what matches, or that a reply calls there. The entry is on the
+    /// line that starts at the offset `start` in a chunk.
+    fn find_tool(
+        &self,
+        entry: &TypedRecord,
+        hit: &Hit,
+        options: &ToolOptions,
+        chunk: LineChunk,
+        start: usize,
+    ) -> io::Result<Option<ToolUse>> {
+        let Some(message) = &entry.record.message else {
+            return Ok(None);
+        };
+        let folders = Folders {
+            cwd: self.preamble.header.cwd.as_ref(),
+            home: options.home.as_ref(),
+        };
+        match entry.role {
+            Role::Assistant => Ok(ToolUse::of_call(&hit.field, entry.blocks, folders)),
+            Role::ToolResult => {
+                ToolUse::of_result(self.source, message, chunk, start, folders).map(Some)
+            }
+            Role::BashExecution | Role::PythonExecution => {
+                Ok(Some(ToolUse::of_execution(message, folders)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Whether the query includes entries with this role, the name of the role or type, and this

@@ -179,6 +179,7 @@ impl Made {
 
 fn query_for(pattern: Pattern) -> Query {
     Query {
+        tools: None,
         pattern,
         scope: FieldScope::Meaningful,
         roles: Vec::new(),

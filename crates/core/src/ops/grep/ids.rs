@@ -1,0 +1,109 @@
+//! The ids of a session that is searched and not loaded.
+
+use crate::session::read::line_chunks::{LineChunk, read_chunks};
+use memchr::memchr;
+use pisess_json::Raw;
+use pisess_store::{PageBuffer, ReadAt};
+use std::io;
+use std::ops::ControlFlow;
+
+/// The number of bytes at the start of a line in which an id is looked for without parsing.
+const HEAD_LEN: usize = 96;
+
+/// The ids of the entries of a file, in file order.
+#[derive(Debug, Default)]
+pub struct SessionIds {
+    bytes: Vec<u8>,
+    /// The end of each id in `bytes`.
+    ends: Vec<usize>,
+}
+
+impl SessionIds {
+    /// Reads the ids of all entries. Ids that are written with escapes count as they are decoded.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn read(source: &dyn ReadAt) -> io::Result<SessionIds> {
+        let mut ids = SessionIds::default();
+        let range = 0..source.len();
+        let mut buffer = PageBuffer::default();
+        let _: ControlFlow<()> =
+            read_chunks(&mut buffer, source, range, |LineChunk { bytes, .. }| {
+                let mut rest = bytes;
+                while !rest.is_empty() {
+                    let line_len = memchr(b'\n', rest).unwrap_or(rest.len());
+                    ids.add_line(&rest[..line_len]);
+                    rest = rest.get(line_len + 1..).unwrap_or_default();
+                }
+                ControlFlow::Continue(())
+            })?;
+        Ok(ids)
+    }
+
+    /// Returns the ids in file order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let id = &self.bytes[start..end];
+            start = end;
+            id
+        })
+    }
+
+    fn add_line(&mut self, line: &[u8]) {
+        if let Some(id) = find_plain_id(line) {
+            self.add(id);
+            return;
+        }
+        let Ok(line) = Raw::parse(line.trim_ascii()) else {
+            return;
+        };
+        let is_header = line.get("type").is_some_and(|kind| kind.is("session"));
+        if !is_header && let Some(id) = line.get_text("id") {
+            self.add(id.as_bytes());
+        }
+    }
+
+    fn add(&mut self, id: &[u8]) {
+        self.bytes.extend_from_slice(id);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+/// Returns the id of an entry whose line begins as the agents write it: with the type and the id,
+/// which need no decoding. `None` for any other line, and for the header.
+fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
+    let head = &line[..line.len().min(HEAD_LEN)];
+    let after_type = head.strip_prefix(b"{\"type\":\"")?;
+    let type_len = memchr(b'"', after_type)?;
+    let after_type = &after_type[type_len..];
+    let id = after_type.strip_prefix(b"\",\"id\":\"")?;
+    let id_len = memchr(b'"', id)?;
+    let id = &id[..id_len];
+    let is_header = head.starts_with(b"{\"type\":\"session\"");
+    if is_header || id.contains(&b'\\') {
+        None
+    } else {
+        Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_however_lines_are_written() {
+        let lines = concat!(
+            "{\"type\":\"session\",\"id\":\"header\"}\n",
+            "{\"type\":\"message\",\"id\":\"abcd1234\",\"parentId\":null}\n",
+            "\n{ \"id\" : \"spaced\", \"type\" : \"label\" }\n",
+            "{\"type\":\"label\",\"id\":\"\\u0061b\"}\n",
+            "{\"type\":\"label\",\"targetId\":\"none\"}\nbroken\n",
+            "{\"type\":\"odd\",\"data\":{\"id\":\"inner\"},\"id\":\"outer\"}",
+        );
+        let ids = SessionIds::read(&lines.as_bytes().to_vec()).unwrap();
+        let ids: Vec<_> = ids.iter().map(String::from_utf8_lossy).collect();
+        assert_eq!(ids, ["abcd1234", "spaced", "ab", "outer"]);
+    }
+}
