@@ -3,6 +3,7 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::pruned::load_pruned_beside;
 use crate::format::format_age;
 use crate::load::names::{NameError, choose_session};
 use crate::load::{LoadError, read_header};
@@ -226,6 +227,13 @@ pub fn resolve_argument(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Returns the session that `last` names, also if a file in the current directory has this name.
+pub fn find_last(ui: &Ui) -> Result<PathBuf, Failure> {
+    SessionStores::locate(ui)
+        .find_by_name("last")
+        .map_err(|error| name_failure(error, ui))
+}
+
 /// Whether a session that arguments name was found by its name: no argument is its path, or a
 /// directory above it.
 pub fn is_found_by_name(arguments: &[PathBuf], session: &Path) -> bool {
@@ -327,9 +335,11 @@ fn candidate_row(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64
 }
 
 /// Reads a session as it is listed; `None` if it cannot be read.
-fn read_for_list(path: &Path) -> Option<ListedSession> {
+pub fn read_for_list(path: &Path) -> Option<ListedSession> {
     let file = Glance::open(path).ok()?;
-    read_single(path, &file, file.modified_ms()).ok()
+    // If what was pruned cannot be read, its cost is missing, as in `list`.
+    let pruned = load_pruned_beside(path, &file).ok().flatten();
+    read_single(path, &file, file.modified_ms(), pruned.as_ref()).ok()
 }
 
 /// Refuses to change all sessions below a directory that is too far up: the root, a home directory,

@@ -1,7 +1,7 @@
 //! Options that commands share. The command line itself is defined in `commands/mod.rs`.
 
 use crate::session::dialect::Dialect;
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use pisess_store::WriteOptions;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -107,6 +107,18 @@ pub fn parse_positive_amount(text: &str) -> Result<u64, String> {
         0 => Err("expected a number greater than 0, such as 64000, 8k or 1.5M".to_owned()),
         amount => Ok(amount),
     }
+}
+
+/// Returns the name that the help shows for the value of an argument; an empty text for an option
+/// without a value.
+pub fn value_name(arg: &Arg) -> String {
+    if let Some([name, ..]) = arg.get_value_names() {
+        return name.to_string();
+    }
+    if arg.is_positional() {
+        return arg.get_id().as_str().to_uppercase();
+    }
+    String::new()
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ impl<'w> Ui<'w> {
         self.world.terminals.stdout && !self.is_dumb_terminal()
     }
 
-    fn is_dumb_terminal(&self) -> bool {
+    pub(in crate::cli) fn is_dumb_terminal(&self) -> bool {
         self.env_var("TERM").is_some_and(|term| term == "dumb")
     }
 
@@ -352,19 +352,28 @@ impl<'w> Ui<'w> {
             let failure = Failure::invalid(format_args!("cannot ask whether to {what}: {why}"));
             return Err(failure.with_hint("--force does it without asking"));
         }
+        let answer = self.ask(&format!("{what}? [y/N]"))?;
+        Ok(matches!(&*answer, "y" | "Y" | "yes" | "Yes" | "YES"))
+    }
+
+    /// Asks a question on standard error, even with `-q`, and returns the line that is typed on
+    /// standard input, without white space around it. It is empty at the end of the input.
+    pub fn ask(&mut self, question: &str) -> Result<String, Failure> {
         self.print_notes();
-        let _ = write!(self.world.stderr, "pisess: {}? [y/N] ", to_visible(what));
-        let _ = self.world.stderr.flush();
+        let _ = write!(self.stderr(), "pisess: {} ", to_visible(question));
+        let _ = self.stderr().flush();
         let mut answer = Vec::new();
         // What follows the line is not read.
         let mut stdin = BufReader::with_capacity(1, &mut *self.world.stdin);
         stdin
             .read_until(b'\n', &mut answer)
             .map_err(|error| Failure::from_read_error("standard input", error))?;
-        Ok(matches!(
-            answer.trim_ascii(),
-            b"y" | b"Y" | b"yes" | b"Yes" | b"YES"
-        ))
+        Ok(String::from_utf8_lossy(&answer).trim().to_owned())
+    }
+
+    /// Prints a row that belongs to a question on standard error, even with `-q`.
+    pub fn print_option(&mut self, row: &str) {
+        let _ = writeln!(self.stderr(), "{}", to_visible(row));
     }
 
     /// Prints results on standard error, unless `-q` is given. Used if standard output carries a

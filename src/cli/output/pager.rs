@@ -1,9 +1,10 @@
 //! A pager for long output on a terminal, chosen as git chooses it.
 
+use crate::cli::process::command_line::parse_command;
 use crate::cli::process::signals::SignalGuard;
 use crate::world::World;
 use std::io::{self, BufWriter, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The variables that name a pager. The first that is set counts, even if it is empty.
@@ -13,10 +14,6 @@ const DEFAULT_PAGER: &str = "less";
 /// The options of pagers, unless they are set: quit if all fits on the screen, show colours, keep
 /// the screen.
 const PAGER_OPTIONS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
-/// A command that contains one of these is run by the shell.
-const SHELL_SYNTAX: &[char] = &[
-    '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=',
-];
 
 pub(super) struct Pager {
     stdin: BufWriter<ChildStdin>,
@@ -137,18 +134,4 @@ fn less_keeps_headings(command_line: &str, world: &World) -> bool {
 
 fn wait_for_exit(child: &Mutex<Child>) {
     let _: io::Result<_> = child.lock().unwrap_or_else(PoisonError::into_inner).wait();
-}
-
-/// Returns the command; without a shell if it needs none, so that a missing program is noticed
-/// before anything is written to it.
-fn parse_command(command_line: &str) -> Command {
-    if command_line.contains(SHELL_SYNTAX) {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command_line]);
-        return shell;
-    }
-    let mut words = command_line.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words);
-    command
 }

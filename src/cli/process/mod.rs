@@ -12,4 +12,5 @@ pub mod groups;
 #[cfg_attr(windows, path = "pipes/windows.rs")]
 pub mod pipes;
 
+pub mod command_line;
 pub mod run;

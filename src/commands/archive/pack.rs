@@ -134,7 +134,7 @@ impl Packer<'_> {
             .map(SessionFile::resolved)
             .unwrap_or(Path::new("-"));
         let modified_ms = store::modified_ms(path).unwrap_or_default();
-        read_single(path, input.source(), modified_ms)
+        read_single(path, input.source(), modified_ms, None)
             .map_err(|error| Failure::from_load_error(&input.name, error))
     }
 

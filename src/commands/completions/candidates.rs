@@ -5,12 +5,13 @@ use super::matching::{copy_candidate, filter_candidates, new_candidate};
 use crate::cli::guide;
 use crate::cli::locate::{SessionStores, read_archive_facts};
 use crate::cli::named::resolve_argument;
+use crate::cli::options::value_name;
 use crate::cli::output::Ui;
 use crate::cli::period::TIME_EXAMPLES;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::peek;
 use crate::session::paths::is_windows_absolute;
-use clap::{Arg, Command};
+use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use foldhash::HashMap;
 use foldhash::HashSet;
@@ -140,18 +141,6 @@ fn new_completer(
     words: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
 ) -> ArgValueCompleter {
     ArgValueCompleter::new(move |word: &OsStr| words(&word.to_string_lossy()))
-}
-
-/// Returns the name that the help shows for the value of an argument; an empty text for an option
-/// without a value.
-fn value_name(arg: &Arg) -> String {
-    if let Some([name, ..]) = arg.get_value_names() {
-        return name.to_string();
-    }
-    if arg.is_positional() {
-        return arg.get_id().as_str().to_uppercase();
-    }
-    String::new()
 }
 
 /// A session that may be offered.

@@ -6,8 +6,8 @@ use crate::cli::output::{
     COLUMN_GAP, Cell, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
     truncate_end, truncate_path, truncate_start,
 };
-use crate::format::{ID_SUFFIX_LEN, format_age, format_dollars, format_tokens, id_suffix};
-use crate::ops::list::{ListRow, ListedSession, Order, display_title};
+use crate::format::{ID_SUFFIX_LEN, format_age, format_tokens, id_suffix};
+use crate::ops::list::{ListRow, ListedSession, Order, display_cost, display_title};
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
 use foldhash::{HashMap, HashSet};
@@ -316,7 +316,9 @@ impl ColumnSource<'_> {
             Some(size) => format_tokens(size),
             None => ABSENT.to_owned(),
         });
-        let costs = self.cells(plain, cost_cell);
+        let costs = self.cells(plain, |session| {
+            display_cost(&session.usage).unwrap_or_else(|| ABSENT.to_owned())
+        });
         let have_one_branch = all_cells_are(&branches, "1");
         let lack_context = all_cells_are(&contexts, ABSENT);
         let lack_cost = all_cells_are(&costs, ABSENT);
@@ -478,21 +480,6 @@ fn distinct_id_length(list: &[ListedSession]) -> usize {
         }
     }
     ID_SUFFIX_LEN
-}
-
-/// Returns the cost of a session in dollars; `-` if no response has a cost. A `+` follows if only
-/// some have.
-fn cost_cell(session: &ListedSession) -> String {
-    let usage = &session.usage;
-    let has_unpriced = usage.unpriced_count > 0;
-    if usage.cost <= 0.0 && (has_unpriced || usage.total_tokens() <= 0.0) {
-        return ABSENT.to_owned();
-    }
-    let mut cost = format_dollars(usage.cost);
-    if has_unpriced {
-        cost.push('+');
-    }
-    cost
 }
 
 #[cfg(test)]

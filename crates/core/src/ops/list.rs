@@ -5,6 +5,7 @@
 //! that of the last `session_info`.
 
 use crate::format::title::{plain_words, title_words, without_envelope};
+use crate::format::format_dollars;
 use crate::load::{LoadError, LoadOptions, load, read_header};
 use crate::ops::branches::find_branches;
 use crate::ops::prune::Restoration;
@@ -91,11 +92,13 @@ pub struct ReadSession {
 }
 
 /// Reads one session that is listed alone. The usage that it reports for its sub-agents counts as
-/// its own, because their sessions are not listed. `modified_ms` is as for [`read_session`].
+/// its own, because their sessions are not listed. `modified_ms` and `pruned` are as for
+/// [`read_session`].
 pub fn read_single(
     path: &Path,
     source: &dyn ReadAt,
     modified_ms: i64,
+    pruned: Option<&Restoration>,
 ) -> Result<ListedSession, LoadError> {
     let options = LoadOptions {
         workers: 1,
@@ -104,7 +107,7 @@ pub fn read_single(
         ..LoadOptions::default()
     };
     let no_agents = SubAgents::default();
-    let reading = read_session(path, source, modified_ms, &no_agents, None, &options)?;
+    let reading = read_session(path, source, modified_ms, &no_agents, pruned, &options)?;
     Ok(reading.listed)
 }
 
@@ -304,6 +307,20 @@ pub fn display_title(title: &Text, messages: u32) -> String {
     } else {
         "(no text)".to_owned()
     }
+}
+
+/// Returns the cost of a session in dollars; `None` if no response has a cost. A `+` follows if only
+/// some have.
+pub fn display_cost(usage: &UsageSums) -> Option<String> {
+    let has_unpriced = usage.unpriced_count > 0;
+    if usage.cost <= 0.0 && (has_unpriced || usage.total_tokens() <= 0.0) {
+        return None;
+    }
+    let mut cost = format_dollars(usage.cost);
+    if has_unpriced {
+        cost.push('+');
+    }
+    Some(cost)
 }
 
 /// The maximum length in bytes of a line that is read again for the rest of its message.

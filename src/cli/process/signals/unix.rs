@@ -11,6 +11,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -66,6 +68,16 @@ impl SignalGuard {
             action();
         };
         let _ = std::thread::Builder::new().spawn(wait);
+    }
+}
+
+/// Returns the exit code of a program as a shell reports it: 128 plus the number of the signal that
+/// ended it.
+pub fn shell_exit_code(status: ExitStatus) -> i32 {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code,
+        (None, Some(signal)) => 128 + signal,
+        (None, None) => 128,
     }
 }
 
