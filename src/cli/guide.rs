@@ -68,7 +68,7 @@ reference is an error (exit 2), and the message lists the candidates. In `@^`, `
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [GuideRow; 16] = [
+pub const ENVIRONMENT: [GuideRow; 17] = [
     (
         "NO_COLOR",
         "if not empty, `--color auto` does not use colour",
@@ -88,6 +88,10 @@ pub const ENVIRONMENT: [GuideRow; 16] = [
     (
         "PISESS_PAGER, PAGER",
         "command that shows long output on a terminal; if empty or `cat`, no pager is used",
+    ),
+    (
+        "PISESS_CHOOSER",
+        "command that asks for what `--choose` chooses, in place of fzf; if empty, a numbered list is used. See SESSIONS",
     ),
     (
         "LESS, LV",
@@ -168,6 +172,14 @@ pub const TOPICS: [Section; 8] = [
              name that the user gave it (`append --name`). Sessions for the current directory are looked up first, then all \
              others. An existing path always wins. If a name matches several sessions, the command fails and \
              lists them. A command that changes a session found by name reports its path on standard error.",
+            "On a terminal, a command that only reads takes `last` if SESSION is omitted, and reports which session that is. \
+             A command that writes requires SESSION.",
+            "With `--choose`, pisess asks for the session. If SESSION is given, or the command needs a REF, too, it asks for \
+             the entry. It runs the command in `PISESS_CHOOSER`, otherwise `fzf`. Without these, it prints a numbered list \
+             of the 20 newest and reads a number. The command reads a row per line, a name and a text with a tab between \
+             them, and prints the chosen row. The name is the path of a session or a reference to an entry, which belongs \
+             to the session in `PISESS_SESSION`. If nothing is chosen, the exit code is 1. If the command is cancelled, the \
+             exit code is its own, such as 130.",
             "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
              `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
              What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \

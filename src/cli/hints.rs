@@ -381,7 +381,9 @@ fn tip_for_missing_session(verb: &clap::Command) -> String {
     for argument in required.skip(1) {
         example += &format!(" {argument}");
     }
-    format!("the session of this directory that changed last is `last`: {example}")
+    format!(
+        "the session of this directory that changed last is `last`: {example}; --choose lists all"
+    )
 }
 
 /// Returns a tip for `--summarize` of `switch` with a command that always writes a summary, where

@@ -40,5 +40,6 @@ pub mod sessions;
 pub mod foreign;
 pub mod pruned;
 
+pub mod choose;
 pub mod external;
 pub mod hints;

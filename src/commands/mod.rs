@@ -31,6 +31,7 @@ pub mod switch;
 pub mod tree;
 pub mod undo;
 
+use crate::cli::choose::{self, LineParser, PartialLine, Stop};
 use crate::cli::guide::{self, Guide};
 use crate::cli::options::{ColorChoice, LinkChoice};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -84,6 +85,9 @@ struct Cli {
     /// Do not pipe long output into a pager on a terminal
     #[arg(long, global = true)]
     no_pager: bool,
+    /// Choose the session, or the entry if SESSION is given, from a list
+    #[arg(long, global = true)]
+    choose: bool,
     /// List all commands, including programs on your PATH
     #[arg(long, help_heading = None::<&str>)]
     list: bool,
@@ -189,12 +193,7 @@ impl Command {
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
-    let result = match parse(&args) {
-        Ok(matches) => {
-            dispatch(&matches, &mut ui).map_err(|failure| hints::hint_session_first(failure, &args))
-        }
-        Err(error) => handle_clap_error(&error, &args, &mut ui),
-    };
+    let result = complete_and_run(&args, &mut ui);
     ui.print_notes();
     let code = match result {
         Ok(code) => code,
@@ -202,6 +201,52 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     };
     ui.wait_for_pager();
     ui.adjust_exit_code(code)
+}
+
+/// Runs a command line after what it lacks is added, and returns its exit code: with `--choose`,
+/// what the user chooses; on a terminal, the session of a command that reads.
+fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
+    let parsed = parse(args);
+    let cli = match &parsed {
+        Ok(matches) => Cli::from_arg_matches(matches).ok(),
+        Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
+            parse_leniently(args).and_then(|matches| Cli::from_arg_matches(&matches).ok())
+        }
+        Err(_) => None,
+    };
+    let Some(cli) = cli else {
+        return run_parsed(parsed, args, ui);
+    };
+
+    // What completes a command line prints notes.
+    ui.configure(cli.color, cli.quiet);
+    if cli.choose {
+        return match choose::choose_missing(args, &LINE_PARSER, ui) {
+            Ok(completed) => run_parsed(parse(&completed), &completed, ui),
+            Err(Stop::Cancelled(code)) => Ok(code),
+            Err(Stop::Failed(failure)) => Err(failure),
+        };
+    }
+    if parsed.is_err()
+        && let Some(completed) = choose::take_last(args, &LINE_PARSER, ui)?
+    {
+        return run_parsed(parse(&completed), &completed, ui);
+    }
+    run_parsed(parsed, args, ui)
+}
+
+/// Runs a command line that was parsed, or reports why it could not be.
+fn run_parsed(
+    parsed: Result<ArgMatches, clap::Error>,
+    args: &[OsString],
+    ui: &mut Ui,
+) -> Result<u8, Failure> {
+    match parsed {
+        Ok(matches) => {
+            dispatch(&matches, ui).map_err(|failure| hints::hint_session_first(failure, args))
+        }
+        Err(error) => handle_clap_error(&error, args, ui),
+    }
 }
 
 /// Whether errors are printed as JSON. Determined before the command line is parsed, because
@@ -225,6 +270,27 @@ fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
         }
     }
     build_cli().try_get_matches_from(args)
+}
+
+/// How command lines are parsed, for what completes them.
+const LINE_PARSER: LineParser = LineParser {
+    check: |args| parse(args).map(drop),
+    parse_partly: |args| {
+        let mut matches = parse_leniently(args)?;
+        let (name, matches) = matches.remove_subcommand()?;
+        let named = Command::find(name.as_ref())?;
+        Some(PartialLine {
+            command: named.define_subcommand(),
+            matches,
+        })
+    },
+};
+
+/// Parses as much of a command line as is valid. `None` if it names no command of pisess.
+fn parse_leniently(args: &[OsString]) -> Option<ArgMatches> {
+    let named = args.iter().skip(1).find_map(|arg| Command::find(arg))?;
+    let cli = Cli::command().subcommand(named.define_subcommand());
+    cli.ignore_errors(true).try_get_matches_from(args).ok()
 }
 
 /// Runs the command, the external program or the help that the command line names, and returns the

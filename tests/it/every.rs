@@ -156,7 +156,8 @@ const OTHERS: &[&str] = &["completions", "import"];
 
 /// Options that mean the same for every command that has them, and are tested once.
 const COMMON: &[&str] = &[
-    "color", "dry-run", "force", "help", "hook", "no-pager", "output", "quiet", "timeout", "wait",
+    "choose", "color", "dry-run", "force", "help", "hook", "no-pager", "output", "quiet",
+    "timeout", "wait",
 ];
 
 /// Options of each command in no form, because they need a file, a program, other options, or more

@@ -7,6 +7,8 @@ mod archive;
 mod atif;
 mod branches;
 mod check;
+#[cfg(target_os = "linux")]
+mod choose;
 mod compact;
 mod complete;
 mod completions;

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -26,9 +26,41 @@ pub fn on_terminal(command: Command) -> (String, i32) {
     (seen, status.code().expect("no signal"))
 }
 
-/// Runs a command on a terminal of 80 columns, and calls `watch` with all that has appeared
-/// whenever more appears. Returns what appeared, and the status.
+/// Runs a command on a terminal of 80 columns on which a line is typed as soon as each of these
+/// questions appears. Returns what appears there and the exit code.
+pub fn answered(mut command: Command, answers: &[(&str, &str)]) -> (String, i32) {
+    let (terminal, inside) = terminal();
+    command.stdin(Stdio::from(inside.try_clone().unwrap()));
+    let mut keyboard = File::from(terminal.try_clone().unwrap());
+    let mut answers = answers.iter();
+    let mut next = answers.next();
+    let mut read_to = 0;
+    let (seen, status) = watched_reading(command, (terminal, inside), |seen, _| {
+        while let Some((question, answer)) = next
+            && let Some(at) = seen[read_to..].find(question)
+        {
+            read_to += at + question.len();
+            writeln!(keyboard, "{answer}").unwrap();
+            next = answers.next();
+        }
+    });
+    assert!(next.is_none(), "not asked: {next:?}: {seen}");
+    (seen, status.code().expect("no signal"))
+}
+
+/// Runs a command without input on a terminal of 80 columns, and calls `watch` with all that has
+/// appeared whenever more appears. Returns what appeared, and the status.
 fn watched(
+    mut command: Command,
+    ends: (OwnedFd, OwnedFd),
+    watch: impl FnMut(&str, &mut Child),
+) -> (String, ExitStatus) {
+    command.stdin(Stdio::null());
+    watched_reading(command, ends, watch)
+}
+
+/// Like [`watched`], with the input that the command has.
+fn watched_reading(
     mut command: Command,
     (terminal, inside): (OwnedFd, OwnedFd),
     mut watch: impl FnMut(&str, &mut Child),
@@ -41,7 +73,6 @@ fn watched(
     };
     tcsetwinsize(&terminal, size).unwrap();
     command
-        .stdin(Stdio::null())
         .stdout(Stdio::from(inside.try_clone().unwrap()))
         .stderr(Stdio::from(inside));
     let mut child = command.spawn().unwrap();

@@ -52,7 +52,7 @@ const VALUES: &[(&str, &str)] = &[
 ];
 
 /// Options that every command has.
-const COMMON: [&str; 3] = ["color", "no-pager", "quiet"];
+const COMMON: [&str; 4] = ["choose", "color", "no-pager", "quiet"];
 
 /// The commands, with their arguments.
 fn verbs() -> Vec<Command> {

@@ -1,0 +1,330 @@
+//! Choosing one of several rows: with the program in `PISESS_CHOOSER`, with fzf, or from a numbered
+//! list.
+//!
+//! A program reads a row per line, `NAME<TAB>TEXT`, and prints the chosen one. Only the name is
+//! looked at, and it is looked up among those that were offered. So no text in a session can change
+//! what is chosen, and none reaches a shell.
+
+use crate::cli::output::{Failure, Ui, to_visible, truncate_end};
+use crate::cli::process::command_line::parse_command;
+use crate::cli::process::signals::{SignalGuard, shell_exit_code};
+use foldhash::{HashMap, HashMapExt};
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread::JoinHandle;
+
+/// The variable that sets the program. If it is empty, the list is numbered.
+const CHOOSER_VARIABLE: &str = "PISESS_CHOOSER";
+/// The variables that a program can use for a preview: the program that runs pisess, and the session
+/// whose entries are offered.
+const PROGRAM_VARIABLE: &str = "PISESS_PROGRAM";
+const SESSION_VARIABLE: &str = "PISESS_SESSION";
+
+/// The maximum width of a row, in columns.
+pub const ROW_WIDTH: usize = 120;
+/// The maximum number of rows in a numbered list.
+const MOST_NUMBERED: usize = 20;
+/// The width of a terminal that does not report it.
+const DEFAULT_WIDTH: usize = 80;
+/// The maximum number of bytes of a program's output that are searched for the choice.
+const MOST_OUTPUT_BYTES: u64 = 1 << 20;
+/// The exit code of a program in which nothing was chosen.
+const NO_CHOICE: i32 = 1;
+
+/// What is chosen.
+#[derive(Clone, Copy)]
+pub struct Question<'q> {
+    /// What a row is: a session or an entry.
+    pub noun: &'static str,
+    /// The session whose entries are offered, if they are entries.
+    pub session: Option<&'q Path>,
+    /// The program that runs pisess, as it was called.
+    pub program: &'q OsStr,
+}
+
+/// Why nothing was chosen.
+pub enum Stop {
+    /// The user cancelled the program. The exit code is its own.
+    Cancelled(u8),
+    Failed(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Failed(failure)
+    }
+}
+
+/// A choice in progress: rows are offered one by one, then one is chosen.
+pub struct Chooser {
+    noun: &'static str,
+    /// The indexes of the rows, by the names that programs read.
+    offered: HashMap<String, usize>,
+    /// The number of rows.
+    count: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    Program(RunningProgram),
+    /// The texts of the rows.
+    Numbered(Vec<String>),
+}
+
+struct RunningProgram {
+    /// How it was named, for messages.
+    name: String,
+    child: Child,
+    /// Closed after the last row.
+    stdin: Option<ChildStdin>,
+    output: JoinHandle<Vec<u8>>,
+    /// Ctrl-C is for the program, which uses the terminal until it exits.
+    waiting: SignalGuard,
+}
+
+impl Chooser {
+    /// Starts the program, if there is one.
+    ///
+    /// # Errors
+    /// If the program in the environment cannot be started, or there is no program and no terminal
+    /// for a list.
+    pub fn start(question: &Question, ui: &mut Ui) -> Result<Chooser, Failure> {
+        let configured = ui.env_var(CHOOSER_VARIABLE);
+        let configured = configured.as_deref().map(str::trim);
+        let can_draw = ui.world.terminals.stderr && !ui.is_dumb_terminal();
+        let command = match configured {
+            Some("") => None,
+            Some(command_line) => Some(parse_command(command_line)),
+            None if can_draw => Some(fzf_command(question, ui)),
+            None => None,
+        };
+
+        let mut program = None;
+        if let Some(mut command) = command {
+            let name = configured.unwrap_or("fzf");
+            match RunningProgram::start(name, &mut command, question, ui) {
+                Ok(running) => program = Some(running),
+                Err(error) if configured.is_some() => {
+                    let failure = Failure::command_error(format_args!(
+                        "cannot run the chooser {}: {error}",
+                        to_visible(name)
+                    ));
+                    return Err(failure.with_hint(format!("it is set by {CHOOSER_VARIABLE}")));
+                }
+                // fzf is not installed.
+                Err(_) => {}
+            }
+        }
+        let kind = match program {
+            Some(program) => Kind::Program(program),
+            None => {
+                require_terminal(question.noun, ui)?;
+                Kind::Numbered(Vec::new())
+            }
+        };
+        Ok(Chooser {
+            noun: question.noun,
+            offered: HashMap::new(),
+            count: 0,
+            kind,
+        })
+    }
+
+    /// Offers a row. Returns whether more are wanted.
+    pub fn offer(&mut self, name: &OsStr, text: &str) -> bool {
+        let index = self.count;
+        self.count += 1;
+        let name = match name.to_str() {
+            Some(name) if !name.contains(char::is_control) && !self.offered.contains_key(name) => {
+                name.to_owned()
+            }
+            // A name that would not come back as it is: the number makes it distinct.
+            _ => format!("{index}:{}", to_visible(&name.to_string_lossy())),
+        };
+        let text = truncate_end(&to_visible(text), ROW_WIDTH, "…");
+        let row = format!("{name}\t{text}\n");
+        self.offered.insert(name, index);
+        match &mut self.kind {
+            Kind::Program(program) => program.write_row(&row),
+            Kind::Numbered(texts) => {
+                texts.push(text);
+                texts.len() < MOST_NUMBERED
+            }
+        }
+    }
+
+    /// Returns the index of the chosen row, in the order in which they were offered.
+    pub fn finish(self, ui: &mut Ui) -> Result<usize, Stop> {
+        let chosen = match self.kind {
+            Kind::Program(program) => program.finish(&self.offered)?,
+            Kind::Numbered(texts) => choose_number(self.noun, &texts, ui)?,
+        };
+        let Some(index) = chosen else {
+            let failure = Failure::negative(format_args!("no {} was chosen", self.noun));
+            return Err(failure.into());
+        };
+        Ok(index)
+    }
+}
+
+/// Refuses to ask where nobody can answer.
+fn require_terminal(noun: &str, ui: &Ui) -> Result<(), Failure> {
+    let terminals = &ui.world.terminals;
+    if terminals.stdin && terminals.stderr {
+        return Ok(());
+    }
+    let stream = if terminals.stdin {
+        "standard error"
+    } else {
+        "standard input"
+    };
+    let failure = Failure::invalid(format_args!(
+        "cannot ask for the {noun}: {stream} is not a terminal"
+    ));
+    Err(failure.with_hint(format!("give it as an argument, or set {CHOOSER_VARIABLE}")))
+}
+
+/// Returns the command that runs fzf. Its preview is what `show` prints. The shell of the preview
+/// gets the name of a row, in quotes by fzf, and never the text.
+fn fzf_command(question: &Question, ui: &Ui) -> Command {
+    let color = if ui.wants_colour() { "always" } else { "never" };
+    let [program, session] = if cfg!(windows) {
+        [PROGRAM_VARIABLE, SESSION_VARIABLE].map(|variable| format!("\"%{variable}%\""))
+    } else {
+        [PROGRAM_VARIABLE, SESSION_VARIABLE].map(|variable| format!("\"${variable}\""))
+    };
+    let arguments = match question.session {
+        Some(_) => format!("{session} {{1}}"),
+        None => "{1}".to_owned(),
+    };
+    let preview = format!("{program} show -q --color {color} -- {arguments}");
+
+    let mut command = Command::new("fzf");
+    command.args(["--delimiter", "\t", "--with-nth", "2..", "--no-multi"]);
+    command.args(["--prompt", &format!("{}> ", question.noun)]);
+    command.args(["--preview", &preview, "--preview-window", "down:60%:wrap"]);
+    // fzf quotes for this shell; another one may understand its quotes otherwise.
+    if !cfg!(windows) {
+        command.env("SHELL", "/bin/sh");
+    }
+    command
+}
+
+impl RunningProgram {
+    fn start(
+        name: &str,
+        command: &mut Command,
+        question: &Question,
+        ui: &Ui,
+    ) -> io::Result<RunningProgram> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.env(PROGRAM_VARIABLE, question.program);
+        match question.session {
+            Some(session) => command.env(SESSION_VARIABLE, session),
+            None => command.env_remove(SESSION_VARIABLE),
+        };
+        let waiting = SignalGuard::install();
+        let mut child = (ui.world.spawn)(command)?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take();
+        // A program may print while it still reads.
+        let output = std::thread::Builder::new().spawn(move || read_output(stdout))?;
+        Ok(RunningProgram {
+            name: name.to_owned(),
+            child,
+            stdin,
+            output,
+            waiting,
+        })
+    }
+
+    /// Writes a row. Returns `false` if the program reads no more.
+    fn write_row(&mut self, row: &str) -> bool {
+        match &mut self.stdin {
+            Some(stdin) => stdin.write_all(row.as_bytes()).is_ok(),
+            None => false,
+        }
+    }
+
+    /// Waits until the program exits. Returns the number of the chosen row, `None` if there is none.
+    fn finish(self, offered: &HashMap<String, usize>) -> Result<Option<usize>, Stop> {
+        let RunningProgram {
+            name,
+            mut child,
+            stdin,
+            output,
+            waiting,
+        } = self;
+        drop(stdin);
+        let output = output.join().unwrap_or_default();
+        let status = child.wait();
+        // A signal that arrived in the meantime ends pisess here.
+        drop(waiting);
+
+        let failure = |what: &dyn std::fmt::Display| {
+            let name = to_visible(&name);
+            Stop::Failed(Failure::command_error(format_args!(
+                "the chooser {name}: {what}"
+            )))
+        };
+        let status = status.map_err(|error| failure(&error))?;
+        match shell_exit_code(status) {
+            0 => {}
+            NO_CHOICE => return Ok(None),
+            // Programs exit like this if they are cancelled, also without a signal.
+            code @ 129..=255 => return Err(Stop::Cancelled(code as u8)),
+            _ => return Err(failure(&status)),
+        }
+
+        for line in output.split(|&byte| byte == b'\n') {
+            let line = String::from_utf8_lossy(line);
+            let name = line.split(['\t', '\r']).next().unwrap_or_default();
+            if let Some(&index) = offered.get(name) {
+                return Ok(Some(index));
+            }
+        }
+        if output.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        Err(failure(&"it printed none of the rows that it read"))
+    }
+}
+
+/// Returns the start of a program's output, and reads the rest, so that the program can end.
+fn read_output(stdout: Option<ChildStdout>) -> Vec<u8> {
+    let mut start = Vec::new();
+    if let Some(mut stdout) = stdout {
+        // What cannot be read is not there.
+        let _ = stdout
+            .by_ref()
+            .take(MOST_OUTPUT_BYTES)
+            .read_to_end(&mut start);
+        let _ = io::copy(&mut stdout, &mut io::sink());
+    }
+    start
+}
+
+/// Prints the rows with numbers, and asks for one of these. Returns the index of its row, `None` for
+/// an empty answer.
+fn choose_number(noun: &str, texts: &[String], ui: &mut Ui) -> Result<Option<usize>, Failure> {
+    let number_width = texts.len().to_string().len();
+    let width = ui.row_width().unwrap_or(DEFAULT_WIDTH);
+    for (index, text) in texts.iter().enumerate() {
+        let row = format!("{:>number_width$}  {text}", index + 1);
+        ui.print_option(&truncate_end(&row, width, "…"));
+    }
+
+    let question = format!("which {noun}, 1 to {} (Enter for none)?", texts.len());
+    loop {
+        let answer = ui.ask(&question)?;
+        if answer.is_empty() {
+            return Ok(None);
+        }
+        match answer.parse::<usize>() {
+            Ok(number) if (1..=texts.len()).contains(&number) => return Ok(Some(number - 1)),
+            _ => ui.print_error(&format!("{answer:?} is not a number of the list")),
+        }
+    }
+}

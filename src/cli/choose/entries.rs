@@ -1,0 +1,119 @@
+//! Choosing an entry of a session.
+
+use super::chooser::{Chooser, Question, ROW_WIDTH, Stop};
+use crate::cli::ids::Ids;
+use crate::cli::named::resolve_argument;
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::output::{Failure, Glyphs, RowBuffer, Styles, Ui};
+use crate::cli::rows::entry::{EntryPainter, row_options};
+use crate::format::format_age;
+use crate::load::LoadOptions;
+use crate::ops::tree::{Filter, build_view};
+use crate::session::entry::EntryIx;
+use owo_colors::Style;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// The width of the age of an entry, in columns.
+const AGE_WIDTH: usize = 5;
+
+/// Asks for one of the entries that `tree` draws, the last in the file first, and returns a
+/// reference to it.
+pub fn choose_entry(session: &Path, program: &OsStr, ui: &mut Ui) -> Result<String, Stop> {
+    if session == Path::new("-") {
+        let failure =
+            Failure::invalid("--choose cannot read standard input before the command does");
+        return Err(failure.with_hint("give the path of the session").into());
+    }
+    let path = resolve_argument(session, ui)?;
+    let options = LoadOptions {
+        workers: ui.processor_count(),
+        ..row_options(ui)
+    };
+    // The command itself reports problems of the file.
+    let open = OpenSession::load(Input::open_path(&path, &|_| false)?, options)?;
+    let leaf = open.session.leaf;
+    let view = build_view(&open.session, leaf, Filter::Default, "");
+    let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();
+    entries.sort_unstable();
+    entries.reverse();
+    if entries.is_empty() {
+        return Err(open.input.failure("there is no entry to choose").into());
+    }
+
+    let edits = open.find_edits(leaf)?;
+    let painter = EntryPainter {
+        drawing: &view,
+        edits: &edits,
+        styles: Styles::default(),
+        glyphs: Glyphs::UNICODE,
+    };
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let question = Question {
+        noun: "entry",
+        session: Some(&path),
+        program,
+    };
+    let mut chooser = Chooser::start(&question, ui)?;
+    for &ix in &entries {
+        let row = entry_row(&painter, ix, now_ms);
+        if !chooser.offer(OsStr::new(&plain_reference(&open, ix)), &row) {
+            break;
+        }
+    }
+    let index = chooser.finish(ui)?;
+    Ok(exact_reference(&open, entries[index])?)
+}
+
+/// Returns the row of an entry: its age, whether it is on the path to the leaf, and what `tree`
+/// shows of it.
+fn entry_row(painter: &EntryPainter, ix: EntryIx, now_ms: i64) -> String {
+    let entry = painter.drawing.session.entry(ix);
+    let age = format_age(now_ms, entry.time_ms);
+    let mark = if painter.drawing.is_active(ix) {
+        painter.glyphs.bullet
+    } else {
+        "  "
+    };
+    let mut rows = RowBuffer::new(Some(ROW_WIDTH), painter.glyphs.ellipsis, None);
+    rows.begin_row();
+    rows.push_str(&format!("{age:>AGE_WIDTH$}  {mark}"));
+    rows.finish_part(Style::new());
+    painter.draw_entry(&mut rows, ix, false);
+    rows.end_row();
+    String::from_utf8_lossy(&rows.text).trim_end().to_owned()
+}
+
+/// Returns a reference to an entry without a character that is special in a shell: its id, or its
+/// line if a later entry has the same id.
+fn plain_reference(open: &OpenSession, ix: EntryIx) -> String {
+    let id = open.session.id(ix);
+    let is_own = open.session.find_entry(&id) == Some(ix);
+    let is_plain = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if is_own && !id.is_empty() && id.as_bytes().iter().all(is_plain) {
+        format!("id:{}", id.to_string_lossy())
+    } else {
+        line_reference(open, ix)
+    }
+}
+
+fn line_reference(open: &OpenSession, ix: EntryIx) -> String {
+    format!(":{}", open.session.entry(ix).line.0)
+}
+
+/// Returns a reference that resolves to this entry and no other. A label, or the id of a later
+/// entry, may have the same text as a reference.
+fn exact_reference(open: &OpenSession, ix: EntryIx) -> Result<String, Failure> {
+    for reference in [plain_reference(open, ix), line_reference(open, ix)] {
+        if open.resolve_position(&reference).ok() == Some(Some(ix)) {
+            return Ok(reference);
+        }
+    }
+    let line = open.session.entry(ix).line.0;
+    Err(open
+        .input
+        .failure(format_args!(
+            "no reference names the entry on line {line} alone"
+        ))
+        .with_hint("another entry has its id, or a label that reads like its line"))
+}

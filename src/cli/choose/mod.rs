@@ -1,0 +1,307 @@
+//! What a command line lacks: `--choose` asks for the session, or for the entry if the session is
+//! given. A command that only reads takes `last` on a terminal.
+//!
+//! A missing word is inserted into the command line, which is then run as if it had been typed.
+
+mod chooser;
+mod entries;
+mod sessions;
+
+use crate::cli::guide::writes_files;
+use crate::cli::named::find_last;
+use crate::cli::options::value_name;
+use crate::cli::output::{Failure, Ui};
+pub use chooser::Stop;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+use entries::choose_entry;
+use sessions::{choose_session, report_session};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// How command lines are parsed.
+pub struct LineParser {
+    /// Returns the error of a command line, if it has one.
+    pub check: fn(&[OsString]) -> Result<(), clap::Error>,
+    /// Parses a command line that may lack arguments. `None` if it has no command of pisess.
+    pub parse_partly: fn(&[OsString]) -> Option<PartialLine>,
+}
+
+/// A command line that may lack arguments.
+pub struct PartialLine {
+    /// The definition of its command.
+    pub command: Command,
+    /// The arguments of the command that are there.
+    pub matches: ArgMatches,
+}
+
+/// Returns the command line with the session or the entry that the user chooses.
+///
+/// # Errors
+/// If the command takes none, if it is given already, or if none is chosen.
+pub fn choose_missing(
+    args: &[OsString],
+    parser: &LineParser,
+    ui: &mut Ui,
+) -> Result<Vec<OsString>, Stop> {
+    let partial = (parser.parse_partly)(args);
+    let Some(slots) = partial.as_ref().and_then(Slots::find) else {
+        let failure = Failure::usage_error("--choose: this command takes no session");
+        return Err(failure.with_hint("see `pisess --help`").into());
+    };
+    if slots.takes_archives {
+        let failure = Failure::usage_error("--choose: archived sessions are not in the list");
+        return Err(failure
+            .with_hint("`pisess archive --list --all` lists them")
+            .into());
+    }
+    let program = args
+        .first()
+        .map_or(OsStr::new("pisess"), OsString::as_os_str);
+
+    // A mistake in the rest of the command line is reported before anything is asked, by whoever
+    // parses the command line with these words in the place of the missing ones.
+    let mut planned = args.to_vec();
+    if !slots.has_session() {
+        planned = insert_word(&planned, slots.session_place, "last".into(), parser)?;
+    }
+    let needs_entry =
+        slots.has_session() || slots.takes_entry && lacks_argument(&(parser.check)(&planned));
+    let entry_places = if needs_entry {
+        slots.entry_places()?
+    } else {
+        EntryPlaces::default()
+    };
+    if needs_entry {
+        planned = entry_places.fill(&planned, "@", parser)?;
+    }
+    if (parser.check)(&planned).is_err() {
+        return Ok(planned);
+    }
+
+    let mut completed = args.to_vec();
+    let session = match &slots.session {
+        Some(session) => session.clone(),
+        None => {
+            let path = choose_session(program, ui)?;
+            report_session("chose", &path, ui)?;
+            let word = path.into_os_string();
+            completed = insert_word(&completed, slots.session_place, word.clone(), parser)?;
+            word
+        }
+    };
+    if needs_entry {
+        let reference = choose_entry(Path::new(&session), program, ui)?;
+        ui.print_status(&format!("chose {reference}"));
+        completed = entry_places.fill(&completed, &reference, parser)?;
+    }
+    Ok(completed)
+}
+
+/// Returns the command line with the newest session of the current directory, and reports which one
+/// that is. `None` if it lacks something else, or if the session must be given: in a pipe, and to a
+/// command that writes.
+pub fn take_last(
+    args: &[OsString],
+    parser: &LineParser,
+    ui: &mut Ui,
+) -> Result<Option<Vec<OsString>>, Failure> {
+    // What is piped in may be meant as the session.
+    let terminals = &ui.world.terminals;
+    if !terminals.stdin || !terminals.stdout {
+        return Ok(None);
+    }
+    let Some(partial) = (parser.parse_partly)(args) else {
+        return Ok(None);
+    };
+    let Some(slots) = Slots::find(&partial) else {
+        return Ok(None);
+    };
+    if slots.has_session() || writes_files(&partial.command) {
+        return Ok(None);
+    }
+    let planned = insert_word(args, slots.session_place, "last".into(), parser)?;
+    if (parser.check)(&planned).is_err() {
+        return Ok(None);
+    }
+
+    let path = find_last(ui)?;
+    report_session("last is", &path, ui)?;
+    insert_word(args, slots.session_place, path.into_os_string(), parser).map(Some)
+}
+
+/// Whether a command line lacks a required argument.
+fn lacks_argument(checked: &Result<(), clap::Error>) -> bool {
+    match checked {
+        Ok(()) => false,
+        Err(error) => error.kind() == ErrorKind::MissingRequiredArgument,
+    }
+}
+
+/// The places of the session and of an entry among the words of a command line that are no options.
+struct Slots {
+    /// The name of the command.
+    command: String,
+    /// Whether the command takes an entry.
+    takes_entry: bool,
+    /// Whether the session is one that was archived.
+    takes_archives: bool,
+    /// The number of words before the session.
+    session_place: usize,
+    /// The session, if it is given.
+    session: Option<OsString>,
+    /// The number of words that are given.
+    word_count: usize,
+}
+
+impl Slots {
+    /// Returns the places in a command line; `None` if its command takes no session.
+    fn find(partial: &PartialLine) -> Option<Slots> {
+        let words = given_words(partial);
+        let arguments: Vec<&Arg> = partial.command.get_positionals().collect();
+        let session_index = arguments.iter().position(|arg| is_named(arg, "SESSION"))?;
+        let command = partial.command.get_name().to_owned();
+
+        // `grep` takes a pattern before the sessions, unless it is given with -e.
+        let words_before = if session_index > 0 && partial.matches.contains_id("regexp") {
+            0
+        } else {
+            session_index
+        };
+        // `relocate` takes a directory after the sessions, which clap counts among them.
+        let words_after = usize::from(command == "relocate");
+        let session = if words.len() > words_before + words_after {
+            Some(words[words_before].clone())
+        } else {
+            None
+        };
+        let has_flag = |id| partial.matches.get_flag(id);
+        let takes_archives = command == "archive" && (has_flag("restore") || has_flag("delete"));
+        Some(Slots {
+            command,
+            takes_archives,
+            takes_entry: arguments.iter().any(|arg| is_named(arg, "REF")),
+            session_place: words_before.min(words.len()),
+            session,
+            word_count: words.len(),
+        })
+    }
+
+    fn has_session(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Returns the places of the entry, once there is a session.
+    ///
+    /// # Errors
+    /// If the command takes no entry, or if it is given already.
+    fn entry_places(&self) -> Result<EntryPlaces, Failure> {
+        if !self.takes_entry {
+            let failure = Failure::usage_error(format_args!(
+                "--choose: SESSION is given, and {} takes no REF",
+                self.command
+            ));
+            return Err(failure.with_hint("omit SESSION to choose it"));
+        }
+        let count = if self.has_session() {
+            self.word_count
+        } else {
+            1
+        };
+        let places = match (&*self.command, count) {
+            // Two entries are compared: the chosen one with the leaf, or with the given one.
+            ("diff", 1) => EntryPlaces {
+                chosen: Some(1),
+                leaf: Some(2),
+            },
+            ("diff", 2) => EntryPlaces {
+                chosen: Some(2),
+                leaf: None,
+            },
+            // The word after the session is the name.
+            (_, 1) | ("label", 2) => EntryPlaces {
+                chosen: Some(1),
+                leaf: None,
+            },
+            _ => {
+                let failure = Failure::usage_error("--choose: SESSION and REF are given");
+                return Err(failure.with_hint("omit REF, or both, to choose"));
+            }
+        };
+        Ok(places)
+    }
+}
+
+/// Where references to entries are inserted.
+#[derive(Default)]
+struct EntryPlaces {
+    /// The place of the chosen one.
+    chosen: Option<usize>,
+    /// The place of the leaf.
+    leaf: Option<usize>,
+}
+
+impl EntryPlaces {
+    fn fill(
+        &self,
+        args: &[OsString],
+        reference: &str,
+        parser: &LineParser,
+    ) -> Result<Vec<OsString>, Failure> {
+        let mut filled = args.to_vec();
+        for (place, word) in [(self.chosen, reference), (self.leaf, "@")] {
+            if let Some(place) = place {
+                filled = insert_word(&filled, place, word.into(), parser)?;
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// Whether the help has this name for the value of an argument; `SESSION|REF` are two names.
+fn is_named(arg: &Arg, name: &str) -> bool {
+    value_name(arg).split('|').any(|part| part == name)
+}
+
+/// Returns the words of a command line that are neither options nor their values, in order.
+fn given_words(partial: &PartialLine) -> Vec<OsString> {
+    let mut words = Vec::new();
+    for arg in partial.command.get_positionals() {
+        let id = arg.get_id().as_str();
+        // A default value is not given.
+        if partial.matches.value_source(id) == Some(ValueSource::CommandLine) {
+            let values = partial.matches.get_raw(id).into_iter().flatten();
+            words.extend(values.map(OsStr::to_owned));
+        }
+    }
+    words
+}
+
+/// Returns the command line with a word inserted after this number of other words. The place is
+/// found by parsing, because only the parser knows which words are values of options.
+fn insert_word(
+    args: &[OsString],
+    place: usize,
+    word: OsString,
+    parser: &LineParser,
+) -> Result<Vec<OsString>, Failure> {
+    let mut wanted = match (parser.parse_partly)(args) {
+        Some(partial) => given_words(&partial),
+        None => Vec::new(),
+    };
+    wanted.insert(place.min(wanted.len()), word.clone());
+    for index in 1..=args.len() {
+        let mut line = args.to_vec();
+        line.insert(index, word.clone());
+        if let Some(partial) = (parser.parse_partly)(&line)
+            && given_words(&partial) == wanted
+        {
+            return Ok(line);
+        }
+    }
+    Err(
+        Failure::usage_error("--choose: this command line cannot be completed")
+            .with_hint("give the session and the entry"),
+    )
+}

@@ -1,0 +1,142 @@
+//! Choosing a session of any project.
+
+use super::chooser::{Chooser, Question, ROW_WIDTH, Stop};
+use crate::cli::ids::Ids;
+use crate::cli::locate::{Scope, SessionStores};
+use crate::cli::named::read_for_list;
+use crate::cli::output::{Failure, Ui, display_width, to_visible, truncate_end, truncate_path};
+use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
+use crate::ops::list::{ListedSession, display_cost, display_title};
+use crate::session::paths::abbreviate_home;
+use pisess_store::modified_ms;
+use pisess_store::workers::in_order;
+use std::cmp::Reverse;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The widths of the columns, in columns of the terminal.
+const AGE_WIDTH: usize = 5;
+const PROJECT_WIDTH: usize = 24;
+const COST_WIDTH: usize = 7;
+/// The width of the project on a terminal that is narrower than a row may be.
+const NARROW_PROJECT_WIDTH: usize = 16;
+
+/// Asks for one of the sessions in the stores of both agents, those that changed last first.
+/// Sessions of sub-agents are not offered.
+pub fn choose_session(program: &OsStr, ui: &mut Ui) -> Result<PathBuf, Stop> {
+    let mut files = SessionStores::locate(ui).find_sessions(&Scope::All).files;
+    files.retain(|file| file.owner.is_none());
+    files.sort_by_cached_key(|file| Reverse(modified_ms(&file.path)));
+    let mut files = files.into_iter();
+
+    // Not every file is a session. The question is asked only if there is one.
+    let painter = RowPainter::new(ui)?;
+    let read_row = |path: &Path| Some(painter.row(&read_for_list(path)?));
+    let mut first_row = None;
+    for file in files.by_ref() {
+        if let Some(row) = read_row(&file.path) {
+            first_row = Some((file.path, row));
+            break;
+        }
+    }
+    let Some((first_path, first_row)) = first_row else {
+        let failure = Failure::invalid("there are no sessions to choose from");
+        return Err(failure
+            .with_hint("the stores of pi and oh-my-pi are empty; `pisess help sessions` says where they are")
+            .into());
+    };
+
+    // The rows are offered while the other sessions are read.
+    let question = Question {
+        noun: "session",
+        session: None,
+        program,
+    };
+    let mut chooser = Chooser::start(&question, ui)?;
+    chooser.offer(first_path.as_os_str(), &first_row);
+    let mut paths = vec![first_path];
+    let work = |path: PathBuf| {
+        let row = read_row(&path);
+        (path, row)
+    };
+    // An error means only that no more rows are wanted.
+    let _: Result<(), Full> = in_order(
+        files.map(|file| file.path),
+        ui.processor_count(),
+        work,
+        |(path, row)| {
+            let Some(row) = row else {
+                return Ok(());
+            };
+            let wants_more = chooser.offer(path.as_os_str(), &row);
+            paths.push(path);
+            if wants_more { Ok(()) } else { Err(Full) }
+        },
+    );
+    let index = chooser.finish(ui)?;
+    Ok(paths.swap_remove(index))
+}
+
+/// No more rows are wanted.
+struct Full;
+
+/// Formats sessions as rows: age, project, cost and title.
+struct RowPainter {
+    now_ms: i64,
+    home: Option<String>,
+    project_width: usize,
+}
+
+impl RowPainter {
+    fn new(ui: &Ui) -> Result<RowPainter, Failure> {
+        let is_narrow = ui.row_width().is_some_and(|width| width < ROW_WIDTH);
+        Ok(RowPainter {
+            now_ms: Ids::new(ui)?.now_ms(ui),
+            home: ui.home(),
+            project_width: if is_narrow {
+                NARROW_PROJECT_WIDTH
+            } else {
+                PROJECT_WIDTH
+            },
+        })
+    }
+
+    fn row(&self, session: &ListedSession) -> String {
+        let age = format_age(self.now_ms, session.modified_ms);
+        let cwd = session.cwd.to_string_lossy();
+        let project = to_visible(&abbreviate_home(&cwd, self.home.as_deref()));
+        let project = truncate_path(&project, 0..project.len(), self.project_width, "…");
+        let padding = " ".repeat(self.project_width.saturating_sub(display_width(&project)));
+        let cost = display_cost(&session.usage).unwrap_or_else(|| "-".to_owned());
+        let title = shown_title(session);
+        format!("{age:>AGE_WIDTH$}  {project}{padding}  {cost:>COST_WIDTH$}  {title}")
+    }
+}
+
+/// Returns the title of a session on one line.
+fn shown_title(session: &ListedSession) -> String {
+    let title = display_title(&session.title(), session.message_count);
+    let words: Vec<&str> = title.split_whitespace().collect();
+    to_visible(&words.join(" "))
+}
+
+/// Reports which session a command uses that was given none. `how` is how it was found.
+pub fn report_session(how: &str, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
+    let Some(session) = read_for_list(path) else {
+        ui.print_status(&format!("{how} {}", path.display()));
+        return Ok(());
+    };
+    let id = session.id.to_string_lossy();
+    let age = format_age(Ids::new(ui)?.now_ms(ui), session.modified_ms);
+    let report = format!(
+        "{how} {} ({age}): {}",
+        id_suffix(&id, ID_SUFFIX_LEN),
+        shown_title(&session)
+    );
+    let report = match ui.row_width() {
+        Some(width) => truncate_end(&report, width.saturating_sub("pisess: ".len()), "…"),
+        None => report,
+    };
+    ui.print_status(&report);
+    Ok(())
+}
