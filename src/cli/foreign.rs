@@ -79,6 +79,39 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     files
 }
 
+/// Returns the note that an agent has no sessions in a place.
+pub fn none_found(origin: Origin, place: &ForeignPlace) -> String {
+    let agent = match origin {
+        Origin::Claude => "Claude Code",
+        Origin::Codex => "Codex",
+    };
+    let source = origin.name();
+    match place {
+        ForeignPlace::CurrentProject => format!(
+            "no sessions of {agent} for the current directory (hint: `pisess list --source {source} --all` includes all projects)"
+        ),
+        ForeignPlace::All => {
+            let (folder, variable) = match origin {
+                Origin::Claude => ("~/.claude/projects", "CLAUDE_CONFIG_DIR"),
+                Origin::Codex => ("~/.codex/sessions", "CODEX_HOME"),
+            };
+            format!("no sessions of {agent} (hint: they are in {folder}, unless {variable} is set)")
+        }
+        ForeignPlace::Arguments => format!(
+            "no sessions of {agent} in these files and directories (hint: `pisess list --source {source} --all` lists those of all projects)"
+        ),
+    }
+}
+
+/// Where sessions of another agent were looked for.
+pub enum ForeignPlace {
+    CurrentProject,
+    /// All projects.
+    All,
+    /// The files and directories that were given.
+    Arguments,
+}
+
 /// The hint for a path that does not exist.
 const MISSING_PATH_HINT: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 

@@ -4,6 +4,7 @@ use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::load_pruned_beside;
+use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
 use crate::format::format_age;
 use crate::load::names::{NameError, choose_session};
 use crate::load::{LoadError, read_header};
@@ -86,12 +87,19 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
 
     failed.extend(search_failures(found.troubles, is_strict, ui));
     let is_only_stream = !streams.is_empty() && resolved_paths.is_empty();
-    if found.files.is_empty() && failed.is_empty() && !is_only_stream {
+    // A note on subdirectories that are left out says what to try.
+    let may_be_below = !found.shallow.is_empty();
+    if found.files.is_empty() && failed.is_empty() && !is_only_stream && !may_be_below {
         warn_none_found(&resolved_paths, reach, ui);
     }
     for folder in found.shallow {
+        let files = if found.files.is_empty() {
+            "no *.jsonl files found, and "
+        } else {
+            ""
+        };
         ui.warn(&format!(
-            "{}: subdirectories are left out (hint: -r includes them)",
+            "{}: {files}subdirectories are left out (hint: -r includes them)",
             folder.display()
         ));
     }
@@ -164,6 +172,13 @@ fn may_be_session(path: &Path) -> bool {
 /// Reports that directories contain no sessions and, for what searches the stores as well, are no
 /// projects with sessions.
 fn warn_none_found(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
+    // With --all, the stores are searched.
+    let store_roots = SessionStores::locate(ui).store_roots();
+    if folders.iter().all(|folder| store_roots.contains(folder)) {
+        ui.warn(NO_SESSIONS_ANYWHERE);
+        return;
+    }
+
     let mut where_searched = String::new();
     let mut projects = Vec::new();
     if let ([folder], Reach::Whole) = (folders, reach) {

@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 pub const NO_SESSIONS_HERE: &str =
     "no sessions for the current directory (hint: --all includes all projects)";
 
+/// Printed if there is no session in any store.
+pub const NO_SESSIONS_ANYWHERE: &str = "no sessions in the stores of pi and oh-my-pi (hint: `pisess help sessions` says where they are)";
+
 /// The sessions to read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
@@ -103,8 +106,10 @@ impl SessionsArgs {
         } else if self.paths.is_empty() {
             stores.warn_archives_skipped(self.all, period, ui);
         }
-        let found_none = found.is_empty() && !self.all;
-        if found_none && self.paths.is_empty() {
+        let found_none = found.is_empty();
+        if found_none && self.all {
+            ui.warn(NO_SESSIONS_ANYWHERE);
+        } else if found_none && self.paths.is_empty() {
             ui.warn(NO_SESSIONS_HERE);
         }
 

@@ -194,7 +194,8 @@ impl Args {
         let skipped = archive_all(&packer, sessions, &mut outcomes, ui);
         warn_of_skipped(&skipped, ui);
         if outcomes.is_empty() && skipped.is_empty() {
-            ui.print_status("no session is chosen");
+            let hint = "`pisess list --all` lists the sessions of all projects";
+            ui.print_status(&format!("no session is chosen (hint: {hint})"));
         }
         let exit = report_outcomes(outcomes, self.change.json, ui)?;
         Ok(exit.max(search_exit))

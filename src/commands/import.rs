@@ -86,6 +86,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let importer = Importer::new(args.agent, &args.write.change, ui.stdout_predicate());
     let destinations = find_destinations(sources, importer.agent, output, ui)?;
 
+    if destinations.is_empty() && outcomes.is_empty() && failures.is_empty() {
+        ui.warn(NOTHING_TO_IMPORT);
+        return Ok(worst_exit);
+    }
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         if let Some(destination) = destinations.first() {
             return print_session(&importer, destination, args, ui);
@@ -100,6 +104,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     outcomes.extend(import_all(&importer, destinations, ui));
     Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?))
 }
+
+/// Printed if directories contain no sessions of another agent.
+const NOTHING_TO_IMPORT: &str = "no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)";
 
 /// Returns the sources for an output that is one file. Sub-agents are left out if a session is
 /// there, too; more than one source is refused.

@@ -4,7 +4,9 @@ mod repository;
 mod rows;
 
 use crate::agents::stores::is_cwd;
-use crate::cli::foreign::{convert_file, find_arguments, find_foreign_sessions};
+use crate::cli::foreign::{
+    self, ForeignPlace, convert_file, find_arguments, find_foreign_sessions,
+};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::SessionStores;
@@ -13,7 +15,9 @@ use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
-use crate::cli::sessions::{NO_SESSIONS_HERE, PathsArgs, SessionsArgs, warn_torn};
+use crate::cli::sessions::{
+    NO_SESSIONS_ANYWHERE, NO_SESSIONS_HERE, PathsArgs, SessionsArgs, warn_torn,
+};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
@@ -139,20 +143,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         retain_same_repository(&mut files, &mut repositories, &stores, ui)?;
     }
     let has_files = !files.is_empty();
-    if !has_files && args.lists_cwd() {
-        ui.warn(if args.repo {
-            NONE_IN_REPOSITORY
-        } else {
-            NO_SESSIONS_HERE
-        });
+    if !has_files
+        && args.source.is_none()
+        && let Some(note) = args.none_found_note()
+    {
+        ui.warn(note);
     }
 
     has_failures |= read_sessions(&mut list, files, args, period, ui);
     if args.source.is_some() && args.lists_cwd() {
         list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), stores.here()));
     }
-    if list.is_empty() && has_files && !args.lists_cwd() && !has_failures && !args.period.is_given()
-    {
+    let found_none = list.is_empty() && !has_failures;
+    if let Some(source) = args.source {
+        if found_none {
+            ui.warn(&foreign::none_found(source, &args.foreign_place()));
+        }
+    } else if found_none && has_files && !args.lists_cwd() && !args.period.is_given() {
         ui.warn(NO_SESSIONS);
     }
     let has_sessions = !list.is_empty();
@@ -227,6 +234,30 @@ impl Args {
     /// Whether the sessions of the current directory are listed.
     fn lists_cwd(&self) -> bool {
         self.sessions.paths.is_empty() && !self.sessions.all
+    }
+
+    /// Returns the note if no file is found; `None` if it was printed by whoever searched the paths.
+    fn none_found_note(&self) -> Option<&'static str> {
+        if self.repo && self.lists_cwd() {
+            Some(NONE_IN_REPOSITORY)
+        } else if self.lists_cwd() {
+            Some(NO_SESSIONS_HERE)
+        } else if self.sessions.all {
+            Some(NO_SESSIONS_ANYWHERE)
+        } else {
+            None
+        }
+    }
+
+    /// Returns where the sessions of another agent are looked for.
+    fn foreign_place(&self) -> ForeignPlace {
+        if self.lists_cwd() {
+            ForeignPlace::CurrentProject
+        } else if self.sessions.all {
+            ForeignPlace::All
+        } else {
+            ForeignPlace::Arguments
+        }
     }
 
     /// Finds the files to read: of the agents, or with `--source` of another agent. Reports paths

@@ -927,7 +927,7 @@ fn list_shows_what_could_be_imported() {
     10mo  6098ae0e     7   1      100  Which paper for a kite?
      2mo  000000b3     4   1       16  A long question.
     ");
-    assert_snapshot!(h.run("list --source codex"), @"");
+    assert_snapshot!(h.run("list --source codex"), @"2> pisess: note: no sessions of Codex for the current directory (hint: `pisess list --source codex --all` includes all projects)");
     // The rows are those of the sessions that they become.
     let rows = |line: &str| {
         let text = h.run(line).text();

@@ -18,6 +18,7 @@ mod diff;
 #[cfg(target_os = "linux")]
 mod documents;
 mod edit;
+mod empty;
 mod errors;
 mod every;
 mod export;

@@ -63,7 +63,9 @@ pub fn list_archived(
     let now_ms = Ids::new(ui)?.now_ms(ui);
     let mut exit = Exit::Done;
     let mut list = Vec::new();
-    for path in stores.find_archives(all)? {
+    let archives = stores.find_archives(all)?;
+    let has_archives = !archives.is_empty();
+    for path in archives {
         match ArchivedSession::read(&path) {
             Ok(archived)
                 if filter.accepts(archived.facts.modified_ms, archived.facts.message_count) =>
@@ -73,6 +75,15 @@ pub fn list_archived(
             Ok(_) => {}
             Err(failure) => exit = exit.max(ui.report_failure(&failure)),
         }
+    }
+    if list.is_empty() && exit == Exit::Done {
+        ui.warn(match (has_archives, all) {
+            (true, _) => "these options choose none of the archived sessions (hint: omit them)",
+            (false, true) => "no archived sessions (hint: `pisess archive SESSION` archives one)",
+            (false, false) => {
+                "no archived sessions of this project (hint: --all includes all projects)"
+            }
+        });
     }
     list.sort_by_key(|archived| Reverse(archived.facts.modified_ms));
     if json {

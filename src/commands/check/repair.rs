@@ -47,12 +47,25 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
             .with_hint("give a new file with -o FILE, or --backup to repair in place"));
     }
 
-    let needs_recursion = repairer.repair_files_and_folders(args, ui)?;
-    repairer.report.print_repair_counts(ui);
+    let FolderRepairs {
+        found_none,
+        needs_recursion,
+    } = repairer.repair_files_and_folders(args, ui)?;
+    if !found_none {
+        repairer.report.print_repair_counts(ui);
+    }
     if needs_recursion && !args.recursive {
         ui.warn(NEEDS_RECURSION);
     }
     Ok(repairer.report.exit)
+}
+
+/// What a repair found in files and directories.
+struct FolderRepairs {
+    /// Whether no session was found, which has been reported.
+    found_none: bool,
+    /// Whether a session with repairs is in a subdirectory of a given directory.
+    needs_recursion: bool,
 }
 
 /// A repair of one or more sessions.
@@ -66,9 +79,12 @@ struct Repairer<'a> {
 impl Repairer<'_> {
     /// Repairs the sessions that are given, and those in the directories that are given. The
     /// failure of a single session is returned; a failure among several is reported, and the others
-    /// are repaired. Returns whether a session with repairs is in a subdirectory of a given
-    /// directory: with `-n`, such sessions are found even without `-r`.
-    fn repair_files_and_folders(&mut self, args: &Args, ui: &mut Ui) -> Result<bool, Failure> {
+    /// are repaired. With `-n`, sessions in subdirectories are found even without `-r`.
+    fn repair_files_and_folders(
+        &mut self,
+        args: &Args,
+        ui: &mut Ui,
+    ) -> Result<FolderRepairs, Failure> {
         let reach = if args.write.change.dry_run {
             Reach::Visible
         } else {
@@ -87,6 +103,7 @@ impl Repairer<'_> {
             self.report.report_failure(failure, ui);
         }
 
+        let found_none = files.is_empty() && failures.is_empty();
         let mut needs_recursion = false;
         for file in files {
             let repaired_before = self.report.repaired_count;
@@ -104,7 +121,10 @@ impl Repairer<'_> {
             let has_repairs = self.report.repaired_count > repaired_before;
             needs_recursion |= has_repairs && is_in_subfolder(&args.sessions, &file.path);
         }
-        Ok(needs_recursion)
+        Ok(FolderRepairs {
+            found_none,
+            needs_recursion,
+        })
     }
 
     /// Repairs a session into the file of `-o`, or in place; to standard output if that is `-`, or

@@ -1,0 +1,97 @@
+//! An empty result says so on standard error, with the next thing to try.
+
+use crate::sandbox::{Done, Sandbox, fixture};
+use insta::assert_snapshot;
+
+/// Runs a command line in a sandbox that is the home directory.
+fn at_home(line: &str, s: &Sandbox) -> Done {
+    s.pisess(line).at_home().done()
+}
+
+/// Asserts that nothing is printed but a note on standard error, and nothing at all with `-q`;
+/// returns the note.
+#[track_caller]
+fn note(line: &str, s: &Sandbox) -> String {
+    let done = at_home(line, s);
+    assert_eq!(done.text(), "", "{line}");
+    let quiet = at_home(&format!("{line} -q"), s);
+    assert_eq!((quiet.code, &*quiet.stderr), (done.code, ""), "{line}");
+    let lines: Vec<_> = done.stderr.lines().collect();
+    assert_eq!(lines.len(), 1, "{line}: {}", done.stderr);
+    lines[0].to_owned()
+}
+
+#[test]
+fn empty_stores() {
+    for has_store in [false, true] {
+        let s = Sandbox::new();
+        if has_store {
+            std::fs::create_dir_all(s.path(".pi/agent/sessions")).unwrap();
+        }
+        for line in [
+            "list --all",
+            "list --all --json",
+            "grep --all x",
+            "stats --all",
+            "check --all",
+            "migrate --check --all",
+            "redact --check --all",
+        ] {
+            assert_eq!(
+                note(line, &s),
+                "pisess: note: no sessions in the stores of pi and oh-my-pi (hint: `pisess help sessions` says where they are)",
+                "{line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_sessions_of_another_agent() {
+    let s = Sandbox::new();
+    s.put("project/notes.txt", "");
+    assert_snapshot!(note("list --source claude", &s), @"pisess: note: no sessions of Claude Code for the current directory (hint: `pisess list --source claude --all` includes all projects)");
+    assert_snapshot!(note("list --source codex --all", &s), @"pisess: note: no sessions of Codex (hint: they are in ~/.codex/sessions, unless CODEX_HOME is set)");
+    assert_snapshot!(note("import -n ./project", &s), @"pisess: note: no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)");
+    s.put(
+        ".claude/projects/-kites/tree.jsonl",
+        fixture("claude/tree.jsonl"),
+    );
+    assert_eq!(
+        at_home("list --source claude --all -l", &s)
+            .text()
+            .lines()
+            .count(),
+        1
+    );
+    assert_snapshot!(note("list --source claude", &s), @"pisess: note: no sessions of Claude Code for the current directory (hint: `pisess list --source claude --all` includes all projects)");
+    assert_snapshot!(note("list --source claude ./project", &s), @"pisess: note: no sessions of Claude Code in these files and directories (hint: `pisess list --source claude --all` lists those of all projects)");
+    assert_snapshot!(note("import ./project -o -", &s), @"pisess: note: no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)");
+}
+
+#[test]
+fn no_archived_sessions() {
+    let s = Sandbox::new();
+    let session = ".pi/agent/sessions/--kites--/s.jsonl";
+    s.put(session, fixture("tour.jsonl"));
+    assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions of this project (hint: --all includes all projects)");
+    assert_snapshot!(note("archive --list --all", &s), @"pisess: note: no archived sessions (hint: `pisess archive SESSION` archives one)");
+    assert_snapshot!(note("archive --empty --all", &s), @"pisess: no session is chosen (hint: `pisess list --all` lists the sessions of all projects)");
+    assert_eq!(at_home(&format!("archive ./{session}"), &s).code, 0);
+    assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions of this project (hint: --all includes all projects)");
+    assert_snapshot!(note("archive --list --all --empty", &s), @"pisess: note: these options choose none of the archived sessions (hint: omit them)");
+}
+
+/// What a repair passes over is not reported as if it were repaired.
+#[test]
+fn a_repair_that_reaches_no_session() {
+    let s = Sandbox::new();
+    s.put("store/below/s.jsonl", fixture("hazards/torn-tail.jsonl"));
+    assert_eq!(at_home("check --repair -n ./store", &s).code, 0);
+    assert_snapshot!(note("check --repair --backup ./store", &s), @"pisess: note: ./store: no *.jsonl files found, and subdirectories are left out (hint: -r includes them)");
+    assert_snapshot!(at_home("check --repair --backup -r ./store", &s), @r#"
+    ./store/below/s.jsonl:5: repaired: the last line is incomplete: its write was interrupted (entry a0000004) — it is removed
+    2> pisess: removed bytes are in ./store/below/s.jsonl.rejected
+    2> pisess: 1 repaired, 0 left
+    "#);
+}
