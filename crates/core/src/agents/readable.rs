@@ -1,17 +1,19 @@
 //! Rows for people, where those of the agents are less informative: tool calls with paths relative
-//! to the session's directory, summaries without their preamble, skill prompts as the user typed
-//! them, forwarded messages without what the chat program puts around the words.
+//! to the session's directory, summaries without their preamble, skills and commands as the user
+//! typed them, forwarded messages without what the chat program puts around the words.
 //!
 //! Calls are described by the shape of their arguments (a command, a path, a pattern), not by the
 //! tool's name, so that the tools of both agents and of extensions read alike. All other rows are
 //! those of the agents.
 
 use crate::agents::oh_my_pi::files::BRANCH_PREAMBLE;
+use crate::agents::oh_my_pi::message::{SKILL_PROMPT, skill_draft};
 use crate::agents::pi::files::BRANCH_SUMMARY_PREAMBLE;
-use crate::agents::row::{ROW_UNITS, RowText, forwarded_row, normalize_spaces, string_head};
+use crate::agents::row::{ROW_UNITS, RowText, normalize_spaces, string_head, typed_row};
 use crate::format;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
+use crate::session::envelope::{CLAUDE_COMMAND, typed_command};
 use crate::session::paths;
 use crate::session::read::record::{Member, TypedRecord};
 use pisess_json::text::{Text, concat_texts, join_with};
@@ -54,7 +56,7 @@ pub fn readable_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
     match typed.kind {
         Kind::Compaction => Some(compaction_row(entry)),
         Kind::BranchSummary => Some(RowText::with_role("branch summary", &summary_head(entry))),
-        Kind::CustomMessage => skill_prompt_row(entry),
+        Kind::CustomMessage => custom_message_row(entry),
         Kind::Message => message_row(typed),
         _ => None,
     }
@@ -77,26 +79,30 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     RowText::with_role("compaction", &body)
 }
 
-/// Returns the row of a skill's prompt, as the user typed it; `None` for any other custom message.
-fn skill_prompt_row(entry: Raw) -> Option<RowText<'static>> {
-    if !content::member_is(entry, "customType", "skill-prompt") {
+/// Returns the row of a skill's prompt, or of a command of Claude Code, as the user typed it; `None`
+/// for any other custom message.
+fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
+    let custom_type = entry.get_text("customType")?;
+    let typed = if custom_type == SKILL_PROMPT {
+        skill_draft(entry)?
+    } else if custom_type == CLAUDE_COMMAND {
+        let message = content::join_text_borrowed(entry.get("content"), "\n");
+        Text::from(typed_command(&message.to_string_lossy())?)
+    } else {
         return None;
-    }
-    let prompt = entry.get("details")?.get_text("prompt")?;
-    if prompt.is_blank() {
-        return None;
-    }
-    let body = normalize_spaces(prompt.head(ROW_UNITS));
-    Some(RowText::with_bracketed_role("skill-prompt", &body))
+    };
+    let body = normalize_spaces(typed.head(ROW_UNITS));
+    let role = custom_type.to_string_lossy();
+    Some(RowText::with_bracketed_role(&role, &body))
 }
 
-/// Returns the row of a forwarded user message, or of a tool result whose call is not found, which
-/// is the tool's name. `None` for any other message.
+/// Returns the row of a user message that was forwarded or is a command, or of a tool result whose
+/// call is not found, which is the tool's name. `None` for any other message.
 fn message_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
     let message = typed.record.message.as_ref();
     match typed.role {
         Role::User => {
-            let words = forwarded_row(message?, typed.blocks)?;
+            let words = typed_row(message?, typed.blocks)?;
             Some(RowText::with_role("user", &words))
         }
         Role::ToolResult => {

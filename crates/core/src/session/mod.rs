@@ -22,6 +22,7 @@ pub mod index;
 pub mod list_stats;
 
 pub mod content;
+pub mod envelope;
 pub mod forwarded;
 pub mod outcome;
 

@@ -9,6 +9,7 @@ use crate::session::column::RowShape;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
+use crate::session::envelope;
 use crate::session::forwarded;
 use crate::session::read::record::{Block, Content, Member, MessageFacts};
 use pisess_json::string::{decode, decode_head};
@@ -21,6 +22,8 @@ pub const ROW_UNITS: usize = 200;
 pub const CUT_MARK: &str = "…";
 /// The number of units to read of a message that a chat program forwarded, whose words come last.
 const FORWARDED_UNITS: usize = 8_000;
+/// The number of units to read of a message with a skill, whose arguments come last.
+const SKILL_UNITS: usize = 64_000;
 
 /// The options that rows depend on.
 #[derive(Clone, Debug, Default)]
@@ -264,6 +267,22 @@ pub fn message_head(message: &MessageFacts, blocks: &[Block], units: usize) -> T
 /// Whether a message has more text than a row contains.
 pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
+}
+
+/// Returns the text for the row of a message that contains what the user typed, but is not that: a
+/// message that a chat program forwarded, or that an agent made of a command. `None` for any other
+/// message.
+pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
+    let head = message_head(message, blocks, ROW_UNITS);
+    if forwarded::may_be_forwarded(head.as_bytes()) {
+        return forwarded_row(message, blocks);
+    }
+    if !envelope::may_be_command(head.as_bytes()) {
+        return None;
+    }
+    let start = message_head(message, blocks, SKILL_UNITS);
+    let command = envelope::typed_command_of_start(&start.to_string_lossy())?;
+    Some(normalize_spaces(Text::from(command)).head(ROW_UNITS))
 }
 
 /// Returns the text for the row of a message that a chat program forwarded: a mark, then the user's

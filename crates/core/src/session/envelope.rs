@@ -1,0 +1,163 @@
+//! What agents make of a command that the user typed.
+//!
+//! pi replaces `/skill:NAME ARGUMENTS` with the instructions of the skill and the arguments. Claude
+//! Code puts the parts of a command into elements:
+//!
+//! ```text
+//! <skill name="release" location="/s/SKILL.md">    <command-message>init</command-message>
+//! instructions                                     <command-name>/init</command-name>
+//! </skill>                                         <command-args>docs only</command-args>
+//!
+//! 2.3.0                                            <bash-input>ls</bash-input>
+//! ```
+
+use memchr::memmem;
+
+/// The type of the custom message that `import` makes of a command of Claude Code.
+pub const CLAUDE_COMMAND: &str = "claude.command";
+
+const SKILL_START: &str = "<skill name=\"";
+const SKILL_END: &str = "\n</skill>";
+
+/// The names of the elements that begin a command of Claude Code.
+const COMMAND_MESSAGE: &str = "command-message";
+const COMMAND_NAME: &str = "command-name";
+const COMMAND_ARGUMENTS: &str = "command-args";
+const SHELL_COMMAND: &str = "bash-input";
+
+/// The call of a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SkillCall<'t> {
+    name: &'t str,
+    /// What follows the instructions; `None` if the text ends within them.
+    arguments: Option<&'t str>,
+}
+
+/// Whether the start of a message may be that of a command.
+pub fn may_be_command(start: &[u8]) -> bool {
+    let start = start.trim_ascii_start();
+    start.starts_with(b"<")
+        && [SKILL_START, "<command-", "<bash-input>"]
+            .iter()
+            .any(|prefix| start.starts_with(prefix.as_bytes()))
+}
+
+/// Returns the command that the user typed, given the message that an agent made of it. `None` for
+/// any other message, and if the message is cut within the instructions of a skill.
+pub fn typed_command(message: &str) -> Option<String> {
+    if let Some(call) = read_skill_call(message) {
+        return Some(format_skill_call(call.name, call.arguments?));
+    }
+    typed_in_elements(message)
+}
+
+/// Returns the command as [`typed_command`] does, given the start of a message. If it is cut within
+/// the instructions of a skill, the arguments are missing.
+pub fn typed_command_of_start(start: &str) -> Option<String> {
+    if let Some(call) = read_skill_call(start) {
+        return Some(format_skill_call(
+            call.name,
+            call.arguments.unwrap_or_default(),
+        ));
+    }
+    typed_in_elements(start)
+}
+
+fn read_skill_call(message: &str) -> Option<SkillCall<'_>> {
+    let attribute = message.trim_start().strip_prefix(SKILL_START)?;
+    let (name, after_name) = attribute.split_once('"')?;
+    let end = memmem::find(after_name.as_bytes(), SKILL_END.as_bytes());
+    Some(SkillCall {
+        name,
+        arguments: end.map(|end| after_name[end + SKILL_END.len()..].trim()),
+    })
+}
+
+fn format_skill_call(name: &str, arguments: &str) -> String {
+    format!("/skill:{name} {arguments}").trim_end().to_owned()
+}
+
+/// Returns a command of Claude Code: its name and arguments, or what the user ran in the shell.
+fn typed_in_elements(message: &str) -> Option<String> {
+    let message = message.trim_start();
+    if let Some(command) = element_at_start(message, SHELL_COMMAND) {
+        return Some(format!("! {}", command.trim()));
+    }
+
+    let begins_command = element_at_start(message, COMMAND_MESSAGE).is_some()
+        || element_at_start(message, COMMAND_NAME).is_some();
+    if !begins_command {
+        return None;
+    }
+    let name = find_element(message, COMMAND_NAME)?.trim();
+    let arguments = find_element(message, COMMAND_ARGUMENTS).unwrap_or_default();
+    if name.is_empty() {
+        return None;
+    }
+    let slash = if name.starts_with('/') { "" } else { "/" };
+    let command = format!("{slash}{name} {}", arguments.trim());
+    Some(command.trim_end().to_owned())
+}
+
+/// Returns the content of the element that the text begins with.
+fn element_at_start<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    if text.strip_prefix('<')?.starts_with(name) {
+        find_element(text, name)
+    } else {
+        None
+    }
+}
+
+/// Returns the content of the first element of this name.
+fn find_element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (_, content) = text.split_once(&format!("<{name}>"))?;
+    let (content, _) = content.split_once(&format!("</{name}>"))?;
+    Some(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_what_was_typed() {
+        for (message, typed) in [
+            (
+                "<skill name=\"tidy\" location=\"/s\">\nBe </skill> tidy.\n</skill>\n\nthe kitchen\nand hall",
+                "/skill:tidy the kitchen\nand hall",
+            ),
+            ("<skill name=\"tidy\">\nBe tidy.\n</skill>", "/skill:tidy"),
+            (
+                "<command-message>init</command-message>\n<command-name>/init</command-name>\n<command-args>docs only</command-args>",
+                "/init docs only",
+            ),
+            (
+                "<command-name>model</command-name>\n<command-message>model</command-message>\n<command-args></command-args>",
+                "/model",
+            ),
+            ("<bash-input>ls -l</bash-input>", "! ls -l"),
+        ] {
+            assert!(may_be_command(message.as_bytes()), "{message}");
+            assert_eq!(typed_command(message).as_deref(), Some(typed));
+            assert_eq!(typed_command_of_start(message).as_deref(), Some(typed));
+        }
+    }
+
+    #[test]
+    fn other_messages_are_no_commands() {
+        for message in [
+            "",
+            "<skills>",
+            "look at <skill name=\"x\">\n</skill>",
+            "<command-name>",
+            "<command-name></command-name>",
+            "<command-message>x</command-message>",
+            "<plan>\n</plan>",
+        ] {
+            assert_eq!(typed_command(message), None, "{message}");
+        }
+        let cut = "<skill name=\"tidy\">\nBe ti";
+        assert_eq!(typed_command(cut), None);
+        assert_eq!(typed_command_of_start(cut).as_deref(), Some("/skill:tidy"));
+    }
+}
