@@ -7,7 +7,7 @@
 use super::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::process::run::ShellCommand;
-use crate::export::commonmark::{Author, to_plain_line};
+use crate::export::commonmark::to_plain_line;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use foldhash::{HashMap, HashSet};
@@ -86,7 +86,7 @@ impl RendererArgs {
     ) -> Result<HashMap<EntryIx, Text<'static>>, Failure> {
         let rendered = self.render(open, entries, ui)?.into_iter();
         Ok(rendered
-            .map(|(ix, markdown)| (ix, Text::from(to_plain_line(&markdown, Author::Program))))
+            .map(|(ix, markdown)| (ix, Text::from(to_plain_line(&markdown))))
             .collect())
     }
 }

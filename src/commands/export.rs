@@ -16,7 +16,7 @@ use crate::export::cuts::Cuts;
 use crate::export::fit::fit_to_size;
 use crate::export::markdown::write_document;
 use crate::export::page::write_page;
-use crate::export::source::Contents;
+use crate::export::source::{Contents, Display};
 use crate::export::static_html::write_static_page;
 use crate::export::verify::{Rendition, find_leaked_values};
 use crate::load::LoadOptions;
@@ -85,13 +85,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// HTML page, too, contains only the path to REF. The extension of the file chooses the format: `-o
 /// x.md` writes Markdown.
 ///
-/// The title is the name of the session, or its first request. Markdown leaves out settings,
+/// The title is the name of the session, or its first request. Prompts are shown as they were
+/// typed; only fences, code spans and addresses are marked. Markdown leaves out settings,
 /// bookkeeping, and messages that the agent does not show, unless --filter asks for them.
 ///
 /// A page or a document can leave out tool calls, thinking, entries, and lines of output. With
 /// --max-size, as little as possible is left out: lines of output first, then thinking, then tool
 /// calls, then entries in the middle of the conversation. The page or document names what is left
-/// out.
+/// out; Markdown also says it at its place.
 ///
 /// With --as atif, the path is written as a trajectory: the Agent Trajectory Interchange Format,
 /// version 1.7, which tools for evaluation and training read. The sessions of the sub-agents that
@@ -344,6 +345,10 @@ fn export_session(
     };
 
     contents.apply_cuts(args.cuts());
+    let output = output_path(args, format, &open.input, ui);
+    if output == Path::new("-") && ui.stdout_is_terminal() {
+        contents.display = Display::Terminal;
+    }
     let is_from_directory = path != args.session;
     // The hint is to give REF, which the sessions of a directory do not take.
     if format != Rendition::Page
@@ -367,7 +372,6 @@ fn export_session(
     if let Some(max_size) = args.max_size {
         exporter.fit_to_size(&mut contents, max_size, ui)?;
     }
-    let output = output_path(args, format, &open.input, ui);
     if output == Path::new("-") {
         exporter.print_to_stdout(&contents, ui)?;
         return Ok(Exit::Done);

@@ -219,7 +219,7 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     };
 
     // What completes a command line prints notes.
-    ui.configure(cli.color, cli.quiet);
+    ui.configure(cli.color, cli.hyperlink, cli.quiet);
     if cli.choose {
         return match choose::choose_missing(args, &LINE_PARSER, ui) {
             Ok(completed) => run_parsed(parse(&completed), &completed, ui),

@@ -14,7 +14,7 @@ use crate::cli::rows::entry::{edit_mark, print_entry_lines, print_rows, row_opti
 use crate::cli::rows::ids::IdPainter;
 use crate::export::cuts::Cuts;
 use crate::export::markdown::entry_markdown;
-use crate::export::source::{Contents, ContentsReader};
+use crate::export::source::{Contents, ContentsReader, Display};
 use crate::format::changes::{DiffSign, classify_diff_line};
 use crate::load::LoadOptions;
 use crate::ops::rows::{Ending, row_tone};
@@ -194,6 +194,9 @@ fn print_quotations(
         omits_thinking: true,
         ..Cuts::default()
     });
+    if ui.stdout_is_terminal() {
+        contents.display = Display::Terminal;
+    }
     let source = ContentsReader::new(&contents);
     for (position, &ix) in entries.iter().enumerate() {
         let text = open.input.map_read_error(entry_markdown(&source, ix))?;

@@ -92,7 +92,7 @@ fn the_path_as_markdown() {
 
     *2026-03-14 09:27 UTC*
 
-    *anthropic/claude-sonnet-4-5*
+    **Assistant** · *anthropic/claude-sonnet-4-5*
 
     <details><summary>Thinking</summary>
 
@@ -159,6 +159,8 @@ fn the_path_as_markdown() {
 
     *2026-03-14 09:31 UTC*
 
+    **Assistant**
+
     So the result lies within half a day either way.
 
     <details><summary><b>edit</b> <code>src/clock.rs</code></summary>
@@ -213,16 +215,16 @@ fn a_long_request_is_quoted_below_its_first_words() {
         asked("Please:\\n\\n1. read `a`\\n2. write *b*", 1),
     );
     assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r"
-    # Please: 1. read a 2. write b
+    # Please: 1. read a 2. write \*b\*
 
-    ## Please: 1. read a 2. write b
+    ## Please: 1. read a 2. write \*b\*
 
     *2026-01-01 00:00 UTC*
 
     > Please:
     >
-    > 1. read `a`
-    > 2. write *b*
+    > 1\. read `a`\
+    > 2\. write \*b\*
     ");
 }
 
@@ -256,6 +258,8 @@ fn no_tools_no_thinking_max_lines_and_filter_omit_everywhere() {
 
     *2026-01-01 00:00 UTC*
 
+    **Assistant**
+
     All built.
     ");
     assert_snapshot!(s.unchanged("export ./s.jsonl --max-lines 2 --no-thinking --as md -o -"), @"
@@ -266,6 +270,8 @@ fn no_tools_no_thinking_max_lines_and_filter_omit_everywhere() {
     ## Build it.
 
     *2026-01-01 00:00 UTC*
+
+    **Assistant**
 
     <details><summary><b>bash</b> <code>make</code></summary>
 
@@ -356,6 +362,8 @@ fn an_export_of_at_most_so_many_bytes() {
 
     *2026-01-01 00:00 UTC*
 
+    **Assistant**
+
     <details><summary>Thinking</summary>
 
     Hm, a secret thought.
@@ -370,7 +378,13 @@ fn an_export_of_at_most_so_many_bytes() {
 
     All built.
     ");
-    assert_snapshot!(sized(130, "--as md"), @"
+    let without_thinking = sized(262, "--as md");
+    assert!(
+        without_thinking.contains("*Left out here: thinking*")
+            && without_thinking.contains("<b>bash</b>"),
+        "{without_thinking}"
+    );
+    assert_snapshot!(sized(160, "--as md"), @"
     # Build it.
 
     *Left out: tool calls, thinking.*
@@ -378,6 +392,10 @@ fn an_export_of_at_most_so_many_bytes() {
     ## Build it.
 
     *2026-01-01 00:00 UTC*
+
+    *Left out here: 1 tool call*
+
+    **Assistant**
 
     All built.
     ");
@@ -673,7 +691,7 @@ fn as_md_static_and_page_keep_backslashes_the_user_typed() {
     let path = r"C:\\Users\\Bob\\.config\\\_x";
     assert_eq!(markdown.matches(path).count(), 3, "{markdown}");
     let page = s.unchanged("export ./s.jsonl --static -o -").to_string();
-    let in_text = r#"<p dir="auto">Why is C:\Users\Bob\.config\_x empty?</p>"#;
+    let in_text = r#"<p class="verbatim" dir="auto">Why is C:\Users\Bob\.config\_x empty?</p>"#;
     assert!(page.contains(in_text), "{page}");
     let script = unpacked(&s.unchanged("export ./s.jsonl -o -").to_string());
     let typed = r"C:\Users\Bob\.config\_x";
@@ -704,6 +722,8 @@ fn markdown_is_the_conversation() {
 
     A storm is coming
 
+    **Assistant**
+
     Done.
     ");
     let all = s
@@ -724,6 +744,285 @@ fn markdown_is_the_conversation() {
     assert!(!rendered.contains("A hidden word"), "{rendered}");
 }
 
+/// The lines of a request, as JSON.
+fn request_of(lines: &[&str]) -> String {
+    let text = lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"");
+    text.replace('\n', "\\n").replace('\t', "\\t")
+}
+
+const TYPED: &[&str] = &[
+    "Why does __proto__ break *this*? See `a_b` and https://h/x_y:",
+    "  - once",
+    "# not a heading",
+    "",
+    "TypeError: x is undefined",
+    "    at run (/w/a.js:3:7)",
+    "",
+    "name   size",
+    "a.rs   3 kB",
+    "",
+    "```js",
+    "let x = 1;",
+    "```",
+    "| a | b |",
+    "| --- | --- |",
+    "1986. A year </details>",
+];
+
+#[test]
+fn what_a_person_typed_is_shown_as_typed() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", asked(&request_of(TYPED), 1));
+    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r#"
+    # Why does \_\_proto\_\_ break \*this\*? See a_b and https://h/x_y: - once not a heading TypeError: x is undefined at run (/w…
+
+    ## Why does \_\_proto\_\_ break \*this\*? See a_b and https://h/x_y: - once not a heading TypeError: x is undefined at run (/w…
+
+    *2026-01-01 00:00 UTC*
+
+    > Why does \_\_proto\_\_ break \*this\*? See `a_b` and [https://h/x_y](<https://h/x_y>):\
+    > &nbsp;&nbsp;- once\
+    > \# not a heading
+    >
+    > ```
+    > TypeError: x is undefined
+    >     at run (/w/a.js:3:7)
+    > 
+    > name   size
+    > a.rs   3 kB
+    > ```
+    >
+    > ```js
+    > let x = 1;
+    > ```
+    >
+    > ```
+    > | a | b |
+    > | --- | --- |
+    > 1986. A year </details>
+    > ```
+    "#);
+    let page = s.unchanged("export ./s.jsonl --static -o -").to_string();
+    let body = page.split_once("<div class=\"body\">").unwrap().1;
+    let body = body.split_once("</article>").unwrap().0;
+    assert_snapshot!(body.replace(" dir=\"auto\"", "").replace(" rel=\"noopener noreferrer nofollow\"", ""), @r#"
+    <div class="prose"><p class="verbatim">Why does __proto__ break *this*? See <code>a_b</code> and <a href="https://h/x_y">https://h/x_y</a>:
+      - once
+    # not a heading</p><pre class="block">TypeError: x is undefined
+        at run (/w/a.js:3:7)
+
+    name   size
+    a.rs   3 kB</pre><pre class="block"><span class="w-k">let</span> x = <span class="w-n">1</span>;</pre><pre class="block">| a | b |
+    | --- | --- |
+    1986. A year &lt;/details&gt;</pre></div></div>
+    "#);
+    let script = unpacked(&s.unchanged("export ./s.jsonl -o -").to_string());
+    assert!(script.contains("Why does __proto__ break *this*?"));
+    assert!(script.contains("TypeError: x is undefined\n    at run (/w/a.js:3:7)"));
+}
+
+#[test]
+fn a_long_prompt_is_folded_everywhere() {
+    let s = Sandbox::new();
+    let lines: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    s.put("s.jsonl", asked(&request_of(&lines), 1));
+    let folded = "<summary>76 more lines</summary>";
+    for form in ["--static", "--as md"] {
+        let written = s
+            .unchanged(&format!("export ./s.jsonl {form} -o -"))
+            .to_string();
+        let (before, after) = written.split_once(folded).unwrap();
+        assert!(
+            before.contains("line 24") && !before.contains("line 25"),
+            "{form}"
+        );
+        assert!(
+            after.contains("line 25") && after.contains("line 100"),
+            "{form}"
+        );
+    }
+    let page = s.unchanged("export ./s.jsonl -o -").to_string();
+    assert!(unpacked(&page).contains("76 more lines"));
+    // Without scripts, nothing is missing.
+    let prose = page.split_once("<noscript id=\"prose\">").unwrap().1;
+    assert!(prose.contains("line 100"));
+}
+
+#[test]
+fn skills_and_commands_are_what_the_user_typed() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", lines_of(&[
+        r#"{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"<skill name=\"tidy\" location=\"/s\">\nBe **tidy**.\n</skill>\n\nthe __kitchen__"}}"#,
+        r#"{"type":"custom_message","customType":"claude.command","content":"<command-message>init</command-message>\n<command-name>/init</command-name>\n<command-args>docs</command-args>","display":true,"id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z"}"#,
+        r#"{"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}]}}"#,
+    ]));
+    assert_snapshot!(s.unchanged("export ./s.jsonl --as md -o -"), @r#"
+    # /skill:tidy the \_\_kitchen\_\_
+
+    ## /skill:tidy the \_\_kitchen\_\_
+
+    *2026-01-01 00:00 UTC*
+
+    > /skill:tidy the \_\_kitchen\_\_
+    >
+    > <details><summary>Skill tidy</summary>
+    >
+    > Be **tidy**.
+    >
+    > </details>
+
+    *claude.command · 2026-01-01 00:00 UTC*
+
+    /init docs
+
+    **Assistant**
+
+    Done.
+    "#);
+    assert_snapshot!(s.unchanged("tree ./s.jsonl"), @r#"
+    aaaa0001  • user: /skill:tidy the __kitchen__
+    aaaa0002  • claude.command: /init docs
+    aaaa0003  • assistant: Done.  ← active
+    "#);
+    for form in ["--static", ""] {
+        let page = s
+            .unchanged(&format!("export ./s.jsonl {form} -o -"))
+            .to_string();
+        let page = page.clone() + &unpacked(&page);
+        assert!(page.contains("/skill:tidy the __kitchen__"), "{form}");
+        assert!(
+            page.contains("/init docs") && !page.contains("command-args"),
+            "{form}"
+        );
+    }
+}
+
+#[test]
+fn a_skill_of_oh_my_pi_is_what_the_user_typed() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    s.put("s.jsonl", lines_of(&[
+        r#"{"type":"custom_message","customType":"skill-prompt","content":"You are a releaser.","display":true,"attribution":"user","details":{"name":"release","args":"2.3.0"},"id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z"}"#,
+    ]));
+    let page = s.unchanged("export ./s.jsonl --static -o -").to_string();
+    let (typed, folded) = page.split_once("<summary>Skill</summary>").unwrap();
+    assert!(typed.contains("/skill:release 2.3.0</p>"), "{typed}");
+    assert!(folded.contains("You are a releaser."));
+}
+
+#[test]
+fn markdown_on_a_terminal_has_no_invisible_spaces() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", asked("Ask @anna about #12, see @src/main.rs", 1));
+    let line = "export ./s.jsonl aaaa0001 --as md -o -";
+    let piped = s.unchanged(line).to_string();
+    assert!(
+        piped.contains("@&#8203;anna about #&#8203;12, see @src/main.rs"),
+        "{piped}"
+    );
+    for line in [line, "show ./s.jsonl aaaa0001 --as md"] {
+        let shown = s.pisess(line).terminal(80).done().text();
+        assert!(
+            shown.contains("Ask @anna about #12, see @src/main.rs"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_small_document_says_where_something_was_left_out() {
+    let s = Sandbox::new();
+    let answer = |number: usize| {
+        format!(
+            r#"{{"type":"message","id":"bbbb{number:04}","parentId":"{}","timestamp":"2026-01-01T00:00:05.000Z","message":{{"role":"assistant","content":[{{"type":"text","text":"Step {number}."}}]}}}}"#,
+            if number == 1 {
+                "aaaa0004".to_owned()
+            } else {
+                format!("bbbb{:04}", number - 1)
+            }
+        )
+    };
+    let steps: Vec<String> = (1..=40).map(answer).collect();
+    let whole = format!("{}{}\n", asked("Build it.", 3), steps.join("\n"));
+    s.put("s.jsonl", whole);
+    let small = |size: usize| {
+        let line = format!("export ./s.jsonl --as md --max-size {size} -o -");
+        s.pisess(&line).done().text()
+    };
+    assert_snapshot!(small(250), @r#"
+    # Build it.
+
+    *Left out: tool calls, thinking, 35 entries after the first request.*
+
+    ## Build it.
+
+    *2026-01-01 00:00 UTC*
+
+    *Left out here: 35 entries*
+
+    **Assistant**
+
+    Step 33.
+
+    Step 34.
+
+    Step 35.
+
+    Step 36.
+
+    Step 37.
+
+    Step 38.
+
+    Step 39.
+
+    Step 40.
+    "#);
+    // What the user asked for needs no remark at its place.
+    let asked_for = s
+        .unchanged("export ./s.jsonl --as md --no-tools -o -")
+        .to_string();
+    assert!(!asked_for.contains("Left out here"), "{asked_for}");
+}
+
+#[test]
+fn settings_and_bookkeeping_are_rows_of_the_tree() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", lines_of(&[
+        r#"{"type":"model_change","provider":"a","modelId":"b","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z"}"#,
+        r#"{"type":"session_info","name":"The clock","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:01.000Z"}"#,
+        r#"{"type":"custom","customType":"clock","data":{"hour":9},"id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:02.000Z"}"#,
+        r#"{"type":"message","id":"aaaa0004","parentId":"aaaa0003","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"user","content":"Go on."}}"#,
+    ]));
+    assert_snapshot!(s.unchanged("export ./s.jsonl --as md --filter all -o -"), @r#"
+    # The clock
+
+    *model: b · 2026-01-01 00:00 UTC*
+
+    *title: The clock · 2026-01-01 00:00 UTC*
+
+    *custom: clock · 2026-01-01 00:00 UTC*
+
+    <details><summary>data</summary>
+
+    ```json
+    {"hour": 9}
+    ```
+
+    </details>
+
+    ## Go on.
+
+    *2026-01-01 00:00 UTC*
+    "#);
+    assert_snapshot!(s.unchanged("tree ./s.jsonl --filter all"), @r#"
+    aaaa0001  • model: b
+    aaaa0002  • title: The clock
+    aaaa0003  • custom: clock
+    aaaa0004  • user: Go on.  ← active
+    "#);
+}
+
 #[test]
 fn a_title_tells_sessions_apart() {
     let s = Sandbox::new();
@@ -740,6 +1039,9 @@ fn a_title_tells_sessions_apart() {
     assert_eq!(title(&[command, request]), "Fix the clock, please.");
     assert_eq!(title(&[command]), "/mode");
     assert_eq!(title(&[]), "w, 2026-01-01");
+    // The header of a fork or an import is newer than its messages.
+    let image = r#"{"type":"message","id":"aaaa0005","parentId":null,"timestamp":"2025-12-24T00:00:01.000Z","message":{"role":"user","content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}}"#;
+    assert_eq!(title(&[image]), "w, 2025-12-24");
     // A title is not taken from a branch that is not exported.
     let other = r#"{"type":"message","id":"aaaa0004","parentId":null,"timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"user","content":"Another root"}}"#;
     s.put(

@@ -118,7 +118,7 @@ await test("labels in effect are shown, in the tree and in the text", async () =
 
 await test("an entry, a code block and a link are copied", async () => {
   const long = Array.from({ length: 1000 }, (_, n) => `line ${n}`).join("\n");
-  const source = "two **words**\n\n3. and\n4. a list\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```js\nconst a = \"<b>\";\nlet b;\n```";
+  const source = "two **words**\n\n3. and\n4. a list\n\n```js\nconst a = \"<b>\";\nlet b;\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |";
   const page = await open(exported(session("copies", chain(
     user(source), calls("c", "read", { path: "a.txt" }), result("c", "read", long),
   ))), { hash: "#e0" });
@@ -129,7 +129,7 @@ await test("an entry, a code block and a link are copied", async () => {
     await page.waitForFunction(() => window.copied !== null);
     return page.evaluate(() => window.copied);
   };
-  same(await copied('article[data-id="e0"] .acts button'), source, "an entry is copied as Markdown");
+  same(await copied('article[data-id="e0"] .acts button'), source, "an entry is copied as it was typed");
   same(await copied('article[data-id="e0"] .block .copy'), 'const a = "<b>";\nlet b;', "a block");
   same(await copied('article[data-id="e2"] .block .copy'), long, "all of a long one");
   const link = await copied('article[data-id="e2"] .acts button:last-child');

@@ -10,7 +10,7 @@ await test("tables do not break within words", async () => {
   const cells = "| configuration | reproducible | incompatibility |\n| --- | ---: | :---: |\n| internationalization | 12 | straightforwardness |";
   const wide = `| ${Array.from({ length: 14 }, (_, n) => `characteristically${n}`).join(" | ")} |\n|${" --- |".repeat(14)}\n`;
   for (const width of [1400, 400]) {
-    const page = await open(exported(session("tables", chain(user(cells), user(wide)))), { width });
+    const page = await open(exported(session("tables", chain(user("go"), says(cells), says(wide)))), { width });
     await waitFor(page, "e0");
     const heights = await page.evaluate(() => [...document.querySelectorAll(".prose th, .prose td")].map((cell) => cell.getBoundingClientRect().height));
     holds(heights.length === 20 && heights.every((height) => height < 40), `${width}: ${heights}`);
@@ -35,17 +35,31 @@ await test("what looks like HTML keeps its lines, and what agents enclose is fol
   await page.waitForSelector('article[data-id="e1"] details .block');
   holds(/fn a\(\) \{\}\n\n# not a heading/.test(await inner(page, "e1")), "and opens as it was");
   same(await page.locator('article[data-id="e2"] summary').allTextContents(), ["Skill tidy"], "a skill is folded");
-  holds(!/location/.test(await inner(page, "e2")) && /the kitchen/.test(await inner(page, "e2")), "its wrapper is gone");
-  same(await page.locator('.row[data-id="e2"] .says').textContent(), "/skill:tidy", "in the tree, too");
+  holds(!/location/.test(await inner(page, "e2")) && /\/skill:tidy the kitchen/.test(await inner(page, "e2")), "it is what was typed");
+  same(await page.locator('.row[data-id="e2"] .says').textContent(), "/skill:tidy the kitchen", "in the tree, too");
   await page.click('article[data-id="e3"] summary');
   await page.waitForSelector('article[data-id="e3"] details details');
   same(await page.locator('article[data-id="e3"] details details > summary').allTextContents(), ["2 files read", "1 file changed"], "lists of files");
   await clean(page);
 });
 
+await test("what a person typed is as it was typed, and folded when it is long", async () => {
+  const typed = "why is __proto__ *gone*?\n# no heading\n\nError: x\n    at run (a.js:3)";
+  const long = Array.from({ length: 100 }, (_, n) => `line ${n + 1}`).join("\n");
+  const page = await open(exported(session("typed", chain(user(typed), user(long)))), { hash: "#e0" });
+  await waitFor(page, "e0");
+  same(await page.locator('article[data-id="e0"] .prose p').innerText(), "why is __proto__ *gone*?\n# no heading", "words");
+  same(await page.locator('article[data-id="e0"] .block code').innerText(), "Error: x\n    at run (a.js:3)", "a stack trace");
+  same(await page.locator('article[data-id="e0"] :is(em, strong, h3)').count(), 0, "marks");
+  holds(!/line 25/.test(await inner(page, "e1")), "what follows is folded");
+  await page.click('article[data-id="e1"] summary');
+  await page.waitForFunction(() => /line 100/.test(document.querySelector('article[data-id="e1"]').innerText));
+  await clean(page);
+});
+
 await test("addresses are links, emphasis beside CJK, and texts from right to left", async () => {
   const page = await open(exported(session("links", chain(
-    user("see https://example.org/a_b?c=1&d=2, or `https://example.org/code`"), user("**注意：**この"), user("שלום עולם, this is Hebrew"),
+    user("see https://example.org/a_b?c=1&d=2, or `https://example.org/code`"), says("**注意：**この"), user("שלום עולם, this is Hebrew"),
   ))), { hash: "#e0" });
   await waitFor(page, "e0");
   same(await page.evaluate(() => [...document.querySelectorAll(".prose a")].map((link) => link.getAttribute("href"))), ["https://example.org/a_b?c=1&d=2"], "links");
@@ -82,10 +96,10 @@ await test("costs are sums of money", async () => {
 });
 
 await test("without JavaScript, the prompts and answers of the path are there", async () => {
-  const file = session("plain", [...chain(user("the **question**"), says([{ type: "thinking", thinking: "deep" }, { type: "text", text: "the answer\n\n<script>x" }]), calls("c", "bash", { command: "ls" }), result("c", "bash", "output of a tool"), says("the end")), { type: "message", id: "other", parentId: "e0", timestamp: "2026-03-14T09:26:45.589Z", ...user("another branch") }, { type: "label", id: "z", parentId: "e4", timestamp: "2026-03-14T09:30:45.589Z", targetId: "e0", label: "x" }]);
+  const file = session("plain", [...chain(user("the **question**"), says([{ type: "thinking", thinking: "deep" }, { type: "text", text: "the **answer**\n\n<script>x" }]), calls("c", "bash", { command: "ls" }), result("c", "bash", "output of a tool"), says("the end")), { type: "message", id: "other", parentId: "e0", timestamp: "2026-03-14T09:26:45.589Z", ...user("another branch") }, { type: "label", id: "z", parentId: "e4", timestamp: "2026-03-14T09:30:45.589Z", targetId: "e0", label: "x" }]);
   const page = await open(exported(file), { script: false, javaScript: false });
   const shown = await page.locator("body").innerText();
-  for (const words of ["the question", "the answer", "<script>x", "the end"]) holds(shown.includes(words), `${words}: ${shown}`);
+  for (const words of ["the **question**", "the answer", "<script>x", "the end"]) holds(shown.includes(words), `${words}: ${shown}`);
   for (const words of ["deep", "output of a tool", "another branch", "To the end"]) holds(!shown.includes(words), words);
   same(await page.locator("strong").count(), 1, "as Markdown");
   await page.context().close();

@@ -52,9 +52,31 @@ pub fn push_code_block(
     language: Option<&'static Language>,
     markup: &mut Markup,
 ) {
+    push_block(text, name, language, FIRST_SECTION, markup);
+}
+
+/// Appends a block of code as [`push_code_block`], but whose first section is as large as those that
+/// follow: the caller limits how much is shown.
+pub fn push_short_block(
+    text: &str,
+    name: &str,
+    language: Option<&'static Language>,
+    markup: &mut Markup,
+) {
+    push_block(text, name, language, LATER_SECTION, markup);
+}
+
+fn push_block(
+    text: &str,
+    name: &str,
+    language: Option<&'static Language>,
+    first_section: CodeSectionLimits,
+    markup: &mut Markup,
+) {
     let text = text.strip_suffix('\n').unwrap_or(text);
     markup.push_element_with(Tag::Block, name, |markup| {
         let mut writer = SectionWriter::new(markup);
+        writer.limits = first_section;
         match language {
             Some(language) if text.len() <= LONGEST_COLOURED => {
                 each_word(text, language, &mut |word_kind, word| {

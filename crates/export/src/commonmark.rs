@@ -1,9 +1,8 @@
 //! Converts Markdown to markup; raw HTML stays text.
 //!
 //! Differences from CommonMark: a single `~` strikes nothing out, addresses in a text are links,
-//! and emphasis may end at punctuation that a letter of a script without spaces follows. What the
-//! user typed keeps its line breaks, and the backslashes of its paths. Long texts are shown
-//! verbatim.
+//! and emphasis may end at punctuation that a letter of a script without spaces follows. Long texts
+//! are shown verbatim. What a person typed is not Markdown: see [`super::typed`].
 
 use super::code::{self, Language};
 use super::html::is_allowed_address;
@@ -29,17 +28,6 @@ const FULL_BETWEEN_BLOCKS: SectionLimits = SectionLimits {
     ..FULL
 };
 
-/// The author of a text, who decides how it is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// The user, who does not write Markdown on purpose: a line break is one, and a backslash or an
-    /// entity is shown as it was typed (`C:\Users\Bob\.config`). A backslash still protects the
-    /// character after it.
-    User,
-    /// A model or a program, which writes Markdown.
-    Program,
-}
-
 /// Returns the Markdown extensions that are enabled.
 pub fn parser_options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
@@ -47,7 +35,7 @@ pub fn parser_options() -> Options {
 
 /// Appends a text as Markdown, in sections. A blank text is left out, and a text of more than 256
 /// KiB is shown verbatim.
-pub fn push_markdown(text: &str, author: Author, markup: &mut Markup) {
+pub fn push_markdown(text: &str, markup: &mut Markup) {
     if text.trim().is_empty() {
         return;
     }
@@ -59,7 +47,7 @@ pub fn push_markdown(text: &str, author: Author, markup: &mut Markup) {
     let parser = Parser::new_ext(&source, parser_options());
     markup.open(Tag::Prose);
     markup.begin_section();
-    let mut writer = MarkupWriter::new(&source, author, markup);
+    let mut writer = MarkupWriter::new(&source, markup);
     // The parser divides texts. They are merged again, so that an address in a text is whole.
     for (event, range) in TextMergeWithOffset::new(parser.into_offset_iter()) {
         writer.write_event(event, range);
@@ -183,22 +171,16 @@ fn has_more(text: &str, more: char, fewer: char) -> bool {
 const LONGEST_ONE_LINE: usize = 4 * 1024;
 
 /// Returns the first 4 KiB of a text on one line, without its markup, for rows. Ends of blocks and
-/// line breaks become spaces. Backslashes and entities that the user typed stay as they were typed.
-pub fn to_plain_line(text: &str, author: Author) -> String {
+/// line breaks become spaces.
+pub fn to_plain_line(text: &str) -> String {
     let mut source_end = LONGEST_ONE_LINE.min(text.len());
     while !text.is_char_boundary(source_end) {
         source_end -= 1;
     }
-    let source = &text[..source_end];
 
-    let by_user = author == Author::User;
     let mut line = String::new();
-    for (event, range) in Parser::new_ext(source, parser_options()).into_offset_iter() {
+    for event in Parser::new_ext(&text[..source_end], parser_options()) {
         match event {
-            Event::Text(_) if by_user => line.push_str(text_as_typed(source, range)),
-            Event::HardBreak if by_user && is_backslash_break(source, &range) => {
-                line.push_str("\\ ");
-            }
             Event::Text(text)
             | Event::Code(text)
             | Event::Html(text)
@@ -214,27 +196,6 @@ pub fn to_plain_line(text: &str, author: Author) -> String {
         }
     }
     line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Returns a text of the parser as it is in the source: with its entities, and with the backslashes
-/// of its escapes. A text that begins with an escaped character has its backslash before `range`.
-fn text_as_typed(source: &str, range: std::ops::Range<usize>) -> &str {
-    let bytes_before = &source.as_bytes()[..range.start];
-    let backslashes = bytes_before.iter().rev().take_while(|&&byte| byte == b'\\');
-    // In an even number of backslashes, each second one is itself escaped, so the last escapes
-    // nothing.
-    let begins_escaped = backslashes.count() % 2 == 1;
-    let start = if begins_escaped {
-        range.start - 1
-    } else {
-        range.start
-    };
-    &source[start..range.end]
-}
-
-/// Whether a line break of the parser was made with a backslash.
-fn is_backslash_break(source: &str, line_break: &std::ops::Range<usize>) -> bool {
-    source[line_break.clone()].starts_with('\\')
 }
 
 fn is_inline(end: TagEnd) -> bool {
@@ -267,7 +228,6 @@ struct MarkupWriter<'a, 'm> {
     markup: &'m mut Markup,
     /// The parsed text, after [`separate_emphasis`].
     source: &'a str,
-    author: Author,
     /// The open code block.
     code_block: Option<CodeBlock>,
     /// The alignments of the columns of the open table.
@@ -291,11 +251,10 @@ struct CodeBlock {
 }
 
 impl<'a, 'm> MarkupWriter<'a, 'm> {
-    fn new(source: &'a str, author: Author, markup: &'m mut Markup) -> Self {
+    fn new(source: &'a str, markup: &'m mut Markup) -> Self {
         MarkupWriter {
             markup,
             source,
-            author,
             code_block: None,
             alignments: Vec::new(),
             column: 0,
@@ -314,7 +273,7 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
             Event::End(tag) => self.end_element(tag, range),
             Event::Text(text) => match &mut self.code_block {
                 Some(code) => code.text.push_str(&remove_word_joiners(&text)),
-                None => self.write_source_text(&text, range),
+                None => self.write_text(&remove_word_joiners(&text)),
             },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.markup
@@ -330,15 +289,8 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
                 self.write_text(&remove_word_joiners(text.trim_end_matches('\n')));
             }
             Event::InlineHtml(text) => self.write_text(&remove_word_joiners(&text)),
-            Event::SoftBreak if self.author == Author::Program => self.markup.push_text("\n"),
-            // What the user typed keeps its line breaks.
-            Event::SoftBreak => self.markup.push_element(Tag::Break, |_| ()),
-            Event::HardBreak => {
-                if self.author == Author::User && is_backslash_break(self.source, &range) {
-                    self.markup.push_text("\\");
-                }
-                self.markup.push_element(Tag::Break, |_| ());
-            }
+            Event::SoftBreak => self.markup.push_text("\n"),
+            Event::HardBreak => self.markup.push_element(Tag::Break, |_| ()),
             Event::Rule => self.markup.push_element(Tag::Rule, |_| ()),
             Event::TaskListMarker(done) => {
                 self.markup
@@ -435,30 +387,13 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         self.markup.open_with(Tag::Link, allowed_or_empty(&address));
     }
 
-    /// Appends the text at this place of the source: what the user typed as it was typed.
-    fn write_source_text(&mut self, text: &str, range: std::ops::Range<usize>) {
-        let text = match self.author {
-            Author::User => text_as_typed(self.source, range),
-            Author::Program => text,
-        };
-        self.write_text(&remove_word_joiners(text));
-    }
-
     /// Appends text. Each address in it becomes a link, unless the text is in a link already.
     fn write_text(&mut self, text: &str) {
         if self.open_links > 0 {
-            return self.markup.push_text(text);
+            self.markup.push_text(text);
+        } else {
+            push_linked_text(text, self.markup);
         }
-        let mut unwritten = text;
-        while let Some(range) = find_address(unwritten) {
-            self.markup.push_text(&unwritten[..range.start]);
-            let address = &unwritten[range.clone()];
-            let target = allowed_or_empty(address);
-            self.markup
-                .push_element_with(Tag::Link, target, |m| m.push_text(address));
-            unwritten = &unwritten[range.end..];
-        }
-        self.markup.push_text(unwritten);
     }
 
     /// Opens the next cell of a row, with the alignment of its column; empty if it has none.
@@ -491,6 +426,19 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
     }
 }
 
+/// Appends text in which each address is a link.
+pub(super) fn push_linked_text(text: &str, markup: &mut Markup) {
+    let mut unwritten = text;
+    while let Some(range) = find_address(unwritten) {
+        markup.push_text(&unwritten[..range.start]);
+        let address = &unwritten[range.clone()];
+        let target = allowed_or_empty(address);
+        markup.push_element_with(Tag::Link, target, |m| m.push_text(address));
+        unwritten = &unwritten[range.end..];
+    }
+    markup.push_text(unwritten);
+}
+
 /// Returns a text without what [`separate_emphasis`] inserted.
 fn remove_word_joiners(text: &str) -> Cow<'_, str> {
     if text.contains(WORD_JOINER) {
@@ -505,7 +453,7 @@ mod tests {
     use super::*;
 
     fn html_of(text: &str) -> String {
-        let markup = Markup::from_fn(|m| push_markdown(text, Author::Program, m));
+        let markup = Markup::from_fn(|m| push_markdown(text, m));
         crate::html::full_html(&markup, &|_| false, &[])
             .to_string()
             .replace(" dir=\"auto\"", "")
@@ -571,50 +519,15 @@ mod tests {
         );
     }
 
-    /// The text of what the user typed, without its elements.
-    fn typed(text: &str) -> String {
-        let markup = Markup::from_fn(|m| push_markdown(text, Author::User, m));
-        let mut shown = String::new();
-        for event in markup.events() {
-            match event {
-                crate::markup::Event::Text(text) => shown += text,
-                crate::markup::Event::Open(Tag::Break, _) => shown += "\n",
-                _ => {}
-            }
-        }
-        shown
-    }
-
-    #[test]
-    fn typed_text_keeps_its_backslashes() {
-        for text in [
-            r"look at C:\Users\Bob\.config\_x, please",
-            r"\_x and \\server\share\_y\(1)",
-            r"\\[x \\\_ \* &amp; &copy; \&amp;",
-            r"a\*b\*c in C:\*.txt",
-            "C:\\Users\\\nD:\\-x\\",
-        ] {
-            assert_eq!(typed(text), text);
-            let line = text.replace('\n', " ");
-            assert_eq!(to_plain_line(text, Author::User), line);
-        }
-        // Markdown that the user wrote is still read as such, and code is code.
-        assert_eq!(typed(r"**C:\_x** and `\_y`"), r"C:\_x and \_y");
-        assert_eq!(typed(r"\*no\* \`a\`"), r"\*no\* \`a\`");
-    }
-
     #[test]
     fn one_line_has_no_marks() {
         let text = "# Plan\n\nTwo **of** `three`\nare [done](https://a.b):\n\n- [x] one\n- [ ] two\n\n<b>raw</b>\n";
         assert_eq!(
-            to_plain_line(text, Author::Program),
+            to_plain_line(text),
             "Plan Two of three are done: [x] one [ ] two <b>raw</b>"
         );
         let long = "é".repeat(LONGEST_ONE_LINE);
-        assert_eq!(
-            to_plain_line(&long, Author::Program).chars().count(),
-            LONGEST_ONE_LINE / 2
-        );
-        assert_eq!(to_plain_line("", Author::User), "");
+        assert_eq!(to_plain_line(&long).chars().count(), LONGEST_ONE_LINE / 2);
+        assert_eq!(to_plain_line(""), "");
     }
 }

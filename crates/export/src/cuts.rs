@@ -1,5 +1,6 @@
 //! What an export leaves out.
 
+use pisess_core::format::format_count;
 use pisess_core::ops::tree::{Filter, filter_shows};
 use pisess_core::session::Session;
 use pisess_core::session::entry::{EntryIx, Flags, Role};
@@ -48,8 +49,8 @@ impl Cuts {
     }
 
     /// Returns the note for a reader on what is left out; `None` if a reader would miss nothing.
-    /// `omitted_count` is the number of entries of the path that are not exported. The note has it
-    /// only if the last entries are exported. `other_branches` describes what is on branches that
+    /// `omitted_count` is the number of entries between the first request and the last entries. The
+    /// note has it only if the last entries are exported. `other_branches` describes what is on branches that
     /// are not exported.
     pub fn omission_note(
         &self,
@@ -77,7 +78,8 @@ impl Cuts {
             }
         }
         if self.last_entries.is_some() {
-            parts.push(format!("{omitted_count} entries after the first request"));
+            let entries = format_count(omitted_count, "entry", "entries");
+            parts.push(format!("{entries} after the first request"));
         }
         parts.extend(other_branches);
 
@@ -90,7 +92,11 @@ impl Cuts {
 
 /// Returns the first request of the path to the leaf and the last `count` entries of the path, in
 /// file order.
-fn first_request_and_last(session: &Session, leaf: Position, count: usize) -> Vec<EntryIx> {
+pub(super) fn first_request_and_last(
+    session: &Session,
+    leaf: Position,
+    count: usize,
+) -> Vec<EntryIx> {
     let path = session.path(leaf);
     let first_request = path
         .iter()

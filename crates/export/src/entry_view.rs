@@ -1,13 +1,15 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else
 //! folded.
 
-use crate::commonmark::Author;
 use crate::markup::Tag;
 use crate::source::{ContentsReader, cut, decode_string, string_or_json};
+use crate::typed::Author;
 use crate::view_parts::{ENVELOPE_KEYS, EditFact, EntryView, push_prose};
+use pisess_core::agents::oh_my_pi::message::{is_user_skill, skill_draft};
 use pisess_core::format::group_digits;
-use pisess_core::session::content::find_members;
+use pisess_core::session::content::{self, find_members};
 use pisess_core::session::entry::{EntryIx, Kind, Role};
+use pisess_core::session::envelope::CLAUDE_COMMAND;
 use pisess_core::session::usage::model_name;
 use pisess_json::{Raw, js};
 use std::io;
@@ -80,9 +82,20 @@ impl EntryView<'_> {
     }
 
     /// Appends a message of an extension, which is an entry or a message with this role, and the
-    /// details that the extension keeps with it.
+    /// details that the extension keeps with it. Of a skill or a command, what the user typed comes
+    /// first.
     fn push_custom_message(&mut self, object: Raw) {
-        self.push_content(object.get("content"), Author::Program);
+        let content = object.get("content");
+        if is_user_skill(object)
+            && let Some(typed) = skill_draft(object)
+        {
+            self.push_prose(&typed.to_string_lossy(), Author::User);
+            self.push_folded_content("Skill", content);
+        } else if content::member_is(object, "customType", CLAUDE_COMMAND) {
+            self.push_content(content, Author::User);
+        } else {
+            self.push_content(content, Author::Program);
+        }
         self.push_hidden_note();
         self.push_member(object, "details");
     }
@@ -91,7 +104,15 @@ impl EntryView<'_> {
     /// JSON if it has other members.
     fn push_message(&mut self, role: Role, message: Raw) -> io::Result<()> {
         match role {
-            Role::User => self.push_content(message.get("content"), Author::User),
+            Role::User => {
+                // oh-my-pi: a message that no person typed.
+                let author = if content::has_truthy(message, "synthetic") {
+                    Author::Program
+                } else {
+                    Author::User
+                };
+                self.push_content(message.get("content"), author);
+            }
             Role::Assistant => self.push_reply(message),
             Role::ToolResult => self.push_result(message)?,
             Role::BashExecution | Role::PythonExecution => self.push_execution(message),

@@ -31,7 +31,7 @@ pub fn fit_to_size(
     }
 
     let entry_count = most_last_entries(contents, without_tools, max_bytes, write)?;
-    contents.apply_cuts(Cuts {
+    contents.apply_larger_cuts(Cuts {
         last_entries: Some(entry_count.unwrap_or(0)),
         ..without_tools
     });
@@ -99,7 +99,7 @@ fn fits_with(
     max_bytes: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    contents.apply_cuts(cuts);
+    contents.apply_larger_cuts(cuts);
     let mut bytes_left = max_bytes;
     let count = |bytes: &[u8]| {
         bytes_left = bytes_left

@@ -3,7 +3,7 @@
 //! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and
 //! all attributes are written here. No attribute runs a script or carries a style.
 
-use super::markup::{Event, Markup, Tag, make_visible};
+use super::markup::{Event, Markup, REMAINDER, Tag, make_visible};
 use std::fmt;
 
 /// An image that markup refers to.
@@ -168,9 +168,13 @@ pub fn full_html(
     html_of_events(markup.events_without(is_omitted), is_in_document, images)
 }
 
-/// Converts only the prose of markup to HTML: no folds, tools and images.
+/// Converts only the prose of markup to HTML: no tools, no images, and no folds but those of long
+/// typed texts.
 pub fn prose_html(markup: &Markup) -> Html {
-    let is_omitted = |tag, _: &str| matches!(tag, Tag::Fold | Tag::Tool | Tag::Call | Tag::Image);
+    let is_omitted = |tag, value: &str| match tag {
+        Tag::Fold => value != REMAINDER,
+        _ => matches!(tag, Tag::Tool | Tag::Call | Tag::Image),
+    };
     html_of_events(markup.events_without(is_omitted), &|_| false, &[])
 }
 

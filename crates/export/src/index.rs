@@ -3,11 +3,11 @@
 //! The first part precedes the entries, so that the tree can be drawn while the rest is still
 //! loading. The facts that require reading the entries follow the entries.
 
-use super::commonmark::Author;
 use super::markup::{Markup, make_visible};
 use super::row_text::readable_row;
 use super::source::Contents;
 use super::source::cut;
+use super::typed::Author;
 use super::view_parts::{EditFact, EntryFacts};
 use foldhash::HashMap;
 use pisess_core::ops::rows::{Row, Tone};

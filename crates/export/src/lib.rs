@@ -16,6 +16,8 @@ mod ansi;
 mod code;
 pub mod commonmark;
 mod highlight;
+mod typed;
+
 mod row_text;
 
 pub mod cuts;

@@ -9,18 +9,19 @@
 //! bookkeeping, and messages that the agent does not show. The time is written at each request, and
 //! the model at its first answer and where it changes.
 
-use super::commonmark::{Author, to_plain_line};
 use super::entry_view::draw_entry;
 use super::index::kind_letter;
 use super::markup::make_visible;
-use super::source::{Contents, ContentsReader, cut};
+use super::row_text::readable_row;
+use super::source::{Contents, ContentsReader, Display, Gap, cut};
 use super::static_html::{edit_notes, entry_heading, entry_time};
+use super::typed::Author;
 use super::view_parts::EntryView;
-pub use escape::ZERO_WIDTH_SPACE;
 use escape::escape_markdown;
+pub use escape::{NO_BREAK_SPACE, ZERO_WIDTH_SPACE};
 use foldhash::HashMap;
 use pisess_core::ops::tree::{Filter, TreeView, view_without_layout};
-use pisess_core::session::entry::{EntryIx, Flags, Kind};
+use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind};
 use pisess_core::session::labels::Labels;
 use std::io::{self, Write};
 
@@ -39,29 +40,60 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     };
     let is_in_document = contents.path_predicate();
 
-    writeln!(out, "# {}", escape_line(&contents.title()))?;
-    if let Some(note) = contents.omission_note(contents.describe_other_branches()) {
-        write!(out, "\n*{}*\n", escape_line(&note))?;
-    }
+    let display = contents.display;
+    writeln!(out, "# {}", escape_line(&contents.title(), display))?;
+    let omission_note = contents.omission_note(contents.describe_other_branches());
+    write_notes(omission_note.as_slice(), display, out)?;
 
     let make_part = |source: &ContentsReader, ix| document.entry_part(source, ix, &is_in_document);
+    let gaps = contents.find_gaps(&path);
     let mut last_model: Option<String> = None;
+    let mut awaits_answer = false;
+    let mut position = 0;
     contents.for_each_in_order(&path, workers, make_part, |part| {
+        write_gap(&gaps[position], display, out)?;
+        position += 1;
         // An entry of which nothing is shown has no part.
         let Some(mut part) = part else { return Ok(()) };
         if let Some(heading) = &part.heading {
             write!(out, "\n## {heading}\n")?;
+            awaits_answer = true;
         }
-        // The model is the first of the notes, and is named only where it changes.
-        if let Some(model) = part.model
-            && last_model.as_ref() != Some(&model)
-        {
-            part.notes.insert(0, model.clone());
-            last_model = Some(model);
+        // The model is named only where it changes.
+        let mut new_model = None;
+        if part.model.is_some() && part.model != last_model {
+            last_model = part.model;
+            new_model = last_model.as_deref();
         }
-        write_notes(&part.notes, out)?;
+        if part.is_answer && awaits_answer {
+            write_answer_mark(new_model, display, out)?;
+            awaits_answer = false;
+        } else if let Some(model) = new_model {
+            part.notes.insert(0, model.to_owned());
+        }
+        write_notes(&part.notes, display, out)?;
         out.write_all(part.text.as_bytes())
-    })
+    })?;
+    write_gap(&gaps[path.len()], display, out)
+}
+
+/// Writes the line above what follows a request, which is an answer or the first tool that the model
+/// used, with the model if it has changed.
+fn write_answer_mark(
+    new_model: Option<&str>,
+    display: Display,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match new_model {
+        Some(model) => writeln!(out, "\n**Assistant** · *{}*", escape_line(model, display)),
+        None => writeln!(out, "\n**Assistant**"),
+    }
+}
+
+/// Writes what was left out between two entries so that the document is small enough; nothing if
+/// nothing was.
+fn write_gap(gap: &Gap, display: Display, out: &mut dyn Write) -> io::Result<()> {
+    write_notes(gap.note().as_slice(), display, out)
 }
 
 /// What the parts of a document have in common.
@@ -81,6 +113,8 @@ struct DocumentPart {
     heading: Option<String>,
     /// Remarks, without the model.
     notes: Vec<String>,
+    /// Whether it is a reply or the result of a tool.
+    is_answer: bool,
     /// The model of a reply; it is written where it changes.
     model: Option<String>,
     /// The Markdown below the remarks.
@@ -101,10 +135,15 @@ impl Document<'_> {
             return Ok(None);
         }
         let view = draw_entry(source, ix)?;
-        let text = writer::markup_to_markdown(&view.markup, is_in_document);
+        let is_row = is_shown_as_row(self.contents.session.entry(ix));
+        let text = if is_row {
+            String::new()
+        } else {
+            writer::markup_to_markdown(&view.markup, self.contents.display, is_in_document)
+        };
         let notes = self.notes_from_others(ix);
         // A message that contains only tool calls has no text: each call is shown with its result.
-        if text.is_empty() && notes.is_empty() {
+        if text.is_empty() && notes.is_empty() && !is_row {
             return Ok(None);
         }
 
@@ -112,13 +151,14 @@ impl Document<'_> {
             'u' => self.request_part(&view, notes, text, is_in_document),
             // Replies and results of tools.
             'a' | 't' => DocumentPart {
+                is_answer: true,
                 notes,
                 model: view.facts.model,
                 text,
                 ..DocumentPart::default()
             },
             _ => {
-                let mut all_notes = vec![entry_heading(self.contents, ix)];
+                let mut all_notes = vec![self.note_heading(ix)];
                 all_notes.extend(entry_time(self.contents, ix));
                 all_notes.extend(notes);
                 DocumentPart {
@@ -129,6 +169,24 @@ impl Document<'_> {
             }
         };
         Ok(Some(part))
+    }
+
+    /// Returns the heading of an entry that is neither a request nor an answer. Settings and
+    /// bookkeeping have their row in the tree.
+    fn note_heading(&self, ix: EntryIx) -> String {
+        let entry = self.contents.session.entry(ix);
+        if !is_setting_or_bookkeeping(entry) || self.contents.rendered.contains_key(&ix) {
+            return entry_heading(self.contents, ix);
+        }
+        let row = self.drawing.row(ix);
+        let role = row.role.to_string_lossy();
+        let body = row.body.to_string_lossy();
+        let heading = if body.is_empty() {
+            role.into_owned()
+        } else {
+            format!("{role}: {body}")
+        };
+        cut(&heading, LONGEST_HEADING)
     }
 
     /// Returns the part of a request, with its time as the first remark. A short request is its own
@@ -155,12 +213,12 @@ impl Document<'_> {
         // A long request would otherwise be in memory twice, as text and as a quotation.
         drop(text);
         let row = self.drawing.row(view.ix);
-        let row_text = to_plain_line(&row.body.to_string_lossy(), Author::User);
-        let heading = cut(&row_text, LONGEST_HEADING);
+        let row_text = row.body.to_string_lossy();
+        let heading = cut(&readable_row(&row_text, Author::User), LONGEST_HEADING);
         DocumentPart {
-            heading: Some(escape_line(&heading)),
+            heading: Some(escape_line(&heading, self.contents.display)),
             notes: all_notes,
-            text: writer::markup_to_quotation(&view.markup, is_in_document),
+            text: writer::markup_to_quotation(&view.markup, self.contents.display, is_in_document),
             ..DocumentPart::default()
         }
     }
@@ -197,13 +255,20 @@ fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
         return false;
     }
     match contents.cuts.filter {
-        None => {
-            let is_setting = kind_letter(entry) == 'n';
-            is_setting || entry.kind.is_bookkeeping() || entry.flags.contains(Flags::HIDDEN)
-        }
+        None => is_setting_or_bookkeeping(entry) || entry.flags.contains(Flags::HIDDEN),
         Some(Filter::Default | Filter::NoTools) => entry.flags.contains(Flags::HIDDEN),
         Some(Filter::UserOnly | Filter::LabeledOnly | Filter::All) => false,
     }
+}
+
+fn is_setting_or_bookkeeping(entry: &Entry) -> bool {
+    kind_letter(entry) == 'n' || entry.kind.is_bookkeeping()
+}
+
+/// Whether the row of an entry in the tree has all that a reader learns from it.
+fn is_shown_as_row(entry: &Entry) -> bool {
+    // The tools that are active do not fit into a row.
+    kind_letter(entry) == 'n' && entry.kind != Kind::ActiveToolsChange
 }
 
 /// Returns the Markdown of an entry alone, without leading line breaks. It includes the entry's
@@ -211,18 +276,25 @@ fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
 pub fn entry_markdown(source: &ContentsReader, ix: EntryIx) -> io::Result<String> {
     let view = draw_entry(source, ix)?;
     let is_in_document = |_: &str| false;
-    let mut text = writer::markup_to_markdown(&view.markup, &is_in_document);
+    let mut text =
+        writer::markup_to_markdown(&view.markup, source.contents.display, &is_in_document);
     let line_breaks = text.len() - text.trim_start_matches('\n').len();
     text.drain(..line_breaks);
     Ok(text)
 }
 
+/// Returns markup as Markdown, for tests of what it looks like.
+#[cfg(test)]
+pub(super) fn markdown_of(markup: &super::markup::Markup) -> String {
+    writer::markup_to_markdown(markup, Display::default(), &|_| false)
+}
+
 /// Writes remarks of the document, on a line of their own.
-fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn write_notes(notes: &[String], display: Display, out: &mut dyn Write) -> io::Result<()> {
     if notes.is_empty() {
         Ok(())
     } else {
-        write!(out, "\n*{}*\n", escape_line(&notes.join(" · ")))
+        write!(out, "\n*{}*\n", escape_line(&notes.join(" · "), display))
     }
 }
 
@@ -252,6 +324,6 @@ fn heading_line(request: &str) -> Option<&str> {
 }
 
 /// Returns text of a session, escaped for a line of its own.
-fn escape_line(text: &str) -> String {
-    escape_markdown(&make_visible(text).replace('\n', " "), true)
+fn escape_line(text: &str, display: Display) -> String {
+    escape_markdown(&make_visible(text).replace('\n', " "), true, display)
 }

@@ -167,6 +167,9 @@ impl Tag {
     }
 }
 
+/// The kind of a fold with the remaining lines of a long text.
+pub const REMAINDER: &str = "rest";
+
 /// The kind of a word of code, by its letter in markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordKind(char);

@@ -1,15 +1,13 @@
 //! Rows of entries as readers see them: without the marks of Markdown.
 
-use super::commonmark::{Author, to_plain_line};
+use super::commonmark::to_plain_line;
+use super::typed::Author;
 use pisess_core::format::{is_block_mark, strip_emphasis};
 use std::borrow::Cow;
 
-/// Returns the text of a row without marks of Markdown. A row that begins with the instructions of
-/// a skill becomes `/skill:NAME`, as the user typed it.
+/// Returns the text of a row without marks of Markdown. Of what the user typed, only fences, `#` and
+/// marks around words in bold or code are removed.
 pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
-    if let Some(name) = skill_name(row) {
-        return Cow::Owned(format!("/skill:{name}"));
-    }
     if !row.contains(['*', '`', '_', '#', '[', '~']) && !row.starts_with(['-', '>']) {
         return Cow::Borrowed(row);
     }
@@ -17,10 +15,10 @@ pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
     // A number at the start may be the marker of an item, which `to_plain_line` drops. Such a row
     // is not parsed, so that it keeps its number.
     let begins_with_number = row.starts_with(|c: char| c.is_ascii_digit());
-    let line = if begins_with_number {
+    let line = if author == Author::User || begins_with_number {
         row.to_owned()
     } else {
-        to_plain_line(row, author)
+        to_plain_line(row)
     };
 
     // A row is the beginning of a text, joined to one line. Marks that began a later line, and
@@ -32,10 +30,4 @@ pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
         }
     }
     Cow::Owned(words.join(" "))
-}
-
-/// Returns the name in a row that begins with `<skill name="NAME"`, as agents insert a skill.
-fn skill_name(row: &str) -> Option<&str> {
-    let attribute = row.strip_prefix("<skill name=\"")?;
-    attribute.split('"').next()
 }

@@ -1,15 +1,15 @@
 //! The entries of an export, and the text of their fields.
 
-use super::commonmark::Author;
-use super::cuts::Cuts;
+use super::cuts::{Cuts, first_request_and_last};
 use super::row_text::readable_row;
+use super::typed::Author;
 use foldhash::HashMap;
 pub use pisess_core::format::clip as cut;
 use pisess_core::format::format_count;
 use pisess_core::ops::branches::find_branches;
 use pisess_core::ops::plan::copy_all;
 use pisess_core::session::content::blocks_of_type;
-use pisess_core::session::entry::{EntryIx, Flags, Slice};
+use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use pisess_core::session::list_stats::is_command;
 use pisess_core::session::read::batches::{BatchSize, split_batches};
 use pisess_core::session::read::entry_reader::EntryReader;
@@ -18,6 +18,7 @@ use pisess_core::session::usage::{Usage, UsageSums};
 use pisess_core::session::{RequestScope, Session};
 use pisess_json::Raw;
 use pisess_json::text::Text;
+use pisess_json::time::iso_string;
 use pisess_store::ReadAt;
 use pisess_store::workers::{self, Pool};
 use std::io::{self, Write};
@@ -38,6 +39,10 @@ pub struct Contents<'a> {
     pub leaf: Option<EntryIx>,
     /// What is left out.
     pub cuts: Cuts,
+    /// What the user asked to leave out. `cuts` leave out more if the export would be too large.
+    requested_cuts: Cuts,
+    /// Where Markdown is displayed.
+    pub display: Display,
     /// Markdown that renderers made of entries.
     pub rendered: HashMap<EntryIx, String>,
     /// The requests of the session, or of the path, with those that were pruned, and their times;
@@ -55,12 +60,54 @@ pub struct Contents<'a> {
     results: Vec<CallEntry<'a>>,
 }
 
+/// An entry of the path from its first request on.
+struct PathEntry {
+    ix: EntryIx,
+    /// Whether it is one of the last entries, if only those are exported.
+    is_kept: bool,
+}
+
+/// What was left out between two entries of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gap {
+    entries: usize,
+    /// The tool calls of entries that do not count as `entries`.
+    calls: usize,
+}
+
+impl Gap {
+    /// Returns a note for readers; `None` if nothing was left out.
+    pub fn note(self) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.entries > 0 {
+            parts.push(format_count(self.entries, "entry", "entries"));
+        }
+        if self.calls > 0 {
+            parts.push(format_count(self.calls, "tool call", "tool calls"));
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        Some(format!("Left out here: {}", parts.join(", ")))
+    }
+}
+
 /// An entry with a call, or with its result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct CallEntry<'a> {
     /// The id of the call.
     id: &'a [u8],
     entry: EntryIx,
+}
+
+/// Where Markdown is displayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Display {
+    /// On a forge, which notifies those whom a text names, and links issues by their number.
+    #[default]
+    Forge,
+    /// On a terminal, as it is.
+    Terminal,
 }
 
 /// The number of an entry that is not exported.
@@ -80,6 +127,8 @@ impl<'a> Contents<'a> {
             entries: Vec::new(),
             leaf: path_end,
             cuts: Cuts::default(),
+            requested_cuts: Cuts::default(),
+            display: Display::default(),
             rendered: HashMap::default(),
             requests: None,
             path_only,
@@ -97,6 +146,12 @@ impl<'a> Contents<'a> {
     /// everything that depends on the exported entries: their numbers, calls, results, and the
     /// leaf.
     pub fn apply_cuts(&mut self, cuts: Cuts) {
+        self.requested_cuts = cuts;
+        self.apply_larger_cuts(cuts);
+    }
+
+    /// Leaves out more than the user asked for, so that the export is small enough.
+    pub fn apply_larger_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
         let mut entries: Vec<EntryIx> = if self.path_only {
             let mut path = session.path(self.path_end);
@@ -249,15 +304,74 @@ impl<'a> Contents<'a> {
     /// `other_branches` is [`Contents::describe_other_branches`] in a document of the path, and
     /// else `None`.
     pub fn omission_note(&self, other_branches: Option<String>) -> Option<String> {
-        // The number is part of the note only if the export is cut to the last entries, so the path
-        // is walked only then.
-        let path_len = if self.cuts.last_entries.is_some() {
-            self.session.path(self.path_end).len()
-        } else {
-            0
+        // The path is walked only if the export is cut to its last entries.
+        let omitted_count = match self.cuts.last_entries {
+            Some(_) => self
+                .path_beyond_cut()
+                .filter(|entry| !entry.is_kept)
+                .count(),
+            None => 0,
         };
-        let omitted_count = path_len.saturating_sub(self.entries.len());
         self.cuts.omission_note(omitted_count, other_branches)
+    }
+
+    /// Iterates over the path from its first request on. Without a limit of the last entries, all
+    /// of them are kept.
+    fn path_beyond_cut(&self) -> impl Iterator<Item = PathEntry> {
+        let session = self.session;
+        let path = session.path(self.path_end);
+        let kept = match self.cuts.last_entries {
+            Some(count) => first_request_and_last(session, self.path_end, count),
+            None => Vec::new(),
+        };
+        let is_cut = self.cuts.last_entries.is_some();
+        let first_request = path
+            .iter()
+            .position(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST));
+        path.into_iter()
+            .skip(first_request.unwrap_or(0))
+            .map(move |ix| PathEntry {
+                ix,
+                is_kept: !is_cut || kept.binary_search(&ix).is_ok(),
+            })
+    }
+
+    /// Whether thinking is left out only so that the export is small enough.
+    pub fn omits_thinking_for_size(&self) -> bool {
+        self.cuts.omits_thinking && !self.requested_cuts.omits_thinking
+    }
+
+    /// Returns what was left out before each entry of the exported path, and after its last one, so
+    /// that the export is small enough. What the user asked to leave out does not count.
+    pub fn find_gaps(&self, exported_path: &[EntryIx]) -> Vec<Gap> {
+        let mut gaps = vec![Gap::default(); exported_path.len() + 1];
+        if self.cuts == self.requested_cuts {
+            return gaps;
+        }
+
+        let omits_tools = self.cuts.omits_tools && !self.requested_cuts.omits_tools;
+        let mut call_counts: HashMap<EntryIx, usize> = HashMap::default();
+        if omits_tools {
+            for call in &self.session.collected.tool_calls {
+                *call_counts.entry(call.entry).or_default() += 1;
+            }
+        }
+
+        // Both paths are in the same order; that of the export may begin before the first request.
+        let first_ix = self.path_beyond_cut().next().map(|entry| entry.ix);
+        let first_position = exported_path.iter().position(|&ix| Some(ix) == first_ix);
+        let mut position = first_position.unwrap_or(0);
+        for entry in self.path_beyond_cut() {
+            if !entry.is_kept {
+                gaps[position].entries += 1;
+                continue;
+            }
+            if exported_path.get(position) == Some(&entry.ix) {
+                position += 1;
+            }
+            gaps[position].calls += call_counts.get(&entry.ix).copied().unwrap_or(0);
+        }
+        gaps
     }
 
     /// Returns the number of branches that are not on the path, and of their entries without
@@ -299,7 +413,7 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the title of the export: the session's name, or else the first request that is
-    /// exported, or else the last part of its working directory and its day.
+    /// exported, or else the last part of its working directory and the day of its first message.
     pub fn title(&self) -> String {
         if let Some(title) = self.session_name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);
@@ -308,8 +422,12 @@ impl<'a> Contents<'a> {
         let header = &self.session.header;
         let cwd = header.cwd.as_ref().map(Text::to_string_lossy);
         let cwd = cwd.unwrap_or_default();
-        let time = header.timestamp.as_ref().map(Text::to_string_lossy);
-        let time = time.unwrap_or_default();
+        let header_time = header.timestamp.as_ref().map(Text::to_string_lossy);
+        // A fork or an import has a header that is newer than its messages.
+        let time = match self.first_message_time() {
+            Some(time_ms) => iso_string(time_ms),
+            None => header_time.unwrap_or_default().into_owned(),
+        };
         let mut parts = Vec::new();
         if let Some(project) = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()) {
             parts.push(project);
@@ -319,6 +437,15 @@ impl<'a> Contents<'a> {
             parts.push(day);
         }
         parts.join(", ")
+    }
+
+    /// Returns the time of the first exported message that has one.
+    fn first_message_time(&self) -> Option<i64> {
+        self.entries
+            .iter()
+            .map(|&ix| self.session.entry(ix))
+            .find(|entry| entry.kind == Kind::Message && entry.time_ms != Entry::NO_TIME)
+            .map(|entry| entry.time_ms)
     }
 
     /// Returns the first exported request, on one line. Blank requests are skipped. The name of a

@@ -11,7 +11,7 @@
 //!                                      └─ Block:    also without white space and margins
 //! ```
 
-use super::markdown::ZERO_WIDTH_SPACE;
+use super::markdown::{NO_BREAK_SPACE, ZERO_WIDTH_SPACE};
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
 use super::page::PROSE_START;
 use aho_corasick::AhoCorasick;
@@ -355,13 +355,14 @@ fn strip_marks(markup: &[u8]) -> Vec<u8> {
 /// Returns text in which the entities that pisess writes are replaced by their characters, and
 /// [`ZERO_WIDTH_SPACE`] by nothing.
 fn decode_entities(text: &[u8]) -> Vec<u8> {
-    const ENTITIES: [(&str, &str); 6] = [
+    const ENTITIES: [(&str, &str); 7] = [
         ("&amp;", "&"),
         ("&lt;", "<"),
         ("&gt;", ">"),
         ("&quot;", "\""),
         ("&#39;", "'"),
         (ZERO_WIDTH_SPACE, ""),
+        (NO_BREAK_SPACE, " "),
     ];
     static ENTITY: LazyLock<AhoCorasick> =
         LazyLock::new(|| AhoCorasick::new(ENTITIES.map(|(entity, _)| entity)).expect("a constant"));
@@ -394,6 +395,8 @@ mod tests {
             ("the a\\_b\\*c\\<d\n", "a_b*c<d"),
             ("in *a\\_long*er\\_one\n", "a_long*er_one"),
             ("in p!@&#8203;host\\#&#8203;12 here\n", "p!@host#12"),
+            ("one\\\n&nbsp;&nbsp;then my&nbsp; t0k3n\n", "my  t0k3n"),
+            ("> a1b2c3\\\n> &nbsp;&nbsp;d4e5f6\n", "a1b2c3\n  d4e5f6"),
             ("<summary>x &amp;y&lt;z1</summary>\n", "&y<z1"),
             ("[x](<https://h/p?token=t0k3n1>)\n", "t0k3n1"),
             (

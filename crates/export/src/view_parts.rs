@@ -1,14 +1,16 @@
-//! The parts that the views of entries consist of: texts as Markdown, images, values and texts that
-//! are folded.
+//! The parts that the views of entries consist of: Markdown, typed text, images, values and texts
+//! that are folded.
 
 use super::code::{self, Language};
-use super::commonmark::{self, Author};
+use super::commonmark;
 use super::html::{IMAGE_TYPES, NamedImage, is_allowed_address, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{ContentsReader, cut, decode_string};
+use super::typed::{self, Author};
 use super::wrapped::{TextPart, split_parts};
 use pisess_core::session::content::find_members;
 use pisess_core::session::entry::{EntryIx, Flags, Role};
+use pisess_core::session::envelope::typed_command;
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 use pisess_json::scan::RawString;
@@ -29,7 +31,7 @@ pub struct EntryView<'s> {
     pub ix: EntryIx,
     pub markup: Markup,
     pub images: Vec<NamedImage>,
-    /// The Markdown of its texts, for copying; empty if one is long, and is copied as it is shown.
+    /// The source of its texts, for copying; empty if one is long, and is copied as it is shown.
     pub markdown_source: String,
     /// Whether one of its texts is long.
     pub has_long_text: bool,
@@ -70,9 +72,12 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a text as Markdown, and keeps its source.
+    /// Appends a text, and keeps its source. That of a command is what the user typed.
     pub fn push_prose(&mut self, text: &str, author: Author) {
-        self.keep_source(text.trim());
+        match find_command(text, author) {
+            Some(command) => self.keep_source(&command),
+            None => self.keep_source(text.trim()),
+        }
         push_prose(text, author, &mut self.markup);
     }
 
@@ -97,7 +102,7 @@ impl<'s> EntryView<'s> {
         self.markdown_source = String::new();
     }
 
-    /// Appends a JSON string as Markdown. A very long one is decoded in parts, so that its text is
+    /// Appends the text of a JSON string. A very long one is decoded in parts, so that its text is
     /// not in memory as well as its line and its markup.
     fn push_string(&mut self, string: Raw, author: Author) {
         let raw = string.raw_string().unwrap_or_default();
@@ -140,7 +145,13 @@ impl<'s> EntryView<'s> {
             (b"text", Some(text), _) => self.push_string(text, author),
             (b"toolCall", ..) if is_reply && cuts.omits_tools => {}
             (b"toolCall", ..) if is_reply => self.push_call(block),
-            (b"thinking" | b"redactedThinking", ..) if cuts.omits_thinking => {}
+            (b"thinking" | b"redactedThinking", ..) if cuts.omits_thinking => {
+                // What the user asked to leave out needs no remark.
+                if self.source.contents.omits_thinking_for_size() {
+                    self.markup
+                        .push_text_element(Tag::Note, "Left out here: thinking");
+                }
+            }
             (b"thinking", _, Some(thinking)) => self.push_thinking(thinking),
             (b"redactedThinking", ..) => {
                 self.markup
@@ -158,7 +169,7 @@ impl<'s> EntryView<'s> {
         let text = text.to_string_lossy();
         if !text.trim().is_empty() {
             self.markup.push_fold("thinking", "Thinking", |m| {
-                commonmark::push_markdown(&text, Author::Program, m)
+                commonmark::push_markdown(&text, m)
             });
         }
     }
@@ -278,10 +289,17 @@ impl<'s> EntryView<'s> {
     }
 }
 
-/// Appends a text as Markdown; what an agent has enclosed in elements is folded.
+/// Appends a text as its author meant it; what an agent has enclosed in elements is folded. Of a
+/// command that the user typed, that command comes first.
 pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
+    let command = find_command(text, author);
+    if let Some(command) = &command {
+        typed::push_typed(command, markup);
+    }
     for part in split_parts(text) {
         match part.title() {
+            // What is not folded is part of the command.
+            None if command.is_some() => {}
             None => push_part(part, author, markup),
             Some(title) => markup.push_element(Tag::Fold, |m| {
                 m.push_text_element(Tag::Summary, &cut(&title, LONGEST_TITLE));
@@ -291,12 +309,23 @@ pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
     }
 }
 
-/// Appends the content of a part: Markdown for text and skills, numbered lines for a file, and a
-/// list of files as it is.
+/// Returns the command that the user typed, if an agent made the text of one.
+fn find_command(text: &str, author: Author) -> Option<String> {
+    match author {
+        Author::User => typed_command(text),
+        Author::Program => None,
+    }
+}
+
+/// Appends the content of a part: typed text or Markdown, the Markdown of a skill, numbered lines
+/// for a file, and a list of files as it is.
 fn push_part(part: TextPart, author: Author, markup: &mut Markup) {
     match part {
-        TextPart::Text(text) => commonmark::push_markdown(text, author, markup),
-        TextPart::Skill(_, body) => commonmark::push_markdown(body, Author::Program, markup),
+        TextPart::Text(text) => match author {
+            Author::User => typed::push_typed(text, markup),
+            Author::Program => commonmark::push_markdown(text, markup),
+        },
+        TextPart::Skill(_, body) => commonmark::push_markdown(body, markup),
         TextPart::File(path, body) => {
             code::push_numbered_lines(body, 1, Language::from_path(path), markup)
         }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 /// A command that contains one of these is run by the shell.
-const SHELL_SYNTAX: &[char] = &[
+pub const SHELL_SYNTAX: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=',
 ];
 

@@ -1,6 +1,7 @@
 //! Text in which no character has a special meaning in Markdown.
 
 use crate::commonmark::find_address;
+use crate::source::Display;
 
 /// Returns text as inline code on one line, or an empty string if the text is blank. The delimiter
 /// has more backticks than any run in the text, so the text cannot end the code.
@@ -25,26 +26,29 @@ fn longest_backtick_run(text: &str) -> usize {
 /// no issue.
 pub const ZERO_WIDTH_SPACE: &str = "&#8203;";
 
+/// A space at the start of a line, or beside another, which Markdown would not display.
+pub const NO_BREAK_SPACE: &str = "&nbsp;";
+
 /// Appends text of one line as [`push_escaped`] does, except that bare addresses become links in
 /// angle brackets. An address is not escaped, because a backslash would become a part of it.
-pub fn push_with_addresses(text: &str, starts_line: bool, out: &mut String) {
+pub fn push_with_addresses(text: &str, starts_line: bool, display: Display, out: &mut String) {
     let mut unwritten = text;
     let mut is_at_line_start = starts_line;
     while let Some(address) = find_address(unwritten) {
-        push_escaped(&unwritten[..address.start], is_at_line_start, out);
+        push_escaped(&unwritten[..address.start], is_at_line_start, display, out);
         out.push('<');
         out.push_str(&unwritten[address.clone()]);
         out.push('>');
         unwritten = &unwritten[address.end..];
         is_at_line_start = false;
     }
-    push_escaped(unwritten, is_at_line_start, out);
+    push_escaped(unwritten, is_at_line_start, display, out);
 }
 
 /// Returns the text escaped as by [`push_escaped`].
-pub fn escape_markdown(text: &str, starts_line: bool) -> String {
+pub fn escape_markdown(text: &str, starts_line: bool, display: Display) -> String {
     let mut out = String::with_capacity(text.len() + 8);
-    push_escaped(text, starts_line, &mut out);
+    push_escaped(text, starts_line, display, &mut out);
     out
 }
 
@@ -66,16 +70,16 @@ static IS_SPECIAL: [bool; 256] = {
 /// - a character with a meaning in Markdown gets a backslash, as does one that begins a block if
 ///   the text `starts_line`;
 /// - a tab becomes a space;
-/// - [`ZERO_WIDTH_SPACE`] follows `@` before a name, and `#` before the number of an issue.
+/// - on a forge, [`ZERO_WIDTH_SPACE`] follows `@` before a name, and `#` before the number of an
+///   issue, unless they are part of a path.
 ///
 /// The bytes between two special ones are copied at once.
-pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
+pub fn push_escaped(text: &str, starts_line: bool, display: Display, out: &mut String) {
     let block_mark = if starts_line {
         find_block_mark(text)
     } else {
         None
     };
-    let out_start = out.len();
     let mut copied_end = 0;
     for (offset, &byte) in text.as_bytes().iter().enumerate() {
         let is_block_mark = block_mark == Some(offset);
@@ -94,12 +98,12 @@ pub fn push_escaped(text: &str, starts_line: bool, out: &mut String) {
         }
         out.push(if byte == b'\t' { ' ' } else { char::from(byte) });
 
-        let notifies = byte == b'@' && !before.is_alphanumeric() && after.is_alphanumeric();
-        // `#1`, and `owner/repository#1`.
-        let links_issue = byte == b'#'
-            && after.is_ascii_digit()
-            && (!before.is_alphanumeric() || last_word(&out[out_start..]).contains('/'));
-        if notifies || links_issue {
+        let acts_on_forge = match byte {
+            b'@' => notifies(text, offset),
+            b'#' => links_issue(text, offset),
+            _ => false,
+        };
+        if acts_on_forge && display == Display::Forge {
             out.push_str(ZERO_WIDTH_SPACE);
         }
     }
@@ -143,8 +147,71 @@ fn find_block_mark(line: &str) -> Option<usize> {
     }
 }
 
+/// Whether the `@` at an offset precedes the name of a person or of a team, which a forge notifies.
+/// That is not so in a path, such as `node_modules/@types`, `@src/main.rs` or `@README.md`.
+fn notifies(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back().unwrap_or(' ');
+    let name = first_word(&text[at + 1..]);
+    let begins_name = name.starts_with(char::is_alphanumeric);
+    begins_name && !before.is_alphanumeric() && !is_separator(before) && !is_path(name)
+}
+
+/// Whether the `#` at an offset precedes the number of an issue: `#1`, or `owner/repository#1`. That
+/// is not so in a path, such as `docs/guide/page.html#1`.
+fn links_issue(text: &str, at: usize) -> bool {
+    let word_before = last_word(&text[..at]);
+    let begins_number = text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    if !begins_number || word_before.ends_with(is_separator) {
+        return false;
+    }
+    let follows_word = word_before.ends_with(char::is_alphanumeric);
+    !follows_word || word_before.matches(is_separator).count() == 1
+}
+
+/// Whether a word, without the `@` before it, is a path: it has a directory and a file with an
+/// extension, or several directories. `org/team` is a team.
+fn is_path(word: &str) -> bool {
+    if word.matches(is_separator).count() > 1 || word.ends_with(is_separator) {
+        return true;
+    }
+    match word.rsplit_once('.') {
+        Some((_, extension)) => extension.starts_with(|c: char| c.is_ascii_alphanumeric()),
+        None => false,
+    }
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '/' | '\\')
+}
+
+/// The maximum number of bytes of a word that are looked at, so that a long line without spaces is
+/// not read again for each of its characters.
+const LONGEST_WORD: usize = 256;
+
+fn first_word(text: &str) -> &str {
+    let mut end = LONGEST_WORD.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &text[..end];
+    text.split(ends_word).next().unwrap_or_default()
+}
+
 fn last_word(text: &str) -> &str {
-    text.rsplit(' ').next().unwrap_or_default()
+    let mut start = text.len().saturating_sub(LONGEST_WORD);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let text = &text[start..];
+    text.rsplit(ends_word).next().unwrap_or_default()
+}
+
+fn ends_word(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            ',' | ';' | ':' | '(' | ')' | '[' | ']' | '"' | '\'' | '<' | '>'
+        )
 }
 
 #[cfg(test)]
@@ -166,7 +233,7 @@ mod tests {
             ("https://a|https://b<c", "<https://a>\\|<https://b>\\<c"),
         ] {
             let mut out = String::new();
-            push_with_addresses(text, false, &mut out);
+            push_with_addresses(text, false, Display::Forge, &mut out);
             assert_eq!(out, wanted);
         }
     }
@@ -174,10 +241,32 @@ mod tests {
     #[test]
     fn nobody_is_notified() {
         assert_eq!(
-            escape_markdown("@anna, x@y.z, see #151, a/b#2, x#3", true),
+            escape_markdown("@anna, x@y.z, see #151, a/b#2, x#3", true, Display::Forge),
             "@&#8203;anna, x@y.z, see #&#8203;151, a/b#&#8203;2, x#3"
         );
-        assert_eq!(escape_markdown("#1 @ #x", true), "\\#&#8203;1 @ #x");
+        assert_eq!(
+            escape_markdown("#1 @ #x", true, Display::Forge),
+            "\\#&#8203;1 @ #x"
+        );
+    }
+
+    #[test]
+    fn paths_and_terminals_have_no_invisible_spaces() {
+        for path in [
+            "node_modules/@types/node/index.d.ts",
+            "@src/main.rs and @README.md, @a/b/c",
+            "docs/guide/page.html#1",
+            "/tmp/#1#",
+            "x@y.z",
+        ] {
+            let escaped = escape_markdown(path, false, Display::Forge);
+            assert!(!escaped.contains(ZERO_WIDTH_SPACE), "{escaped}");
+        }
+        for name in ["@anna.", "@org/team", "(@anna)", "a/b#2", "see #151."] {
+            let escaped = escape_markdown(name, false, Display::Forge);
+            assert!(escaped.contains(ZERO_WIDTH_SPACE), "{escaped}");
+            assert_eq!(escape_markdown(name, false, Display::Terminal), name);
+        }
     }
 
     #[test]
@@ -193,15 +282,18 @@ mod tests {
             ("\u{a0}> a > b", "\u{a0}\\> a > b"),
             ("---", "\\---"),
         ] {
-            assert_eq!(escape_markdown(text, true), wanted);
+            assert_eq!(escape_markdown(text, true, Display::Forge), wanted);
         }
-        assert_eq!(escape_markdown("# 1. - a", false), "# 1. - a");
+        assert_eq!(
+            escape_markdown("# 1. - a", false, Display::Forge),
+            "# 1. - a"
+        );
     }
 
     #[test]
     fn characters_of_several_bytes_stay_whole() {
         assert_eq!(
-            escape_markdown("é_é _é_ 日*本\té&a é& \u{1f600}", true),
+            escape_markdown("é_é _é_ 日*本\té&a é& \u{1f600}", true, Display::Forge),
             "é_é \\_é\\_ 日\\*本 é\\&a é& \u{1f600}"
         );
     }

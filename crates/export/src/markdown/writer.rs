@@ -1,21 +1,32 @@
 //! Markup as Markdown.
 
-use super::escape::{escape_markdown, inline_code, push_escaped, push_with_addresses};
+use super::escape::{
+    NO_BREAK_SPACE, escape_markdown, inline_code, push_escaped, push_with_addresses,
+};
 use crate::html::Html;
 use crate::markup::{Event, Markup, Tag};
+use crate::source::Display;
 use memchr::memchr;
 
 /// Returns markup as Markdown. `is_in_document` returns whether the document contains the entry
 /// with this number.
-pub fn markup_to_markdown(markup: &Markup, is_in_document: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = MarkdownWriter::new();
+pub fn markup_to_markdown(
+    markup: &Markup,
+    display: Display,
+    is_in_document: &dyn Fn(&str) -> bool,
+) -> String {
+    let mut writer = MarkdownWriter::new(display);
     writer.write_markup(markup, is_in_document);
     writer.finish()
 }
 
 /// Returns markup as a quotation in Markdown.
-pub fn markup_to_quotation(markup: &Markup, is_in_document: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = MarkdownWriter::new();
+pub fn markup_to_quotation(
+    markup: &Markup,
+    display: Display,
+    is_in_document: &dyn Fn(&str) -> bool,
+) -> String {
+    let mut writer = MarkdownWriter::new(display);
     writer.open_element(Tag::Quote, "");
     writer.write_markup(markup, is_in_document);
     writer.close_element();
@@ -38,6 +49,7 @@ struct Fence {
 #[derive(Default)]
 struct MarkdownWriter {
     out: String,
+    display: Display,
     /// The open elements with their values, outermost first.
     open_elements: Vec<(Tag, String)>,
     /// What begins each line: `> ` for an open quote, spaces for an open list item.
@@ -57,8 +69,9 @@ struct MarkdownWriter {
 }
 
 impl MarkdownWriter {
-    fn new() -> Self {
+    fn new(display: Display) -> Self {
         MarkdownWriter {
+            display,
             block_ended: true,
             is_at_line_start: true,
             ..MarkdownWriter::default()
@@ -125,20 +138,66 @@ impl MarkdownWriter {
             return;
         }
 
-        let in_link = self.open_elements.iter().any(|(tag, _)| *tag == Tag::Link);
-        let in_table = self
-            .open_elements
-            .iter()
-            .any(|(tag, _)| matches!(tag, Tag::Cell | Tag::HeadCell));
+        let in_link = self.is_open(Tag::Link);
+        let in_table = self.is_open(Tag::Cell) || self.is_open(Tag::HeadCell);
+        let in_verbatim = self.is_open(Tag::Verbatim);
         for (index, line) in text.split('\n').enumerate() {
             // A row of a table is a single line.
             if index > 0 && in_table {
                 self.out.push(' ');
+            } else if index > 0 && in_verbatim {
+                self.push_hard_break();
             } else if index > 0 {
                 self.break_line();
             }
-            self.write_line(line, in_link);
+            if in_verbatim {
+                self.write_verbatim_line(line, in_link);
+            } else {
+                self.write_line(line, in_link);
+            }
         }
+    }
+
+    fn is_open(&self, tag: Tag) -> bool {
+        self.open_elements
+            .iter()
+            .any(|(open_tag, _)| *open_tag == tag)
+    }
+
+    /// Ends the line, so that it ends where the Markdown is displayed, too.
+    fn push_hard_break(&mut self) {
+        self.push("\\");
+        self.break_line();
+    }
+
+    /// Writes a line of text of the session as [`MarkdownWriter::write_line`] does, but with its
+    /// spaces: Markdown would drop those at its start, and join several. The last of a run within
+    /// the line stays an ordinary one, so that long lines wrap.
+    fn write_verbatim_line(&mut self, line: &str, in_link: bool) {
+        let mut unwritten = line;
+        while let Some(run_start) = self.find_kept_spaces(unwritten) {
+            let (words, from_run) = unwritten.split_at(run_start);
+            self.write_line(words, in_link);
+            let after_run = from_run.trim_start_matches(' ');
+            let run_len = from_run.len() - after_run.len();
+            if self.is_at_line_start {
+                self.push(&NO_BREAK_SPACE.repeat(run_len));
+            } else {
+                self.push(&NO_BREAK_SPACE.repeat(run_len - 1));
+                self.push(" ");
+            }
+            unwritten = after_run;
+        }
+        self.write_line(unwritten, in_link);
+    }
+
+    /// Returns the offset of spaces that Markdown would not keep: at the start of a line, or
+    /// several.
+    fn find_kept_spaces(&self, text: &str) -> Option<usize> {
+        if self.is_at_line_start && text.starts_with(' ') {
+            return Some(0);
+        }
+        text.find("  ")
     }
 
     /// Writes a line of text of the session, escaped, without white space at its start. Bare
@@ -146,9 +205,9 @@ impl MarkdownWriter {
     fn write_line(&mut self, line: &str, in_link: bool) {
         let line_start = self.out.len();
         if in_link {
-            push_escaped(line, self.is_at_line_start, &mut self.out);
+            push_escaped(line, self.is_at_line_start, self.display, &mut self.out);
         } else {
-            push_with_addresses(line, self.is_at_line_start, &mut self.out);
+            push_with_addresses(line, self.is_at_line_start, self.display, &mut self.out);
         }
         if self.is_at_line_start {
             self.remove_indent(line_start);
@@ -208,17 +267,14 @@ impl MarkdownWriter {
                 self.is_at_line_start = true;
             }
             Tag::Rule => self.push("---"),
-            Tag::Break => {
-                self.push("\\");
-                self.break_line();
-            }
+            Tag::Break => self.push_hard_break(),
             // Without an allowed address, a link is only its text.
             Tag::Link if !value.is_empty() => self.push("["),
             Tag::Row => self.begin_row(),
             Tag::Cell | Tag::HeadCell => self.begin_cell(value),
             Tag::Image => {
                 let image_type = value.split(' ').next().unwrap_or_default();
-                let image_type = escape_markdown(image_type, false);
+                let image_type = escape_markdown(image_type, false, self.display);
                 self.push(&format!("*(image: {image_type})*"));
             }
             tag if is_collected(tag) => self.collected = Some(String::new()),
@@ -474,6 +530,7 @@ fn is_block(tag: Tag) -> bool {
     matches!(
         tag,
         Tag::Paragraph
+            | Tag::Verbatim
             | Tag::Heading1
             | Tag::Heading2
             | Tag::Heading3
@@ -569,18 +626,19 @@ const HEAD_PLACEHOLDERS: [(&str, &str); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commonmark::{self, Author};
+    use crate::commonmark;
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
         super::markup_to_markdown(
-            &Markup::from_fn(|m| commonmark::push_markdown(text, Author::Program, m)),
+            &Markup::from_fn(|m| commonmark::push_markdown(text, m)),
+            Display::Forge,
             &|_| false,
         )
     }
 
     fn shape(text: &str) -> String {
-        Markup::from_fn(|m| commonmark::push_markdown(text, Author::Program, m)).finish()
+        Markup::from_fn(|m| commonmark::push_markdown(text, m)).finish()
     }
 
     #[test]
@@ -620,7 +678,7 @@ mod tests {
                     m.close();
                 });
                 assert_eq!(
-                    super::markup_to_markdown(&markup, &|_| false),
+                    super::markup_to_markdown(&markup, Display::Forge, &|_| false),
                     wanted,
                     "{text:?}"
                 );
@@ -641,7 +699,7 @@ mod tests {
             });
             m.close();
         });
-        let found = super::markup_to_markdown(&markup, &|_| false);
+        let found = super::markup_to_markdown(&markup, Display::Forge, &|_| false);
         let mut html = String::new();
         let mut headings = 0;
         for event in Parser::new_ext(&found, commonmark::parser_options()) {

@@ -1,0 +1,616 @@
+//! Converts what a person typed to markup: each character as it was typed. Only fenced code, code
+//! spans and addresses are marked.
+//!
+//! People paste stack traces, tables of text and `__names__` between their words, which Markdown
+//! would reflow and embolden. So indentation and line breaks stay, and lines that are laid out in
+//! columns become a block of fixed width.
+
+use super::code::{self, Language};
+use super::commonmark::push_linked_text;
+use super::markup::{Markup, REMAINDER, SectionLimits, Tag};
+use pisess_core::format::format_count;
+use std::ops::Range;
+
+/// The author of a text, who decides how it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The user, whose text is shown as it was typed.
+    User,
+    /// A model or a program, which writes Markdown.
+    Program,
+}
+
+/// The maximum number of lines of a text that is shown whole.
+const LONGEST_UNFOLDED: usize = 40;
+
+/// The number of lines before the fold of a longer text.
+const LINES_BEFORE_FOLD: usize = 24;
+
+/// The size at which a section ends.
+const FULL: SectionLimits = SectionLimits {
+    bytes: 16 * 1024,
+    elements: 400,
+};
+
+/// The length in bytes of the pieces that a longer line is written in.
+const LONGEST_PIECE: usize = 8 * 1024;
+
+/// Appends what a person typed, in sections. Lines of a long text after the first ones are folded.
+/// A blank text is left out.
+pub fn push_typed(text: &str, markup: &mut Markup) {
+    let text = trim_blank_lines(text);
+    if text.is_empty() {
+        return;
+    }
+
+    let parts = split_typed(text);
+    let line_count = text.lines().count();
+    if line_count <= LONGEST_UNFOLDED {
+        return push_parts(text, &parts, markup);
+    }
+
+    let (shown, folded) = divide_parts(&parts, line_start(text, LINES_BEFORE_FOLD));
+    push_parts(text, &shown, markup);
+    let title = format_count(line_count - LINES_BEFORE_FOLD, "more line", "more lines");
+    markup.push_fold(REMAINDER, &title, |m| push_parts(text, &folded, m));
+}
+
+/// Returns the text without blank lines at its start, and without white space at its end.
+fn trim_blank_lines(text: &str) -> &str {
+    let mut text = text.trim_end();
+    while let Some((line, below)) = text.split_once('\n')
+        && line.trim().is_empty()
+    {
+        text = below;
+    }
+    text
+}
+
+/// Returns the offset at which the line with this index starts.
+fn line_start(text: &str, line_index: usize) -> usize {
+    if line_index == 0 {
+        return 0;
+    }
+    match memchr::memchr_iter(b'\n', text.as_bytes()).nth(line_index - 1) {
+        Some(newline) => newline + 1,
+        None => text.len(),
+    }
+}
+
+/// A part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TypedPart<'t> {
+    kind: PartKind<'t>,
+    start: usize,
+    /// The offset behind its last line.
+    end: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartKind<'t> {
+    /// A paragraph of words, whose lines may be indented.
+    Words,
+    /// Paragraphs in columns: a table of text, a diagram, a stack trace, code without a fence.
+    Columns,
+    /// The lines between two fences, in the language that the first fence names.
+    Code { language: &'t str },
+}
+
+/// Divides a text into its parts, without the blank lines and the fences between them.
+fn split_typed(text: &str) -> Vec<TypedPart<'_>> {
+    let mut parts = Vec::new();
+    let mut fences = FenceSearch::default();
+    let mut unfenced_start = 0;
+    let mut line_start = 0;
+    while line_start < text.len() {
+        let Some(block) = fences.read_block(text, line_start) else {
+            line_start = next_line(text, line_start);
+            continue;
+        };
+        push_paragraphs(text, unfenced_start..line_start, &mut parts);
+        parts.push(TypedPart {
+            kind: PartKind::Code {
+                language: block.language,
+            },
+            start: block.code.start,
+            end: block.code.end,
+        });
+        unfenced_start = block.end;
+        line_start = block.end;
+    }
+    push_paragraphs(text, unfenced_start..text.len(), &mut parts);
+    parts
+}
+
+/// Returns the offset of the line after that at `line_start`, or the end of the text.
+fn next_line(text: &str, line_start: usize) -> usize {
+    match memchr::memchr(b'\n', &text.as_bytes()[line_start..]) {
+        Some(distance) => line_start + distance + 1,
+        None => text.len(),
+    }
+}
+
+/// Code between two fences.
+struct FencedBlock<'t> {
+    language: &'t str,
+    /// The lines between the fences.
+    code: Range<usize>,
+    /// The offset behind the line of the second fence.
+    end: usize,
+}
+
+/// The lengths of a fence in backticks. A longer run is text, so that few lengths are searched for.
+const FENCE_LENGTHS: Range<usize> = 3..10;
+
+/// Finds fenced blocks.
+#[derive(Default)]
+struct FenceSearch {
+    /// The shortest fence for which no closing one was found. None is found for a longer one or
+    /// further down, so that the text is not searched to its end for each fence.
+    shortest_unclosed: Option<usize>,
+}
+
+impl FenceSearch {
+    /// Reads the block whose first fence is the line at `line_start`. `None` if the line is not a
+    /// fence, or is never closed: then it is text. The offsets must ascend from call to call.
+    fn read_block<'t>(&mut self, text: &'t str, line_start: usize) -> Option<FencedBlock<'t>> {
+        let code_start = next_line(text, line_start);
+        let line = text[line_start..code_start].trim();
+        let info = line.trim_start_matches('`');
+        let fence_len = line.len() - info.len();
+        let may_be_closed = self
+            .shortest_unclosed
+            .is_none_or(|unclosed| fence_len < unclosed);
+        if !FENCE_LENGTHS.contains(&fence_len) || info.contains('`') || !may_be_closed {
+            return None;
+        }
+
+        let mut closing_start = code_start;
+        while closing_start < text.len() {
+            let end = next_line(text, closing_start);
+            let closing = text[closing_start..end].trim();
+            if closing.len() >= fence_len && closing.bytes().all(|byte| byte == b'`') {
+                return Some(FencedBlock {
+                    language: info.split([' ', ',', '{']).next().unwrap_or_default(),
+                    code: code_start..closing_start,
+                    end,
+                });
+            }
+            closing_start = end;
+        }
+        self.shortest_unclosed = Some(fence_len);
+        None
+    }
+}
+
+/// Appends the paragraphs of a text without fences, which blank lines separate. Paragraphs in
+/// columns that follow each other become one part.
+fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) {
+    // Whether the last of `parts` belongs to this text.
+    let first_index = parts.len();
+    let mut line_start = range.start;
+    while line_start < range.end {
+        let start = line_start;
+        let mut end = start;
+        while line_start < range.end {
+            let line_end = next_line(text, line_start).min(range.end);
+            let is_blank = text[line_start..line_end].trim().is_empty();
+            line_start = line_end;
+            if is_blank {
+                break;
+            }
+            end = line_end;
+        }
+        if end == start {
+            continue;
+        }
+
+        let columns_start = start + find_columns(&text[start..end]);
+        if columns_start > start {
+            parts.push(TypedPart {
+                kind: PartKind::Words,
+                start,
+                end: columns_start,
+            });
+        }
+        if columns_start == end {
+            continue;
+        }
+        let may_extend = parts.len() > first_index && columns_start == start;
+        match parts.last_mut() {
+            Some(last) if may_extend && last.kind == PartKind::Columns => last.end = end,
+            _ => parts.push(TypedPart {
+                kind: PartKind::Columns,
+                start: columns_start,
+                end,
+            }),
+        }
+    }
+}
+
+/// The maximum number of bytes of a line that may belong to the columns below it. A longer one is
+/// a sentence.
+const LONGEST_COLUMN_LINE: usize = 100;
+
+/// Returns the offset at which the part of a paragraph in columns begins: its start, the line after
+/// sentences that introduce the columns, or its end if there are none.
+fn find_columns(paragraph: &str) -> usize {
+    if !has_columns(paragraph) {
+        return paragraph.len();
+    }
+    let mut columns_start = 0;
+    for line in paragraph.split_inclusive('\n') {
+        if line.len() <= LONGEST_COLUMN_LINE || has_columns(line) {
+            break;
+        }
+        columns_start += line.len();
+    }
+    columns_start
+}
+
+/// Whether a paragraph needs a font of fixed width:
+///
+/// - it has a tab, a line of a box, or three spaces within a line;
+/// - two of its lines begin with `|`;
+/// - a line is indented, unless the paragraph is a list.
+fn has_columns(paragraph: &str) -> bool {
+    let is_list = is_item(paragraph);
+    let mut table_rows = 0;
+    for line in paragraph.lines() {
+        let content = line.trim_start();
+        if line.contains(['\t']) || content.contains("   ") || content.contains(is_box_line) {
+            return true;
+        }
+        if content.starts_with('|') {
+            table_rows += 1;
+        }
+        let indent = line.len() - content.len();
+        let is_indented = indent >= 2 && !is_list && !is_item(content);
+        if table_rows == 2 || is_indented {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_box_line(c: char) -> bool {
+    ('\u{2500}'..='\u{259f}').contains(&c)
+}
+
+/// Whether a line is an item of a list: it begins with a bullet, or with a number or a letter and
+/// `.` or `)`.
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let marker = line.split([' ', '\n']).next().unwrap_or_default();
+    if matches!(marker, "-" | "*" | "+" | "•") {
+        return true;
+    }
+    let Some(number) = marker.strip_suffix(['.', ')']) else {
+        return false;
+    };
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_alphabetic());
+    !number.is_empty() && (is_number || is_letter)
+}
+
+/// Divides the parts at an offset. A part around it is divided, too.
+fn divide_parts<'t>(
+    parts: &[TypedPart<'t>],
+    offset: usize,
+) -> (Vec<TypedPart<'t>>, Vec<TypedPart<'t>>) {
+    let mut before = Vec::new();
+    let mut after = Vec::new();
+    for &part in parts {
+        if part.start < offset {
+            before.push(TypedPart {
+                end: part.end.min(offset),
+                ..part
+            });
+        }
+        if part.end > offset {
+            after.push(TypedPart {
+                start: part.start.max(offset),
+                ..part
+            });
+        }
+    }
+    (before, after)
+}
+
+/// Appends parts of a text, in sections.
+fn push_parts(text: &str, parts: &[TypedPart], markup: &mut Markup) {
+    markup.open(Tag::Prose);
+    markup.begin_section();
+    for part in parts {
+        let content = &text[part.start..part.end];
+        match part.kind {
+            PartKind::Words => push_words(content, markup),
+            PartKind::Columns => code::push_short_block(content, "", None, markup),
+            PartKind::Code { language } => {
+                let highlighting = Language::from_name(language);
+                code::push_short_block(content, language, highlighting, markup);
+            }
+        }
+        markup.divide_if_full(FULL);
+    }
+    markup.end_section();
+    markup.close();
+}
+
+/// Appends a paragraph with its lines and its indentation.
+fn push_words(paragraph: &str, markup: &mut Markup) {
+    markup.open(Tag::Verbatim);
+    for (index, line) in paragraph.lines().enumerate() {
+        // Where a section ends, the next line begins in a paragraph of its own.
+        if index > 0 && !markup.divide_if_full(FULL) {
+            markup.push_text("\n");
+        }
+        push_line(line.trim_end(), markup);
+    }
+    markup.close();
+}
+
+/// Appends a line. A very long one is written in pieces, so that a section may end between them.
+fn push_line(line: &str, markup: &mut Markup) {
+    let mut unwritten = line;
+    while !unwritten.is_empty() {
+        let mut piece_len = LONGEST_PIECE.min(unwritten.len());
+        while !unwritten.is_char_boundary(piece_len) {
+            piece_len -= 1;
+        }
+        let (piece, remainder) = unwritten.split_at(piece_len);
+        push_piece(piece, markup);
+        unwritten = remainder;
+        if !unwritten.is_empty() {
+            markup.divide_if_full(FULL);
+        }
+    }
+}
+
+/// Appends a piece of a line with its code spans and addresses.
+fn push_piece(piece: &str, markup: &mut Markup) {
+    let mut unwritten = piece;
+    while let Some(span) = find_code_span(unwritten) {
+        push_linked_text(&unwritten[..span.start], markup);
+        markup.push_text_element(Tag::Code, &unwritten[span.content]);
+        unwritten = &unwritten[span.end..];
+    }
+    push_linked_text(unwritten, markup);
+}
+
+/// Code within a line.
+#[derive(Debug, PartialEq, Eq)]
+struct CodeSpan {
+    start: usize,
+    /// What is between its backticks.
+    content: Range<usize>,
+    end: usize,
+}
+
+/// The maximum number of backticks on either side of code.
+const MOST_SPAN_TICKS: usize = 2;
+
+/// Finds the first code span of a line: code between runs of one or two backticks.
+///
+/// A backtick within a word is an apostrophe (`don`t`), and one after a backslash is escaped.
+fn find_code_span(line: &str) -> Option<CodeSpan> {
+    // For each length, whether no closing run was found, so that it is searched for only once.
+    let mut is_unclosed = [false; MOST_SPAN_TICKS + 1];
+    let mut search_start = 0;
+    while let Some(opening) = find_tick_run(line, search_start) {
+        search_start = opening.end;
+        let char_before = line[..opening.start].chars().next_back();
+        let may_open = char_before.is_none_or(|c| !c.is_alphanumeric() && c != '\\');
+        let ticks = opening.len();
+        if ticks > MOST_SPAN_TICKS || is_unclosed[ticks] || !may_open {
+            continue;
+        }
+
+        let Some(closing) = find_closing_run(line, &opening) else {
+            is_unclosed[ticks] = true;
+            continue;
+        };
+        let content = opening.end..closing.start;
+        if !line[content.clone()].trim().is_empty() {
+            return Some(CodeSpan {
+                start: opening.start,
+                content,
+                end: closing.end,
+            });
+        }
+    }
+    None
+}
+
+/// Returns the range of the first run of backticks at or after an offset.
+fn find_tick_run(line: &str, search_start: usize) -> Option<Range<usize>> {
+    let start = search_start + memchr::memchr(b'`', &line.as_bytes()[search_start..])?;
+    let after_run = line[start..].trim_start_matches('`');
+    Some(start..line.len() - after_run.len())
+}
+
+/// Returns the first run as long as `opening` after it that does not precede a letter.
+fn find_closing_run(line: &str, opening: &Range<usize>) -> Option<Range<usize>> {
+    let mut search_start = opening.end;
+    while let Some(run) = find_tick_run(line, search_start) {
+        search_start = run.end;
+        let char_after = line[run.end..].chars().next();
+        let may_close = char_after.is_none_or(|c| !c.is_alphanumeric());
+        if run.len() == opening.len() && may_close {
+            return Some(run);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::html::{full_html, prose_html};
+    use crate::markdown::markdown_of;
+    use pulldown_cmark::{Event, Parser, Tag as Start, TagEnd};
+
+    fn markup_of(text: &str) -> Markup {
+        Markup::from_fn(|m| push_typed(text, m))
+    }
+
+    fn html_of(text: &str) -> String {
+        full_html(&markup_of(text), &|_| false, &[])
+            .to_string()
+            .replace(" dir=\"auto\"", "")
+    }
+
+    /// What was typed, and the kinds of its parts.
+    fn kinds(text: &str) -> Vec<&'static str> {
+        split_typed(text)
+            .iter()
+            .map(|part| match part.kind {
+                PartKind::Words => "words",
+                PartKind::Columns => "columns",
+                PartKind::Code { .. } => "code",
+            })
+            .collect()
+    }
+
+    const TRACE: &str =
+        "TypeError: x is undefined\n    at run (/w/a.js:3:7)\n    at main (/w/b.js:9:1)";
+    const TABLE: &str = "name      size   age\nmain.rs   3 kB   2 h";
+
+    /// Typed texts in which Markdown finds what nobody meant.
+    const HOSTILE: &[&str] = &[
+        "why is __proto__ *gone* from _x_?\n# not a heading\n1986. A year\n- no list\n    + nor this",
+        TRACE,
+        TABLE,
+        "see:\n+---+\n| a |\n+---+\n\n<details><summary>x</summary>\n</details>\n> y\n***\n===",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |",
+        "one  two\n  - three\n    - four  five\n\n\n[l]: http://x\n![i](http://y) &amp; &copy; \\* $x$ ~~s~~",
+        "``` open\n<script>alert(1)</script>\n~~~\nnever closed",
+        "a\n```js\nlet x = \"```\";\n\n  y\n```\nb `c` ``d`e`` don`t can`t \\`f`",
+        "https://h/a_b?c=1&d=2. and C:\\Users\\_x\\*.txt",
+        "- [ ] a\n- [x] b\n\n\t- tab\n\n1) c\n   d",
+        "a\\\nb  \nc<br>d",
+    ];
+
+    #[test]
+    fn words_columns_and_code_are_told_apart() {
+        for (text, wanted) in [
+            ("one\ntwo\n\nthree", vec!["words", "words"]),
+            (TRACE, vec!["columns"]),
+            (TABLE, vec!["columns"]),
+            ("1. a\n   - b\n   c", vec!["words"]),
+            ("steps:\n  - a\n  - b", vec!["words"]),
+            (
+                "fn a() {\n  b();\n\n  c();\n}\n\nwhy?",
+                vec!["columns", "words"],
+            ),
+            ("┌─┐\n└─┘", vec!["columns"]),
+            ("a | b\n\n| x", vec!["words", "words"]),
+            ("look:\n```\nx\n```\nwell?", vec!["words", "code", "words"]),
+            ("```\nx\n```\n```\ny\n```", vec!["code", "code"]),
+            ("```\nx", vec!["words"]),
+            ("~~~\nx\n~~~", vec!["words"]),
+        ] {
+            assert_eq!(kinds(text), wanted, "{text}");
+        }
+        let sentence = "word ".repeat(30);
+        let introduced = format!("{sentence}\n{TRACE}");
+        assert_eq!(kinds(&introduced), ["words", "columns"]);
+    }
+
+    #[test]
+    fn only_code_and_addresses_are_marked() {
+        assert_eq!(
+            html_of("__a__ *b* `c` don`t https://h/x_y.\n# d\n  - e"),
+            "<div class=\"prose\"><p class=\"verbatim\">__a__ *b* <code>c</code> don`t \
+             <a href=\"https://h/x_y\" rel=\"noopener noreferrer nofollow\">https://h/x_y</a>.\n\
+             # d\n  - e</p></div>"
+        );
+    }
+
+    #[test]
+    fn more_than_forty_lines_are_folded() {
+        let lines = |count: usize| -> String {
+            let line = |number| format!("line {number}\n");
+            (1..=count).map(line).collect()
+        };
+        assert!(!html_of(&lines(40)).contains("<details"));
+        let html = html_of(&lines(41));
+        let (shown, folded) = html.split_once("<summary>17 more lines</summary>").unwrap();
+        assert!(shown.contains("line 24") && !shown.contains("line 25"));
+        assert!(folded.contains("line 25") && folded.contains("line 41"));
+
+        // Without scripts, nothing of what was typed is missing.
+        let prose = prose_html(&markup_of(&lines(100))).to_string();
+        assert!(prose.contains("line 100"));
+
+        // A fold within code.
+        let fenced = html_of(&format!("```\n{}```\nend", lines(60)));
+        assert_eq!(fenced.matches("<pre").count(), 2);
+        assert!(
+            fenced.contains("line 23</pre>") && fenced.contains("<pre class=\"block\">line 24")
+        );
+    }
+
+    #[test]
+    fn long_texts_come_in_sections() {
+        for text in ["word ".repeat(100_000), "a `b`\n".repeat(30_000)] {
+            let markup = markup_of(&text).finish();
+            for section in markup.split('\x05') {
+                assert!(section.len() < 2 * FULL.bytes, "{}", section.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_never_closed_is_searched_once() {
+        for line in ["```x\n", "`a ``b \\` c` ", "`````` y\n", "` "] {
+            let text = line.repeat(100_000);
+            assert!(!markup_of(&text).as_str().is_empty());
+        }
+    }
+
+    /// Returns what a reader sees of Markdown, and fails if it has other elements than typed text.
+    fn read_markdown(markdown: &str) -> String {
+        let mut text = String::new();
+        let options = crate::commonmark::parser_options();
+        for event in Parser::new_ext(markdown, options) {
+            match event {
+                Event::Text(piece) => text += &piece.replace('\u{a0}', " "),
+                Event::Code(piece) => text += &format!("`{piece}`"),
+                Event::HardBreak => text.push('\n'),
+                Event::Start(Start::Paragraph | Start::CodeBlock(_)) => {
+                    text = text.trim_end().to_owned();
+                    text += "\n\n";
+                }
+                Event::Start(Start::Link { .. }) | Event::End(TagEnd::Link) => {}
+                Event::End(TagEnd::Paragraph | TagEnd::CodeBlock) => {}
+                other => panic!("{other:?} in {markdown}"),
+            }
+        }
+        text.trim().to_owned()
+    }
+
+    /// Returns what was typed without the fences, and without blank lines.
+    fn lines_of(text: &str) -> Vec<String> {
+        text.lines()
+            .map(|line| line.trim_end().to_owned())
+            .filter(|line| !line.is_empty())
+            .collect()
+    }
+
+    #[test]
+    fn markdown_shows_it_as_it_was_typed() {
+        for text in HOSTILE {
+            let markdown = markdown_of(&markup_of(text));
+            let fences = |line: &String| !matches!(line.as_str(), "```js" | "```");
+            let has_block = kinds(text).contains(&"code");
+            let mut wanted = lines_of(text);
+            if has_block {
+                wanted.retain(fences);
+            }
+            let wanted = wanted.join("\n").replace("``d`e``", "`d`e`");
+            let found = lines_of(&read_markdown(&markdown)).join("\n");
+            assert_eq!(found, wanted, "{markdown}");
+        }
+    }
+}
