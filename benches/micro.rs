@@ -14,7 +14,7 @@ use generate::Shape;
 use pisess::agents::row::RowOptions;
 use pisess::json::Scanner;
 use pisess::load::{LoadOptions, load};
-use pisess::ops::tree::{Filter, build_view};
+use pisess::ops::tree::{Filter, Layout, build_view};
 use pisess::session::Session;
 use pisess::store::ReadAt;
 
@@ -118,7 +118,8 @@ fn layout(bencher: Bencher) {
     bencher
         .counter(ItemsCount::new(session.entries.len()))
         .bench(|| {
-            build_view(black_box(&session), session.leaf, Filter::Default, "")
+            let session = black_box(&session);
+            build_view(session, session.leaf, Filter::Default, "", Layout::Trunk)
                 .tree_rows
                 .len()
         });

@@ -18,7 +18,7 @@ use pisess::ops::check::{SessionLocation, check_session};
 use pisess::ops::fork::{ForkOptions, fork};
 use pisess::ops::redact::{find_remaining, redact_session};
 use pisess::ops::show::entry_parts;
-use pisess::ops::tree::{Filter, build_view};
+use pisess::ops::tree::{Filter, Layout, build_view};
 use pisess::redact::Redactor;
 use pisess::session::Session;
 use pisess::session::read::entry_reader::EntryReader;
@@ -102,7 +102,7 @@ fn an_entry_takes_at_most_120_bytes() {
         .map(|bytes| {
             peak(|| {
                 let session = load(&bytes, &with_rows()).unwrap();
-                build_view(&session, session.leaf, Filter::Default, "")
+                build_view(&session, session.leaf, Filter::Default, "", Layout::Trunk)
                     .tree_rows
                     .len()
             })
@@ -255,12 +255,10 @@ fn deep_chains_and_deep_values_need_no_stack() {
     let run = || {
         for shape in [Shape::Chain, Shape::Comb, Shape::Fan] {
             let session = load(&made(shape, 50_000), &with_rows()).unwrap();
-            assert!(
-                build_view(&session, session.leaf, Filter::All, "")
-                    .tree_rows
-                    .len()
-                    >= 50_000
-            );
+            for layout in [Layout::Trunk, Layout::Pi] {
+                let view = build_view(&session, session.leaf, Filter::All, "", layout);
+                assert!(view.tree_rows.len() >= 50_000);
+            }
         }
         let deep = format!(
             "{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{{\"type\":\"custom\",\"id\":\"a\",\"data\":{}{}}}\n",

@@ -10,7 +10,7 @@ use crate::cli::pruned::{self, requests_with_pruned};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{EntryPainter, row_options_for};
 use crate::load::LoadOptions;
-use crate::ops::tree::{Filter, TreeView, build_live_view, build_view};
+use crate::ops::tree::{Filter, Layout, TreeView, build_live_view, build_view};
 use crate::ops::undo::find_undone;
 use crate::session::RequestScope;
 use crate::session::Session;
@@ -26,11 +26,11 @@ use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
-        "Draw the conversation, the branch with the leaf first",
+        "Draw the conversation, with the path to the leaf at the left",
         "pisess tree session.jsonl",
     ),
     Example::new(
-        "Show each tool result in its own row",
+        "Show each entry in its own row, also of branches that were left",
         "pisess tree --unfold session.jsonl",
     ),
     Example::new(
@@ -49,6 +49,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Draw the tree as if an earlier entry were the leaf",
         "pisess tree session.jsonl '@~3'",
     ),
+    Example::new(
+        "Draw the branches as the agent pi does",
+        "pisess tree --layout pi session.jsonl",
+    ),
     Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
 ])
 .with_found("--search matched nothing");
@@ -57,11 +61,18 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Each row is an entry: its id, a dot if it is on the path to the leaf, its label in brackets, its
 /// role and its text. In colour, rows of other branches are dimmed; without colour, only the dot
-/// marks the path. Rows are indented only where the conversation branches, and if it has several
-/// roots. The branch with the leaf comes first, then the others, oldest first; the first row of a
-/// branch ends with its number of entries and the age of the newest, labels and other bookkeeping
-/// not counted. A compaction is drawn as a rule: a model sees its summary instead of what is above
-/// it.
+/// marks the path. A compaction is drawn as a rule: a model sees its summary instead of what is
+/// above it.
+///
+/// The path to the leaf is not indented. Where the conversation branches, what was left there comes
+/// first, one level in, oldest first. Then the path goes on. A branch of more than three rows is
+/// folded into one. That row has the id of the branch's last entry, its number of entries, its last
+/// label, its first user message, and the age of its newest entry. `tree SESSION ID` draws the
+/// branch as the path; --unfold opens all branches. The first row of an open branch ends with its
+/// number of entries and its age. Labels and other bookkeeping are not counted.
+///
+/// With --layout pi, the branch with the leaf comes first, all branches are indented, and none is
+/// folded.
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
 /// results are folded into one row, which has the id of the last. Entries that failed, or were
@@ -76,8 +87,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// replaced or truncated, only entries with new ids are printed.
 ///
 /// With --filter, the entries shown are those that the tree of the session's own agent shows in
-/// this mode, with the same text. With --json, no rows are folded, and texts are exactly as in the
-/// agent.
+/// this mode, with the same text. With --json, no rows are folded; their order, `depth` and text
+/// are exactly as in the agent.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -97,9 +108,12 @@ pub struct Args {
     /// Show N entries before and after (the leaf; all others are left out)
     #[arg(short = 'C', long, value_name = "N")]
     pub around: Option<usize>,
-    /// Show every tool result, instead of folding consecutive ones
+    /// Show every row, instead of folding branches that were left and consecutive tool results
     #[arg(long)]
     pub unfold: bool,
+    /// Choose how branches are drawn
+    #[arg(long, value_name = "LAYOUT", default_value = "trunk")]
+    pub layout: Layout,
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
@@ -120,9 +134,14 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether consecutive tool results become one row. Searches and `--filter all` show every row.
-    fn folds_results(&self) -> bool {
+    /// Whether several rows become one. Searches and `--filter all` show every row.
+    fn folds_rows(&self) -> bool {
         !self.unfold && self.filter != Filter::All && self.search.trim().is_empty()
+    }
+
+    /// Returns how the rows are laid out. JSON has the order and the depths of the agents.
+    fn effective_layout(&self) -> Layout {
+        if self.json { Layout::Pi } else { self.layout }
     }
 }
 
@@ -147,7 +166,8 @@ fn print_tree(
     leaf: Position,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let drawing = build_view(&open.session, leaf, args.filter, &args.search);
+    let layout = args.effective_layout();
+    let drawing = build_view(&open.session, leaf, args.filter, &args.search, layout);
     let finds_nothing = drawing.tree_rows.is_empty() && !args.search.trim().is_empty();
     let usage = if ui.stdout_is_terminal() {
         Some(usage_with_pruned(open))
@@ -236,7 +256,7 @@ fn print_drawing(
         glyphs,
     };
     let row_args = RowArgs {
-        folds_tools: args.folds_results() && !is_live,
+        folds_rows: args.folds_rows() && !is_live,
         shows_ids: !args.no_ids,
         clock: args.times.then(|| Clock::new(ui)),
     };

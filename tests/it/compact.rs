@@ -11,21 +11,21 @@ fn keeps_from_an_entry() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
     ");
     assert_snapshot!(s.run("compact ./two-branches.jsonl --first-kept 1a2b3c06 --summary 'They chose a paper.'"), @"226b1b5c");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ • user: Washi then. How big?  (3 entries, now)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │  • ── compaction: 31 tokens · They chose a paper. ──  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  • ── compaction: 31 tokens · They chose a paper. ──  ← active
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"

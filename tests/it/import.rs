@@ -107,20 +107,20 @@ fn the_tree_of_claude_code() {
     b989e7be  • user: Which paper for a kite?
     17518ddc  • model: claude-sonnet-4-5-20250929
     31129a94  • assistant: Tissue paper is light, washi is strong.
-    7ec2ffc5  ├─ • user: Washi then. Ask someone how big.  (9 entries, 7mo)
-    51f93793  │  • assistant: (calls Task)
-    7af1e557  │  ├─ • Task: description=size prompt=How big may a washi kite be? subagent_type=general-purpose  (5 entries, 7mo)
-    a2560e0b  │  │  • assistant: A metre and more, with a bamboo spar.
-    9ab55294  │  │  • custom: claude.system.compact_boundary
-    9b36b88d  │  │  • ── compaction: 13.0k tokens · This session is being continued from a previous conversation that ran out of context. The conversation is summarized below: The user builds a washi kite of a metre. ──
-    630dbc76  │  │  • user: And the tail?
-    23ab44dd  │  │  • assistant: Five times the height.
-    bd1e0e60  │  │  • title: A washi kite
-    57eb213f  │  │  • custom: foreign_session_import  ← active
-    7f124199  │  └─ user: How big may a washi kite be?  (2 entries, 7mo)
-    cc3168f6  │     assistant: A metre and more.
-    cda82b98  └─ user: Tissue paper then. How big?  (2 entries, 7mo)
-    cd06f9eb     assistant: Half a metre; larger ones tear.
+    cda82b98  ├─ user: Tissue paper then. How big?  (2 entries, 7mo)
+    cd06f9eb  │  assistant: Half a metre; larger ones tear.
+    7ec2ffc5  • user: Washi then. Ask someone how big.
+    51f93793  • assistant: (calls Task)
+    7f124199  ├─ user: How big may a washi kite be?  (2 entries, 7mo)
+    cc3168f6  │  assistant: A metre and more.
+    7af1e557  • Task: description=size prompt=How big may a washi kite be? subagent_type=general-purpose
+    a2560e0b  • assistant: A metre and more, with a bamboo spar.
+    9ab55294  • custom: claude.system.compact_boundary
+    9b36b88d  • ── compaction: 13.0k tokens · This session is being continued from a previous conversation that ran out of context. The conversation is summarized below: The user builds a washi kite of a metre. ──
+    630dbc76  • user: And the tail?
+    23ab44dd  • assistant: Five times the height.
+    bd1e0e60  • title: A washi kite
+    57eb213f  • custom: foreign_session_import  ← active
     ");
     assert_snapshot!(s.run("context --as text ./new"), @"
     [User]: The conversation history before this point was compacted into the following summary:
@@ -489,13 +489,13 @@ fn omits_cleared_and_compacted_entries_from_the_context() {
     ada03fe0  • custom: claude.system.microcompact_boundary
     1ad5a4e9  • context replace: 0a919e25
     0054b7e3  • assistant: Carbon.
-    c1f1a389  ├─ • custom: claude.system.compact_boundary  (3 entries, 2mo)
-    73747f19  │  • ── compaction: 9.5k tokens · The user asked for the line: thirty metres. ──
-    823bd168  │  • user: Now the tail. Look in my notes.
-    126238bd  │  • assistant: (calls Read)
-    39a380b0  │  • custom: foreign_session_import  ← active
-    54b31d59  └─ user: And the line?  (2 entries, 2mo)
-    56579910     assistant: Thirty metres.
+    54b31d59  ├─ user: And the line?  (2 entries, 2mo)
+    56579910  │  assistant: Thirty metres.
+    c1f1a389  • custom: claude.system.compact_boundary
+    73747f19  • ── compaction: 9.5k tokens · The user asked for the line: thirty metres. ──
+    823bd168  • user: Now the tail. Look in my notes.
+    126238bd  • assistant: (calls Read)
+    39a380b0  • custom: foreign_session_import  ← active
     ");
     assert_snapshot!(s.run("context --as text ./new"), @r#"
     [User]: The conversation history before this point was compacted into the following summary:
@@ -753,17 +753,17 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
     4961a1d9  • user: Which paper for a kite?
     df30a661  • assistant: Tissue or washi.
     bb3352b1  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
-    3aed8a0c  ├─ • user: Washi then. How big?  (9 entries, 2mo)
-    002bae8e  │  • assistant: A metre and more.
-    11c49926  │  • ── compaction: 5.1k tokens · The user builds a washi kite of a metre. ──
-    62f36844  │  • codex.compacted: <permissions>Ask.</permissions>  (hidden)
-    c1a78576  │  • codex.compacted: Which paper for a kite?  (hidden)
-    c34b1e0e  │  • assistant: Tissue or washi.
-    2be53982  │  • codex.compacted: Washi then. How big?  (hidden)
-    453e0638  │  • user: And the tail?
-    83ce1d69  │  • assistant: Five times the height.  ← active
-    eefbc16a  └─ user: Tissue then. How big?  (2 entries, 2mo)
-    5d347f39     assistant: Half a metre.
+    eefbc16a  ├─ user: Tissue then. How big?  (2 entries, 2mo)
+    5d347f39  │  assistant: Half a metre.
+    3aed8a0c  • user: Washi then. How big?
+    002bae8e  • assistant: A metre and more.
+    11c49926  • ── compaction: 5.1k tokens · The user builds a washi kite of a metre. ──
+    62f36844  • codex.compacted: <permissions>Ask.</permissions>  (hidden)
+    c1a78576  • codex.compacted: Which paper for a kite?  (hidden)
+    c34b1e0e  • assistant: Tissue or washi.
+    2be53982  • codex.compacted: Washi then. How big?  (hidden)
+    453e0638  • user: And the tail?
+    83ce1d69  • assistant: Five times the height.  ← active
     ");
     assert_snapshot!(s.run("context --as text ./new"), @"
     [User]: The conversation history before this point was compacted into the following summary:
@@ -810,25 +810,25 @@ fn a_compaction_with_only_a_summary_keeps_what_the_user_said() {
     5efe857b  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
     adc273d8  • user: How long is the tail?
     2aef41c4  • assistant: Five times the height.
-    33518962  ├─ • user: And of a delta?  (18 entries, 5mo)
-    5345a29e  │  • assistant: None, if it is balanced.
-    7d74a58c  │  • codex.context: <user_shell_command> <command> ls </command> <result> Exit code: 0 </result> </user_shell_command>  (hidden)
-    9a4ea304  │  • ── compaction: 4.2k tokens · Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to b ──
-    a9e53377  │  • codex.compacted: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>  (hidden)
-    114b2a81  │  • codex.compacted: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
-    42cf81a1  │  • codex.compacted: How long is the tail?  (hidden)
-    10a8e66d  │  • codex.compacted: And of a delta?  (hidden)
-    0fb4a811  │  • user: Which knot?
-    4fa8e9c9  │  • assistant: A bowline.
-    1c3b18c7  │  • ── compaction: 1.2k tokens · Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to b ──
-    c153bf23  │  • codex.compacted: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>  (hidden)
-    b866d7ae  │  • codex.compacted: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
-    b143ebdf  │  • codex.compacted: How long is the tail?  (hidden)
-    08d94ca9  │  • codex.compacted: And of a delta?  (hidden)
-    98de474c  │  • codex.compacted: Which knot?  (hidden)
-    cc264cd6  │  • user: Look in my notes.  ← active below, not shown
-    15867afb  └─ user: And of a box kite?  (2 entries, 5mo)
-    04261983     assistant: It has none.
+    15867afb  ├─ user: And of a box kite?  (2 entries, 5mo)
+    04261983  │  assistant: It has none.
+    33518962  • user: And of a delta?
+    5345a29e  • assistant: None, if it is balanced.
+    7d74a58c  • codex.context: <user_shell_command> <command> ls </command> <result> Exit code: 0 </result> </user_shell_command>  (hidden)
+    9a4ea304  • ── compaction: 4.2k tokens · Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to b ──
+    a9e53377  • codex.compacted: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>  (hidden)
+    114b2a81  • codex.compacted: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
+    42cf81a1  • codex.compacted: How long is the tail?  (hidden)
+    10a8e66d  • codex.compacted: And of a delta?  (hidden)
+    0fb4a811  • user: Which knot?
+    4fa8e9c9  • assistant: A bowline.
+    1c3b18c7  • ── compaction: 1.2k tokens · Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to b ──
+    c153bf23  • codex.compacted: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>  (hidden)
+    b866d7ae  • codex.compacted: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
+    b143ebdf  • codex.compacted: How long is the tail?  (hidden)
+    08d94ca9  • codex.compacted: And of a delta?  (hidden)
+    98de474c  • codex.compacted: Which knot?  (hidden)
+    cc264cd6  • user: Look in my notes.  ← active below, not shown
     ");
     assert_snapshot!(s.run("context --as text ./new"), @r#"
     [User]: The conversation history before this point was compacted into the following summary:

@@ -20,21 +20,21 @@ fn names_an_entry() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
     ");
     assert_snapshot!(s.run("label ./two-branches.jsonl 1a2b3c05 'too small'"), @"226b1b5c");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │  • label: too small  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     [too small] assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  [too small] assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  • label: too small  ← active
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c05","label":"too small"}"#);
     assert!(
@@ -52,10 +52,10 @@ fn a_new_name_replaces_the_old() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [beginning] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
     ");
 }
 
@@ -67,11 +67,11 @@ fn takes_a_name_off() {
     1a2b3c01  • user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │  • label: (cleared)  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  • label: (cleared)  ← active
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01"}"#);
     assert_eq!(s.run("label ./two-branches.jsonl"), "");
@@ -237,10 +237,10 @@ fn into_another_file() {
     assert_snapshot!(s.run("tree ./new.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • [end] assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • [end] assistant: A metre and more, with a bamboo spar.  ← active
     ");
     assert_snapshot!(s.run("label ./two-branches.jsonl @ end --json -o ./json.jsonl"), @r#"{"path":"./json.jsonl","action":"create","dryRun":false,"written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
     assert_eq!(s.bytes("json.jsonl"), s.bytes("new.jsonl"));

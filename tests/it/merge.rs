@@ -10,11 +10,11 @@ fn a_branch_comes_back_as_a_summary() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  (3 entries, now)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │  • [both] branch summary: Tissue paper then. How big?  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  • [both] branch summary: Tissue paper then. How big?  ← active
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
     {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word (entry 1a2b3c04):\n> Tissue paper then. How big?\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}

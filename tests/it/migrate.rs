@@ -68,21 +68,21 @@ fn draft_tree() {
     {"type":"message","id":"5e29b866","parentId":"f8d11dfd","message":{"role":"assistant","content":[{"type":"text","text":"Half a page will do."}],"stopReason":"stop"},"timestamp":"2026-03-14T09:29:53.589Z"}
     "#);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
-    0d98c807  ├─ • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
-    f8d11dfd  │  • user: Write its manual
-    5e29b866  │  • assistant: Half a page will do.  ← active
-    e6d4541d  └─ user: Build a small CLI  (8 entries, 1mo)
-    e0181802     [which language] assistant: In which language?
-    73434a73     ├─ user: Node  (2 entries, 1mo)
-    ac2053f3     │  assistant: Here is cli.js.
-    02ed4d0f     │  custom: head
-    07434132     ├─ branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
-    5c4417ce     │  user: Rust, then
-    b5936be4     │  [rust] assistant: Here is main.rs.
-    2d4e6ebd     │  ├─ label: rust
-    b9e0ca9d     │  └─ custom: head
-    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1mo)
-    5c92886b        label: which language
+    e6d4541d  ├─ user: Build a small CLI  (8 entries, 1mo)
+    e0181802  │  [which language] assistant: In which language?
+    73434a73  │  ├─ user: Node  (2 entries, 1mo)
+    ac2053f3  │  │  assistant: Here is cli.js.
+    02ed4d0f  │  │  custom: head
+    132ceec8  │  ├─ branch summary: Rust works, too.  (1 entry, 1mo)
+    5c92886b  │  │  label: which language
+    07434132  │  branch summary: Tried Node: cli.js came out fine but slow to start.
+    5c4417ce  │  user: Rust, then
+    b5936be4  │  [rust] assistant: Here is main.rs.
+    2d4e6ebd  │  ├─ label: rust
+    b9e0ca9d  │  custom: head
+    0d98c807  • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──
+    f8d11dfd  • user: Write its manual
+    5e29b866  • assistant: Half a page will do.  ← active
     ");
 }
 

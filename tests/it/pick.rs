@@ -75,12 +75,12 @@ fn a_finding_of_another_branch() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  (4 entries, now)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │  • user: Tissue paper then. How big?
-    27aa2424  │  • assistant: Half a metre; larger ones tear.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  • user: Tissue paper then. How big?
+    27aa2424  • assistant: Half a metre; larger ones tear.  ← active
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}}
@@ -127,17 +127,17 @@ fn a_call_and_its_results_come_together() {
     ");
     assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
     uuuu0001  • user: look
-    uuuu0002  ├─ • user: elsewhere  (4 entries, now)
-    226b1b5c  │  • assistant: (calls read, read)
-    27aa2424  │  • read: c1
-    b958585d  │  • read: c2  ← active
-    cccc0001  └─ assistant: (calls read, read)  (6 entries, 4mo)
-    rrrr0001     [first] read: c1
-    rrrr0002     ├─ read: c2  (3 entries, 4mo)
-    cccc0002     │  assistant: (calls read)
-    rrrr0004     │  read: c2
-    llll0001     │  label: first
-    rrrr0003     └─ read: c2  (1 entry, 4mo)
+    cccc0001  ├─ assistant: (calls read, read)  (6 entries, 4mo)
+    rrrr0001  │  [first] read: c1
+    rrrr0003  │  ├─ read: c2  (1 entry, 4mo)
+    rrrr0002  │  read: c2
+    cccc0002  │  assistant: (calls read)
+    rrrr0004  │  read: c2
+    llll0001  │  label: first
+    uuuu0002  • user: elsewhere
+    226b1b5c  • assistant: (calls read, read)
+    27aa2424  • read: c1
+    b958585d  • read: c2  ← active
     ");
     // If a call has two results, the named one is copied.
     let s = with_tools();

@@ -11,11 +11,11 @@ fn question_by_question() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1mo)
-    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
-    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    ee2b93f5     user: Hm. What would you do instead?
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    ee2b93f5  │  user: Hm. What would you do instead?
+    3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    b5d60e41  • user: Good. Please add a test for exactly that evening.
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
     "#);
     assert_snapshot!(s.run("pop ./tour.jsonl --summary 'The changelog was written.'"), @"
     226b1b5c
@@ -36,28 +36,10 @@ fn question_by_question() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (16 entries, now)
-    95d82c0b  │  ├─ • branch summary: The nearer was taken.  ← active  (1 entry, now)
-    3de1b752  │  └─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (14 entries, now)
-    c8a45f06  │     assistant: So the result lies within half a day either way.
-    1b72ce9d  │     edit: src/clock.rs
-    fa39d058  │     bash: cargo test --quiet
-    648dc1b3  │     [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    b5d60e41  │     ├─ user: Good. Please add a test for exactly that evening.  (8 entries, now)
-    e19c4d07  │     │  write: tests/midnight.rs
-    42b8f65a  │     │  assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │     │  ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
-    86e2a1fb  │     │  ├─ user: Now a line for the changelog, for people who don't read code.  (2 entries, 1mo)
-    2f5dc03e  │     │  │  assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
-    226b1b5c  │     │  └─ branch summary: The changelog was written.  (1 entry, now)
-    27aa2424  │     └─ [tested] branch summary: The evening was tested.  (1 entry, now)
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    8b16f09d     assistant: That is one line. I'll change it and run the tests.
-    d43e5a21     edit: src/clock.rs
-    15f9ad3c     bash: [failed] cargo test --quiet
-    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5     user: Hm. What would you do instead?
-    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo
+    90f6a3e8  • branch summary: Make `departs_in` right across midnight.
+    27aa2424  ├╴ 14 entries · [tested] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  now
+    95d82c0b  • branch summary: The nearer was taken.  ← active
     "#);
     assert!(s.bytes("tour.jsonl").starts_with(&fixture("tour.jsonl")));
 }

@@ -15,25 +15,19 @@ fn rows_are_cut_to_the_width() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day,…
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right acros…  (13 entries, 1mo)
-    3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or…
-    c8a45f06  │  • assistant: So the result lies within half a day either way.
-    1b72ce9d  │  • edit: src/clock.rs
-    fa39d058  │  • bash: cargo test --quiet
-    648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 fer…
-    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
-    e19c4d07  │  • write: tests/midnight.rs
-    42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the…
-    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across… ──
-    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read co…
-    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as g…  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    8b16f09d     assistant: That is one line. I'll change it and run the tests.
-    d43e5a21     edit: src/clock.rs
-    15f9ad3c     bash: [failed] cargo test --quiet
-    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now…
-    ee2b93f5     user: Hm. What would you do instead?
-    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloade…
+    5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo
+    90f6a3e8  • branch summary: Make `departs_in` right across midnight.
+    3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tom…
+    c8a45f06  • assistant: So the result lies within half a day either way.
+    1b72ce9d  • edit: src/clock.rs
+    fa39d058  • bash: cargo test --quiet
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry…
+    b5d60e41  • user: Good. Please add a test for exactly that evening.
+    e19c4d07  • write: tests/midnight.rs
+    42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00…
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across mi… ──
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone…  ← active
     "#);
     assert_snapshot!(s.pisess("path ./tour.jsonl --color never").terminal(80).done(), @r#"
      2  4f1c02a9  2026-03-14 09:26  model: claude-sonnet-4-5
@@ -119,12 +113,12 @@ fn colours() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.pisess("tree ./two-branches.jsonl").terminal(80).done().text().replace('\u{1b}', "␛"), @"
     ␛[2m~/kites · 7 entries␛[0m
-    ␛[34;1m1a2b3c01␛[0m  ␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
-    ␛[34;1m1a2b3c02␛[0m  ␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
-    ␛[34;1m1a2b3c06␛[0m  ␛[2m├─ ␛[0m␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?␛[2m  (2 entries, 4mo)␛[0m
-    ␛[34;1m1a2b3c07␛[0m  ␛[2m│  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m
-    ␛[34;1m1a2b3c04␛[0m  ␛[2m└─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
-    ␛[34;1m1a2b3c05␛[0m  ␛[2m   ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
+    ␛[2m1a2b3c01  ␛[0m␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
+    ␛[2m1a2b3c02  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
+    ␛[2m1a2b3c04  ␛[0m␛[2m├─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
+    ␛[2m1a2b3c05  ␛[0m␛[2m│  ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
+    ␛[2m1a2b3c06  ␛[0m␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?
+    ␛[2m1a2b3c07  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m
     ");
 }
 

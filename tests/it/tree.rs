@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Sandbox, session, user};
 use insta::assert_snapshot;
+use unicode_width::UnicodeWidthStr;
 
 /// A chat program's blocks before the words of a user are folded in rows for people, and only
 /// there.
@@ -73,42 +74,36 @@ fn the_tour() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1mo)
-    3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    c8a45f06  │  • assistant: So the result lies within half a day either way.
-    1b72ce9d  │  • edit: src/clock.rs
-    fa39d058  │  • bash: cargo test --quiet
-    648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
-    e19c4d07  │  • write: tests/midnight.rs
-    42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
-    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    8b16f09d     assistant: That is one line. I'll change it and run the tests.
-    d43e5a21     edit: src/clock.rs
-    15f9ad3c     bash: [failed] cargo test --quiet
-    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5     user: Hm. What would you do instead?
-    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo
+    90f6a3e8  • branch summary: Make `departs_in` right across midnight.
+    3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  • assistant: So the result lies within half a day either way.
+    1b72ce9d  • edit: src/clock.rs
+    fa39d058  • bash: cargo test --quiet
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    b5d60e41  • user: Good. Please add a test for exactly that evening.
+    e19c4d07  • write: tests/midnight.rs
+    42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
 }
 
 #[test]
 fn no_tools() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let [all, fewer] =
-        ["", " --filter no-tools"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
+    let [all, fewer] = ["", " --filter no-tools"]
+        .map(|filter| s.run(&format!("tree ./tour.jsonl --unfold{filter}")));
     assert_eq!(rows_only_in(&fewer, &all), "");
     assert_snapshot!(rows_only_in(&all, &fewer), @"
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
-    1b72ce9d  │  • edit: src/clock.rs
-    fa39d058  │  • bash: cargo test --quiet
-    e19c4d07  │  • write: tests/midnight.rs
-    d43e5a21     edit: src/clock.rs
-    15f9ad3c     bash: [failed] cargo test --quiet
+    d43e5a21  │  edit: src/clock.rs
+    15f9ad3c  │  bash: [failed] cargo test --quiet
+    1b72ce9d  • edit: src/clock.rs
+    fa39d058  • bash: cargo test --quiet
+    e19c4d07  • write: tests/midnight.rs
     ");
 }
 
@@ -138,11 +133,11 @@ fn user_only_is_laid_out_anew() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1mo)
-    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
-    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    ee2b93f5     user: Hm. What would you do instead?
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    ee2b93f5  │  user: Hm. What would you do instead?
+    3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    b5d60e41  • user: Good. Please add a test for exactly that evening.
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
     "#);
 }
 
@@ -159,16 +154,16 @@ fn labeled_only() {
 fn all_shows_every_entry() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let [fewer, all] =
-        ["", " --filter all"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
+        ["", " --filter all"].map(|filter| s.run(&format!("tree ./tour.jsonl --unfold{filter}")));
     assert_eq!(all.lines().count(), 31);
     assert_snapshot!(rows_only_in(&all, &fewer), @"
     4f1c02a9  • model: claude-sonnet-4-5
     b7e3d510  • thinking: low
     61a7f2cc  • assistant: (calls read)
     f05b1e83  • label: cause found
-    0fe7a29c  │  • label: green
-    7a13f8c2  │  • assistant: (calls write)
-    72c0e8b6     assistant: (calls bash)
+    72c0e8b6  │  assistant: (calls bash)
+    0fe7a29c  • label: green
+    7a13f8c2  • assistant: (calls write)
     ");
     assert_eq!(rows_only_in(&fewer, &all), "");
 }
@@ -331,26 +326,26 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl 1a2b3c04"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ • user: Tissue paper then. How big?  ← active  (2 entries, 4mo)
-    1a2b3c05  │  assistant: Half a metre; larger ones tear.
-    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07     assistant: A metre and more, with a bamboo spar.
+    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
+    1a2b3c04  • user: Tissue paper then. How big?  ← active
+    1a2b3c05  └─ assistant: Half a metre; larger ones tear.  (1 entry, 4mo)
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl root"), @"
     1a2b3c01  [start] user: Which paper for a kite?
     1a2b3c02  assistant: Tissue paper is light, washi is strong.
     1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
-    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07     assistant: A metre and more, with a bamboo spar.
+    1a2b3c06  user: Washi then. How big?
+    1a2b3c07  assistant: A metre and more, with a bamboo spar.
     ");
 }
 
@@ -358,17 +353,14 @@ fn drawn_as_if_another_entry_were_the_leaf() {
 fn around_the_leaf() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --around 2"), @r#"
-    ⋯ 14 rows above
-    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
-    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    8b16f09d     assistant: That is one line. I'll change it and run the tests.
-    ⋯ 5 rows below
+    ⋯ 15 rows above
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
     // The rows are those of the whole tree, and the connectors continue.
     let whole = s.run("tree ./tour.jsonl --times --filter all");
-    for (n, first, last) in [(0, 22, 22), (1, 21, 23), (22, 0, 30), (99, 0, 30)] {
+    for (n, first, last) in [(0, 30, 30), (1, 29, 30), (22, 8, 30), (99, 0, 30)] {
         let near = s.run(&format!(
             "tree ./tour.jsonl --times --filter all --around {n}"
         ));
@@ -408,26 +400,26 @@ fn other_marks_and_columns() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --ascii"), @"
     1a2b3c01  * [start] user: Which paper for a kite?
     1a2b3c02  * assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  |- * user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  |  * assistant: A metre and more, with a bamboo spar.  <- active
-    1a2b3c04  `- user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05     assistant: Half a metre; larger ones tear.
+    1a2b3c04  |- user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  |  assistant: Half a metre; larger ones tear.
+    1a2b3c06  * user: Washi then. How big?
+    1a2b3c07  * assistant: A metre and more, with a bamboo spar.  <- active
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --no-ids"), @"
     • [start] user: Which paper for a kite?
     • assistant: Tissue paper is light, washi is strong.
-    ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    │  • assistant: A metre and more, with a bamboo spar.  ← active
-    └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-       assistant: Half a metre; larger ones tear.
+    ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    │  assistant: Half a metre; larger ones tear.
+    • user: Washi then. How big?
+    • assistant: A metre and more, with a bamboo spar.  ← active
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --times"), @"
     1a2b3c01  2026-01-01 00:00  • [start] user: Which paper for a kite?
     1a2b3c02             00:00  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06             00:00  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07             00:00  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04             00:00  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05             00:00     assistant: Half a metre; larger ones tear.
+    1a2b3c04             00:00  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05             00:00  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06             00:00  • user: Washi then. How big?
+    1a2b3c07             00:00  • assistant: A metre and more, with a bamboo spar.  ← active
     ");
     assert!(
         s.run("tree ./two-branches.jsonl --ascii --times --filter all")
@@ -504,34 +496,27 @@ fn version_one() {
 fn draft_tree() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl"), @"
-    0d98c807  ├─ • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
-    f8d11dfd  │  • user: Write its manual
-    5e29b866  │  • assistant: Half a page will do.  ← active
-    e6d4541d  └─ user: Build a small CLI  (8 entries, 1mo)
-    e0181802     [which language] assistant: In which language?
-    73434a73     ├─ user: Node  (2 entries, 1mo)
-    ac2053f3     │  assistant: Here is cli.js.
-    07434132     ├─ branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
-    5c4417ce     │  user: Rust, then
-    b5936be4     │  [rust] assistant: Here is main.rs.
-    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1mo)
+    132ceec8  ├╴ 8 entries · [rust] Build a small CLI  1mo
+    0d98c807  • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──
+    f8d11dfd  • user: Write its manual
+    5e29b866  • assistant: Half a page will do.  ← active
     ");
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
-    0d98c807  ├─ • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
-    f8d11dfd  │  • user: Write its manual
-    5e29b866  │  • assistant: Half a page will do.  ← active
-    e6d4541d  └─ user: Build a small CLI  (8 entries, 1mo)
-    e0181802     [which language] assistant: In which language?
-    73434a73     ├─ user: Node  (2 entries, 1mo)
-    ac2053f3     │  assistant: Here is cli.js.
-    02ed4d0f     │  custom: head
-    07434132     ├─ branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
-    5c4417ce     │  user: Rust, then
-    b5936be4     │  [rust] assistant: Here is main.rs.
-    2d4e6ebd     │  ├─ label: rust
-    b9e0ca9d     │  └─ custom: head
-    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1mo)
-    5c92886b        label: which language
+    e6d4541d  ├─ user: Build a small CLI  (8 entries, 1mo)
+    e0181802  │  [which language] assistant: In which language?
+    73434a73  │  ├─ user: Node  (2 entries, 1mo)
+    ac2053f3  │  │  assistant: Here is cli.js.
+    02ed4d0f  │  │  custom: head
+    132ceec8  │  ├─ branch summary: Rust works, too.  (1 entry, 1mo)
+    5c92886b  │  │  label: which language
+    07434132  │  branch summary: Tried Node: cli.js came out fine but slow to start.
+    5c4417ce  │  user: Rust, then
+    b5936be4  │  [rust] assistant: Here is main.rs.
+    2d4e6ebd  │  ├─ label: rust
+    b9e0ca9d  │  custom: head
+    0d98c807  • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──
+    f8d11dfd  • user: Write its manual
+    5e29b866  • assistant: Half a page will do.  ← active
     ");
 }
 
@@ -604,6 +589,198 @@ fn a_row_holds_at_most_200_units_of_text() {
     );
 }
 
+/// Returns a conversation that was rewound: each attempt is left after this number of entries, and
+/// the next begins at the entry where it began.
+fn rewound(rewinds: usize, entries_left: usize) -> Vec<u8> {
+    let mut lines = Vec::new();
+    let mut parent = None;
+    for rewind in 0..rewinds {
+        let id = format!("t{rewind:07}");
+        let text =
+            format!("Continue with page {rewind}, and keep the footnotes in their place this time");
+        lines.push(user(&id, parent.as_deref(), &text));
+        let mut above = id.clone();
+        for step in 0..entries_left {
+            let left = format!("s{rewind:03}{step:04}");
+            let text = format!("Attempt {rewind} that led nowhere, step {step}, with many words");
+            lines.push(user(&left, Some(&above), &text));
+            above = left;
+        }
+        parent = Some(id);
+    }
+    lines.push(user(
+        "leaf",
+        parent.as_deref(),
+        "The last page is still missing its footnotes",
+    ));
+    session(&lines)
+}
+
+#[test]
+fn the_path_stays_at_the_left_however_often_a_conversation_is_rewound() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", rewound(12, 9));
+    let drawn = s
+        .pisess("tree ./s.jsonl")
+        .terminal(80)
+        .env("NO_COLOR", "1")
+        .done()
+        .quiet();
+    let rows: Vec<&str> = drawn.lines().skip(1).collect();
+    assert_eq!(rows.len(), 12 + 12 + 1, "{drawn}");
+    let mut longest_text = 0;
+    for (index, row) in rows.iter().enumerate() {
+        assert!(row.width() <= 80, "{row}");
+        let is_on_path = index % 2 == 0;
+        let start = if is_on_path {
+            "• user: "
+        } else {
+            "├╴ 9 entries · "
+        };
+        let (_, text) = row
+            .split_once(start)
+            .unwrap_or_else(|| panic!("{start}: {row}"));
+        let indent = row.width() - text.width() - start.width();
+        assert_eq!(indent, "t0000000  ".len(), "{row}");
+        longest_text = longest_text.max(text.width());
+    }
+    assert!(longest_text >= 50, "{drawn}");
+}
+
+#[test]
+fn hundreds_of_branches_are_a_row_each() {
+    let s = Sandbox::new();
+    s.put("rewound.jsonl", rewound(200, 9));
+    let drawn = s.run("tree ./rewound.jsonl");
+    assert_eq!(drawn.lines().count(), 200 + 200 + 1);
+    assert_eq!(drawn.matches("├╴ 9 entries · Attempt").count(), 200);
+    assert_eq!(drawn.matches("  • user: ").count(), 201);
+
+    // All branches begin at one entry, and are drawn in the order in which they were written.
+    let mut lines = vec![user("root", None, "root")];
+    for branch in 0..200 {
+        for step in 0..4 {
+            let above = match step {
+                0 => "root".to_owned(),
+                _ => format!("b{branch}s{}", step - 1),
+            };
+            lines.push(user(
+                &format!("b{branch}s{step}"),
+                Some(&above),
+                &format!("branch {branch}"),
+            ));
+        }
+    }
+    s.put("fan.jsonl", session(&lines));
+    let drawn = s.run("tree ./fan.jsonl --no-ids");
+    let rows: Vec<&str> = drawn.lines().collect();
+    assert_eq!(rows.len(), 1 + 199 + 4);
+    for (branch, row) in rows[1..200].iter().enumerate() {
+        assert!(
+            row.starts_with(&format!("├╴ 4 entries · branch {branch}  ")),
+            "{row}"
+        );
+    }
+    assert_eq!(rows[200], "• user: branch 199");
+}
+
+/// What was left is one row if it is longer than three; the row has the id that opens it.
+#[test]
+fn long_branches_that_were_left_are_folded() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let folded = s.run("tree ./tour.jsonl");
+    let fold = "5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo\n";
+    assert!(folded.contains(fold), "{folded}");
+    for option in ["--unfold", "--filter all"] {
+        let open = s.run(&format!("tree ./tour.jsonl {option}"));
+        assert!(!open.contains('╴'), "{open}");
+        assert!(open.contains("5c07d14b  │  assistant: [failed]"), "{open}");
+    }
+    assert_snapshot!(s.run("tree ./tour.jsonl 5c07d14b"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • grep: /fn departs_in/ in src
+    e8830b5a  • read: src/clock.rs:35-64
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    2f5dc03e  ├╴ 13 entries · [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
+    3ac9d7e4  • user: Just add a day when it comes out negative.
+    8b16f09d  • assistant: That is one line. I'll change it and run the tests.
+    d43e5a21  • edit: src/clock.rs
+    15f9ad3c  • bash: [failed] cargo test --quiet
+    a6d84170  • assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5  • user: Hm. What would you do instead?
+    5c07d14b  • assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}  ← active
+    "#);
+    // In the middle of a branch, what follows was left, too.
+    assert_snapshot!(s.run("tree ./tour.jsonl --at 3ac9d7e4"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • grep: /fn departs_in/ in src
+    e8830b5a  • read: src/clock.rs:35-64
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    2f5dc03e  ├╴ 13 entries · [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
+    3ac9d7e4  • user: Just add a day when it comes out negative.  ← active
+    5c07d14b  └╴ 7 entries · Hm. What would you do instead?  1mo
+    "#);
+    assert_snapshot!(s.run("tree ./tour.jsonl 3ac9d7e4 --ascii --no-ids --around 1"), @"
+    ... 5 rows above
+    |+ 13 entries - [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
+    * user: Just add a day when it comes out negative.  <- active
+    `+ 7 entries - Hm. What would you do instead?  1mo
+    ");
+    // A branch of three rows is open, one of four is folded.
+    s.put("short.jsonl", rewound(2, 3));
+    assert!(!s.run("tree ./short.jsonl").contains('╴'));
+    s.put("long.jsonl", rewound(2, 4));
+    assert_eq!(s.run("tree ./long.jsonl").matches('╴').count(), 2);
+}
+
+/// A search shows each row that it finds, and a filter leaves what it shows in the same order.
+#[test]
+fn the_layout_of_the_trunk_holds_with_filters_and_searches() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl --search day"), @r#"
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    a6d84170  │  assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  • assistant: So the result lies within half a day either way.
+    dc705e93  • ── compaction: …s_in` subtracted minutes of the day. - [x] `departs_in` takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnig… ──  ← active below, not shown
+    "#);
+    // Without a row on the path, the rest is drawn at the left.
+    assert_snapshot!(s.run("tree ./tour.jsonl --search negative --filter user-only"), @"3ac9d7e4  user: Just add a day when it comes out negative.");
+}
+
+#[test]
+fn the_layout_of_pi() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --layout pi"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
+    ");
+    // No branch is folded, and the rows are in the order of those of `--json`, in either layout.
+    let drawn = s.run("tree ./tour.jsonl --layout pi");
+    let json = s.run("tree ./tour.jsonl --json");
+    for (row, json_row) in drawn.lines().zip(json.lines()) {
+        let id = row.split(' ').next().unwrap();
+        assert!(
+            json_row.contains(&format!("\"id\":\"{id}\"")),
+            "{row}: {json_row}"
+        );
+    }
+    assert_eq!(drawn.lines().count(), json.lines().count());
+    for layout in ["pi", "trunk"] {
+        assert_eq!(
+            s.run(&format!("tree ./tour.jsonl --json --layout {layout}")),
+            json
+        );
+    }
+}
+
 #[test]
 fn more_than_24_levels_become_one_mark() {
     // A comb: every user message has two replies, of which the last continues.
@@ -617,7 +794,7 @@ fn more_than_24_levels_become_one_mark() {
     }
     let s = Sandbox::new();
     s.put("comb.jsonl", session(&lines));
-    let drawn = s.run("tree ./comb.jsonl --no-ids --filter user-only");
+    let drawn = s.run("tree ./comb.jsonl --no-ids --filter user-only --layout pi");
     let deepest = drawn.lines().find(|row| row.contains("level 39")).unwrap();
     assert_eq!(
         deepest.matches('│').count() + deepest.matches("├").count(),
@@ -639,8 +816,8 @@ fn many_roots_are_all_drawn() {
         ]),
     );
     assert_snapshot!(s.run("tree ./roots.jsonl"), @"
-    aaaa0002  ├─ • user: second  ← active  (1 entry, 4mo)
-    aaaa0001  └─ user: first  (1 entry, 4mo)
+    aaaa0001  ├─ user: first  (1 entry, 4mo)
+    aaaa0002  • user: second  ← active
     ");
 }
 

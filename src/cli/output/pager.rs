@@ -1,10 +1,10 @@
 //! A pager for long output on a terminal, chosen as git chooses it.
 
-use crate::cli::process::command_line::parse_command;
+use crate::cli::process::command_line::{SHELL_SYNTAX, parse_command};
 use crate::cli::process::signals::SignalGuard;
 use crate::world::World;
 use std::io::{self, BufWriter, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The variables that name a pager. The first that is set counts, even if it is empty.

@@ -76,6 +76,9 @@ pub struct Glyphs {
     pub tee: &'static str,
     /// Connects the last sibling.
     pub corner: &'static str,
+    /// The same two, of a sibling that is folded with all below it.
+    pub folded_tee: &'static str,
+    pub folded_corner: &'static str,
     /// Continues a connector past other rows.
     pub bar: &'static str,
     /// Marks entries on the active path.
@@ -97,6 +100,8 @@ impl Glyphs {
     pub const UNICODE: Glyphs = Glyphs {
         tee: "├─ ",
         corner: "└─ ",
+        folded_tee: "├╴ ",
+        folded_corner: "└╴ ",
         bar: "│  ",
         bullet: "• ",
         leaf: "← active",
@@ -109,6 +114,8 @@ impl Glyphs {
     pub const ASCII: Glyphs = Glyphs {
         tee: "|- ",
         corner: "`- ",
+        folded_tee: "|+ ",
+        folded_corner: "`+ ",
         bar: "|  ",
         bullet: "* ",
         leaf: "<- active",

@@ -7,11 +7,15 @@ use crate::cli::output::{
 use crate::cli::rows::batches::{BATCH_ROWS, draw_batches};
 use crate::cli::rows::entry::{EntryPainter, ID_COLUMNS};
 use crate::cli::rows::ids::IdPainter;
-use crate::format::{format_age, format_count, format_dollars, format_tokens, group_digits};
+use crate::format::{
+    format_age, format_count, format_dollars, format_tokens, group_digits, push_squeezed,
+};
 use crate::ops::label::last_conversation_entry;
 use crate::ops::rows::{
-    Ending, SubtreeExtent, count_folded_tools, fold_tool_rows, measure_subtrees,
+    Ending, GroupKind, RowGroup, SubtreeExtent, Tone, count_folded_tools, describing_entry,
+    fold_left_branches, fold_tool_rows, last_label, measure_subtrees, ungrouped_rows,
 };
+use crate::ops::tree::Layout;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::paths::abbreviate_home;
@@ -87,7 +91,7 @@ fn print_heading(
 /// `bars` are those that reach the row. Bars of deeper levels than the row's end above it. Levels
 /// that do not fit into the mask have no bars: only the first [`MAX_LEVELS`] are ever drawn.
 fn bars_beside_row(bars: u32, tree_row: &TreeRow) -> u32 {
-    let levels = tree_row.branch_points - u32::from(tree_row.has_connector);
+    let levels = tree_row.level - u32::from(tree_row.has_connector);
     let deeper_levels = u32::MAX.checked_shl(levels).unwrap_or(0);
     bars & !deeper_levels
 }
@@ -99,15 +103,16 @@ fn bars_below_row(bars: u32, tree_row: &TreeRow) -> u32 {
     if !has_next_sibling {
         return bars;
     }
-    let connector_level = tree_row.branch_points - 1;
+    let connector_level = tree_row.level - 1;
     let bar_to_sibling = 1_u32.checked_shl(connector_level).unwrap_or(0);
     bars | bar_to_sibling
 }
 
 /// How the rows are drawn.
 pub struct RowArgs {
-    /// Whether consecutive tool results become one row.
-    pub folds_tools: bool,
+    /// Whether consecutive tool results become one row, and in the layout of the trunk also a long
+    /// branch that was left.
+    pub folds_rows: bool,
     pub shows_ids: bool,
     /// The clock for the time of each row, if times are shown.
     pub clock: Option<Clock>,
@@ -117,9 +122,8 @@ pub struct RowArgs {
 pub struct TreePainter<'a> {
     /// Draws the text of an entry, and has the drawing.
     entry_painter: EntryPainter<'a>,
-    /// The rows of the drawing that each printed row stands for, by their indexes; the last of them
-    /// is the one that is shown.
-    folds: Vec<Range<usize>>,
+    /// The rows of the drawing that each printed row stands for.
+    groups: Vec<RowGroup>,
     /// The size and age of the branch below each entry; empty if no branch is drawn.
     branch_extents: Vec<SubtreeExtent>,
     now_ms: i64,
@@ -165,13 +169,14 @@ impl<'a> TreePainter<'a> {
         let session = drawing.session;
         let now_ms = Ids::new(ui)?.now_ms(ui);
 
-        let folds = if args.folds_tools {
+        let mut groups = if args.folds_rows {
             fold_tool_rows(drawing, entry_painter.edits)
         } else {
-            (0..drawing.tree_rows.len())
-                .map(|index| index..index + 1)
-                .collect()
+            ungrouped_rows(drawing)
         };
+        if args.folds_rows && drawing.layout == Layout::Trunk {
+            groups = fold_left_branches(drawing, groups);
+        }
         let has_branches = drawing
             .tree_rows
             .iter()
@@ -197,7 +202,7 @@ impl<'a> TreePainter<'a> {
             });
         }
         Ok(TreePainter {
-            folds,
+            groups,
             branch_extents,
             now_ms,
             max_levels,
@@ -219,15 +224,15 @@ impl<'a> TreePainter<'a> {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let glyphs = self.entry_painter.glyphs;
-        let entries = self.folds.iter().map(|fold| self.shown_entry(fold));
+        let entries = self.groups.iter().map(|group| self.shown_entry(group));
         let shown = self.entry_painter.drawing.rows_around_leaf(entries, around);
         let rows_above = shown.start;
-        let rows_below = self.folds.len() - shown.end;
+        let rows_below = self.groups.len() - shown.end;
         if let Some(usage) = usage {
             let leaf_row = self
-                .folds
+                .groups
                 .iter()
-                .position(|fold| self.marked_entry == Some(self.shown_entry(fold)))
+                .position(|group| self.marked_entry == Some(self.shown_entry(group)))
                 .unwrap_or(0);
             let lines_before = usize::from(rows_above > 0) + usize::from(pruned_count > 0);
             let lines_after = usize::from(rows_below > 0);
@@ -260,14 +265,14 @@ impl<'a> TreePainter<'a> {
         Ok(())
     }
 
-    /// Returns the row of the drawing that a fold shows: the last of those that are folded into it.
-    fn shown_row(&self, fold: &Range<usize>) -> &TreeRow {
-        &self.entry_painter.drawing.tree_rows[fold.end - 1]
+    /// Returns the position of a printed row.
+    fn position(&self, group: &RowGroup) -> &TreeRow {
+        &self.entry_painter.drawing.tree_rows[group.rows.start]
     }
 
-    /// Returns the entry that a fold shows.
-    fn shown_entry(&self, fold: &Range<usize>) -> EntryIx {
-        self.shown_row(fold).entry
+    /// Returns the entry whose id and time a printed row has: the last of those it stands for.
+    fn shown_entry(&self, group: &RowGroup) -> EntryIx {
+        self.entry_painter.drawing.tree_rows[group.rows.end - 1].entry
     }
 
     /// Prints a line about rows that are not drawn.
@@ -280,33 +285,33 @@ impl<'a> TreePainter<'a> {
     fn print_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
         let mut bars = 0;
         let mut bars_at_starts = Vec::new();
-        for (index, fold) in self.folds[..shown.end].iter().enumerate() {
+        for (index, group) in self.groups[..shown.end].iter().enumerate() {
             let starts_batch =
                 index >= shown.start && (index - shown.start).is_multiple_of(BATCH_ROWS);
             if starts_batch {
                 bars_at_starts.push(bars);
             }
-            let tree_row = self.shown_row(fold);
+            let tree_row = self.position(group);
             bars = bars_below_row(bars_beside_row(bars, tree_row), tree_row);
         }
 
-        let folds = &self.folds[shown];
+        let groups = &self.groups[shown];
         let draw = |rows: &mut RowBuffer, batch: Range<usize>| {
             let bars = bars_at_starts[batch.start / BATCH_ROWS];
-            self.draw_batch(folds, batch, bars, rows);
+            self.draw_batch(groups, batch, bars, rows);
         };
         let empty_rows = RowBuffer::new(
             ui.row_width(),
             self.entry_painter.glyphs.ellipsis,
             self.clock.clone(),
         );
-        draw_batches(&empty_rows, folds.len(), draw, ui)
+        draw_batches(&empty_rows, groups.len(), draw, ui)
     }
 
     /// Draws one batch of rows, given the bars before its first row.
     fn draw_batch(
         &self,
-        folds: &[Range<usize>],
+        groups: &[RowGroup],
         batch: Range<usize>,
         bars_at_start: u32,
         rows: &mut RowBuffer,
@@ -315,20 +320,20 @@ impl<'a> TreePainter<'a> {
         // The date is shown where it differs from that of the row before.
         let index_before = batch.start.checked_sub(1);
         let time_before = index_before.map(|index| {
-            let entry_before = self.shown_entry(&folds[index]);
+            let entry_before = self.shown_entry(&groups[index]);
             drawing.session.entry(entry_before).time_ms
         });
         rows.set_previous_time(time_before);
 
         let mut bars = bars_at_start;
-        for fold in &folds[batch] {
+        for group in &groups[batch] {
             // While a session is followed, each row has its date.
             if drawing.is_live() {
                 rows.set_previous_time(None);
             }
-            let tree_row = self.shown_row(fold);
+            let tree_row = self.position(group);
             bars = bars_beside_row(bars, tree_row);
-            self.draw_row(fold, tree_row, bars, rows);
+            self.draw_row(group, bars, rows);
             bars = bars_below_row(bars, tree_row);
         }
     }
@@ -338,8 +343,8 @@ impl<'a> TreePainter<'a> {
     ///
     /// If the text is cut, the marks and the end of a rule stay visible, unless there is room for
     /// nothing else.
-    fn draw_row(&self, fold: &Range<usize>, tree_row: &TreeRow, bars: u32, rows: &mut RowBuffer) {
-        let ix = tree_row.entry;
+    fn draw_row(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
+        let ix = self.shown_entry(group);
         let EntryPainter {
             drawing,
             styles,
@@ -347,16 +352,20 @@ impl<'a> TreePainter<'a> {
             ..
         } = &self.entry_painter;
         let is_active = drawing.is_active(ix);
-        self.draw_row_start(tree_row, bars, rows);
+        self.draw_row_start(group, bars, rows);
 
         let kind = drawing.session.entry(ix).kind;
-        let is_rule = matches!(kind, Kind::Compaction | Kind::ResetBoundary);
+        let is_rule = group.kind == GroupKind::Entry
+            && matches!(kind, Kind::Compaction | Kind::ResetBoundary);
         let rule_style = if is_active {
             styles.summary
         } else {
             styles.dim
         };
-        let marks = self.row_marks(tree_row);
+        let marks = match group.kind {
+            GroupKind::Branch => self.branch_marks(group),
+            GroupKind::Entry | GroupKind::Tools => self.row_marks(group),
+        };
         let mut reserved: usize = marks.iter().map(|mark| display_width(&mark.text)).sum();
         if is_rule {
             reserved += 1 + MIN_RULE_LENGTH;
@@ -370,10 +379,10 @@ impl<'a> TreePainter<'a> {
             let rule = glyphs.rule.repeat(MIN_RULE_LENGTH);
             rows.push_part(&format!("{rule} "), rule_style);
         }
-        if fold.len() == 1 {
-            self.entry_painter.draw_entry(rows, ix, !is_active);
-        } else {
-            self.draw_fold(fold, rows, !is_active);
+        match group.kind {
+            GroupKind::Entry => self.entry_painter.draw_entry(rows, ix, !is_active),
+            GroupKind::Tools => self.draw_tools(&group.rows, rows, !is_active),
+            GroupKind::Branch => self.draw_branch(&group.rows, rows),
         }
 
         if fits {
@@ -392,8 +401,8 @@ impl<'a> TreePainter<'a> {
 
     /// Draws what precedes the text of a row: its id and its time if they are shown, its bars, and
     /// the dot of the active path.
-    fn draw_row_start(&self, tree_row: &TreeRow, bars: u32, rows: &mut RowBuffer) {
-        let ix = tree_row.entry;
+    fn draw_row_start(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
+        let ix = self.shown_entry(group);
         let EntryPainter {
             drawing,
             styles,
@@ -409,7 +418,7 @@ impl<'a> TreePainter<'a> {
             rows.push_str("  ");
             rows.finish_part(styles.dim);
         }
-        self.push_bars(tree_row, bars, rows);
+        self.push_bars(group, bars, rows);
         rows.finish_part(styles.dim);
         if drawing.is_active(ix) {
             rows.push_part(glyphs.bullet, styles.active);
@@ -419,8 +428,8 @@ impl<'a> TreePainter<'a> {
     /// Returns the marks at the end of a row: that it is the leaf, undone, hidden, or in a cycle of
     /// parents; the entry that a label is on; of a new entry on another branch, the entry that it
     /// follows; and the size of the branch that begins with the row.
-    fn row_marks(&self, tree_row: &TreeRow) -> Vec<RowMark> {
-        let ix = tree_row.entry;
+    fn row_marks(&self, group: &RowGroup) -> Vec<RowMark> {
+        let ix = self.shown_entry(group);
         let EntryPainter {
             drawing,
             styles,
@@ -464,8 +473,9 @@ impl<'a> TreePainter<'a> {
             };
             marks.push(RowMark::new(format!("  (after {parent})"), styles.active));
         }
-        if tree_row.has_connector
-            && let Some(extent) = self.branch_extent(ix)
+        let position = self.position(group);
+        if position.has_connector
+            && let Some(extent) = self.branch_extent(position.entry)
         {
             marks.push(RowMark::new(format!("  {extent}"), styles.dim));
         }
@@ -484,9 +494,60 @@ impl<'a> TreePainter<'a> {
         }
     }
 
+    /// Returns the marks at the end of a row that stands for a branch: whether its last entry was
+    /// undone, and the age of its newest entry.
+    fn branch_marks(&self, group: &RowGroup) -> Vec<RowMark> {
+        let styles = &self.entry_painter.styles;
+        let mut marks = Vec::new();
+        if self
+            .entry_painter
+            .drawing
+            .is_undone(self.shown_entry(group))
+        {
+            marks.push(RowMark::new("  (undone)".to_owned(), styles.dim));
+        }
+        let first_entry = self.position(group).entry;
+        if let Some(newest_ms) = self.branch_extents[first_entry.index()].newest_ms {
+            let age = format_age(self.now_ms, newest_ms);
+            marks.push(RowMark::new(format!("  {age}"), styles.dim));
+        }
+        marks
+    }
+
+    /// Draws the text of a row that stands for a branch, as in `8 entries · [label] Just add a day`:
+    /// its size, its last label, and its first user message.
+    fn draw_branch(&self, branch_rows: &Range<usize>, rows: &mut RowBuffer) {
+        let EntryPainter {
+            drawing,
+            styles,
+            glyphs,
+            ..
+        } = &self.entry_painter;
+        let first_entry = drawing.tree_rows[branch_rows.start].entry;
+        let entry_count = self.branch_extents[first_entry.index()].entry_count;
+        rows.push_str(&format_count(entry_count as usize, "entry", "entries"));
+        rows.push_str(glyphs.dot);
+        rows.finish_part(styles.dim);
+
+        if let Some(label) = last_label(drawing, branch_rows) {
+            rows.push_str("[");
+            rows.push_text(&label);
+            rows.push_str("] ");
+            rows.finish_part(styles.label);
+        }
+
+        let row = drawing.row(describing_entry(drawing, branch_rows));
+        if row.tone != Tone::User {
+            rows.push_text(&row.role);
+            rows.push_str(": ");
+        }
+        push_squeezed(&mut rows.text, &row.body);
+        rows.finish_part(styles.dim);
+    }
+
     /// Draws the text of a row that stands for several tool results, as in
     /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`.
-    fn draw_fold(&self, fold: &Range<usize>, rows: &mut RowBuffer, is_dim: bool) {
+    fn draw_tools(&self, tool_rows: &Range<usize>, rows: &mut RowBuffer, is_dim: bool) {
         let EntryPainter {
             drawing,
             styles,
@@ -494,11 +555,11 @@ impl<'a> TreePainter<'a> {
             ..
         } = &self.entry_painter;
         rows.push_str(glyphs.fold);
-        rows.push_number(fold.len(), 0);
+        rows.push_number(tool_rows.len(), 0);
         rows.push_str(" tools: ");
         rows.finish_part(styles.dim);
 
-        for (index, (name, count)) in count_folded_tools(drawing, fold).iter().enumerate() {
+        for (index, (name, count)) in count_folded_tools(drawing, tool_rows).iter().enumerate() {
             if index > 0 {
                 rows.push_str(", ");
             }
@@ -509,7 +570,7 @@ impl<'a> TreePainter<'a> {
         rows.finish_part(if is_dim { styles.dim } else { Style::new() });
 
         let mut failed_count = 0;
-        for tree_row in &drawing.tree_rows[fold.clone()] {
+        for tree_row in &drawing.tree_rows[tool_rows.clone()] {
             let entry = drawing.session.entry(tree_row.entry);
             if Ending::from_entry(entry).is_some() {
                 failed_count += 1;
@@ -523,15 +584,19 @@ impl<'a> TreePainter<'a> {
 
     /// Appends the bars and the connector of a row, a level for each. If there are more than
     /// `max_levels`, an ellipsis replaces the others.
-    fn push_bars(&self, tree_row: &TreeRow, bars: u32, rows: &mut RowBuffer) {
+    fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
+        let tree_row = self.position(group);
+        let is_folded = group.kind == GroupKind::Branch;
         let connector = match (tree_row.has_connector, tree_row.is_last) {
+            (true, true) if is_folded => glyphs.folded_corner,
+            (true, false) if is_folded => glyphs.folded_tee,
             (true, true) => glyphs.corner,
             (true, false) => glyphs.tee,
             (false, _) => "",
         };
         let connector_levels = usize::from(tree_row.has_connector);
-        let levels = tree_row.branch_points as usize - connector_levels;
+        let levels = tree_row.level as usize - connector_levels;
         let shown_levels = levels.min(self.max_levels - connector_levels);
         for level in 0..shown_levels {
             let has_bar = bars >> level & 1 == 1;

@@ -96,6 +96,8 @@ export const KINDS = {
       if (search) args.push("--search", search);
       const actual = await world.jsonLines(args, { empty: 1 });
       if (actual.problem) return actual.problem;
+      const drawn = await drawnAsPi(world, args, actual.value);
+      if (drawn) return drawn;
       const [ours, theirs] = rows(expected, actual.value, { dialect: world.dialect, filter, search });
       const missing = difference(ours, theirs);
       if (missing || !search) return missing;
@@ -462,6 +464,17 @@ const NOTES = (() => {
   const [, list] = /\*\*bookkeeping\*\*: entries of the types([^]*?)\. None of these/.exec(text);
   return [...list.matchAll(/`(\w+)`/g)].map(([, type]) => type);
 })();
+
+/** Returns the first difference between the order of the rows that `--layout pi` draws and of those of `--json`. */
+async function drawnAsPi(world, args, rows) {
+  const { code, stdout, stderr } = await world.run([...args.filter((arg) => arg !== "--json"), "--layout", "pi", "--unfold"]);
+  if (code > 1) return exit(0, code, stderr);
+  const lines = stdout.split("\n").slice(0, -1);
+  const expected = rows.map(({ id }) => id);
+  // Ids that a terminal would not show as they are stored are not compared.
+  const actual = lines.map((line, at) => (!/^[\w-]+$/.test(expected[at] ?? "") || line.startsWith(`${expected[at]} `) ? expected[at] : line));
+  return difference(expected, actual, { order: true });
+}
 
 const ref = (id) => `id:${id}`;
 

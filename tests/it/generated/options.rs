@@ -17,6 +17,7 @@ const VALUES: &[(&str, &str)] = &[
     ("FORMAT", "a format of the output"),
     ("JSON", "a JSON value"),
     ("KEY", "what rows are grouped or sorted by"),
+    ("LAYOUT", "how branches are drawn: `trunk` or `pi`"),
     ("LEVEL", "a thinking level"),
     ("MODE", "which entries are shown"),
     ("N", "a number"),

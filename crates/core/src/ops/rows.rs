@@ -19,6 +19,9 @@ use std::ops::Range;
 /// The minimum number of consecutive tool rows that are folded.
 const SHORTEST_FOLD: usize = 3;
 
+/// The maximum number of printed rows of a branch that was left and is not folded.
+const LONGEST_OPEN_BRANCH: usize = 3;
+
 /// The author of a row, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tone {
@@ -159,15 +162,48 @@ pub fn row_tone(kind: Kind, role: Role) -> Tone {
     }
 }
 
-/// Folds runs of at least `SHORTEST_FOLD` tool results. Returns ranges of rows, in order, each of
-/// which is drawn as one row. Together they cover all rows.
+/// Rows of a view that are printed as one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowGroup {
+    /// The range of the rows. The printed row has the position of the first, and the id of the
+    /// last.
+    pub rows: Range<usize>,
+    /// What the printed row stands for.
+    pub kind: GroupKind,
+}
+
+/// What a printed row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupKind {
+    /// An entry.
+    Entry,
+    /// Consecutive tool results.
+    Tools,
+    /// A branch that was left.
+    Branch,
+}
+
+/// Returns the rows of a view in groups, each of a single row.
+pub fn ungrouped_rows(view: &TreeView) -> Vec<RowGroup> {
+    let mut groups = Vec::with_capacity(view.tree_rows.len());
+    for index in 0..view.tree_rows.len() {
+        groups.push(RowGroup {
+            rows: index..index + 1,
+            kind: GroupKind::Entry,
+        });
+    }
+    groups
+}
+
+/// Folds runs of at least `SHORTEST_FOLD` tool results. Returns the groups of rows, in order.
+/// Together they cover all rows.
 ///
 /// The rows of a run follow each other without a branch. Results that are labelled, edited or
 /// marked as the leaf end a run, and are drawn by themselves.
-pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) -> Vec<Range<usize>> {
+pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) -> Vec<RowGroup> {
     let session = view.session;
     let marked_entry = view.marked_entry();
-    let mut folds: Vec<Range<usize>> = Vec::with_capacity(view.tree_rows.len());
+    let mut groups: Vec<RowGroup> = Vec::with_capacity(view.tree_rows.len());
     // The number of rows in the run that ends with the current row; 0 if that cannot be folded.
     let mut run_length = 0;
     for (index, tree_row) in view.tree_rows.iter().enumerate() {
@@ -184,19 +220,83 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
             run_length = 1;
         }
 
-        match folds.last_mut() {
+        match groups.last_mut() {
             // The run is folded already.
-            Some(fold) if run_length > SHORTEST_FOLD => fold.end = index + 1,
-            _ => folds.push(index..index + 1),
+            Some(group) if run_length > SHORTEST_FOLD => group.rows.end = index + 1,
+            _ => groups.push(RowGroup {
+                rows: index..index + 1,
+                kind: GroupKind::Entry,
+            }),
         }
         if run_length == SHORTEST_FOLD {
             // The run is long enough: its single rows become one.
             let start = index + 1 - SHORTEST_FOLD;
-            folds.truncate(folds.len() - SHORTEST_FOLD);
-            folds.push(start..index + 1);
+            groups.truncate(groups.len() - SHORTEST_FOLD);
+            groups.push(RowGroup {
+                rows: start..index + 1,
+                kind: GroupKind::Tools,
+            });
         }
     }
-    folds
+    groups
+}
+
+/// Folds each branch that was left on the trunk and has more than `LONGEST_OPEN_BRANCH` printed
+/// rows. The view must have the layout of the trunk.
+pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGroup> {
+    let mut folded: Vec<RowGroup> = Vec::with_capacity(groups.len());
+    // The index in `folded` of the first group of the current branch; `None` on the trunk.
+    let mut branch_start = None;
+    for group in groups {
+        let tree_row = &view.tree_rows[group.rows.start];
+        let begins_branch = tree_row.level == 1 && tree_row.has_connector;
+        if begins_branch || tree_row.level == 0 {
+            fold_branch_at_end(&mut folded, branch_start);
+            branch_start = begins_branch.then_some(folded.len());
+        }
+        folded.push(group);
+    }
+    fold_branch_at_end(&mut folded, branch_start);
+    folded
+}
+
+/// Folds the groups from an index on into one, if they are too many to be left open.
+fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
+    let Some(branch_start) = branch_start else {
+        return;
+    };
+    if groups.len() - branch_start <= LONGEST_OPEN_BRANCH {
+        return;
+    }
+    let first_row = groups[branch_start].rows.start;
+    let end = groups[groups.len() - 1].rows.end;
+    groups.truncate(branch_start);
+    groups.push(RowGroup {
+        rows: first_row..end,
+        kind: GroupKind::Branch,
+    });
+}
+
+/// Returns the entry whose text describes the branch with these rows: its first user message, or
+/// its first entry.
+pub fn describing_entry(view: &TreeView, rows: &Range<usize>) -> EntryIx {
+    let tree_rows = &view.tree_rows[rows.clone()];
+    for tree_row in tree_rows {
+        let flags = view.session.entry(tree_row.entry).flags;
+        if flags.contains(Flags::USER_REQUEST) {
+            return tree_row.entry;
+        }
+    }
+    tree_rows[0].entry
+}
+
+/// Returns the label nearest to the end of the branch with these rows.
+pub fn last_label<'a>(view: &TreeView<'a>, rows: &Range<usize>) -> Option<Text<'a>> {
+    let tree_rows = &view.tree_rows[rows.clone()];
+    tree_rows
+        .iter()
+        .rev()
+        .find_map(|tree_row| view.label(tree_row.entry))
 }
 
 /// Whether the entry of a row is the only one drawn below the entry of the row before it, and both
@@ -213,11 +313,11 @@ fn continues_row_before(view: &TreeView, index: usize) -> bool {
         && view.is_active(entry_before) == view.is_active(tree_row.entry)
 }
 
-/// Returns the tools of the rows of a fold, in the order of their first occurrence, each with the
+/// Returns the tools of the rows of a group, in the order of their first occurrence, each with the
 /// number of its calls.
-pub fn count_folded_tools<'a>(view: &'a TreeView, fold: &Range<usize>) -> Vec<(Text<'a>, usize)> {
+pub fn count_folded_tools<'a>(view: &'a TreeView, rows: &Range<usize>) -> Vec<(Text<'a>, usize)> {
     let mut tools: Vec<(Text, usize)> = Vec::new();
-    for tree_row in &view.tree_rows[fold.clone()] {
+    for tree_row in &view.tree_rows[rows.clone()] {
         let tool = view.row(tree_row.entry).role;
         match tools.iter_mut().find(|(known, _)| *known == tool) {
             Some((_, count)) => *count += 1,

@@ -7,7 +7,7 @@ use crate::session::entry::{EntryIx, Flags, Kind, Role, TreeVisibility};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Matches, SearchWords};
-use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows};
+use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows_as_pi, layout_rows_by_trunk};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::borrow::Cow;
@@ -29,12 +29,24 @@ pub enum Filter {
     All,
 }
 
+/// How a tree is laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Layout {
+    /// The path to the leaf is not indented; what was left comes before what replaced it
+    #[default]
+    Trunk,
+    /// As in the agent pi: the branch with the leaf comes first, and each is indented
+    Pi,
+}
+
 /// A tree ready to be drawn: rows in drawing order.
 #[derive(Debug)]
 pub struct TreeView<'a> {
     /// The session.
     pub session: &'a Session,
     labels: Labels<'a>,
+    /// How the rows are laid out.
+    pub layout: Layout,
     /// The position of each row.
     pub tree_rows: Vec<TreeRow>,
     /// By entry: whether it is on the path to the leaf.
@@ -64,6 +76,7 @@ pub fn build_view<'a>(
     leaf: Position,
     filter: Filter,
     query: &str,
+    layout: Layout,
 ) -> TreeView<'a> {
     let labels = Labels::new(session);
     let search = RowSearch::new(session, query);
@@ -73,9 +86,14 @@ pub fn build_view<'a>(
         let passes = filter_shows(session, &labels, leaf, filter, ix);
         is_visible.push(passes && search.is_match(&labels, ix));
     }
+    let layout_rows = match layout {
+        Layout::Trunk => layout_rows_by_trunk,
+        Layout::Pi => layout_rows_as_pi,
+    };
     let tree_rows = layout_rows(session, Tree::new(session), &is_active, &is_visible);
     let call_numbers = number_calls(session, &is_active);
     TreeView {
+        layout,
         tree_rows,
         is_active,
         is_visible,
@@ -112,13 +130,7 @@ pub fn build_live_view<'a>(
         if !is_shown(entry) {
             continue;
         }
-        tree_rows.push(TreeRow {
-            entry,
-            depth: 0,
-            branch_points: 0,
-            has_connector: false,
-            is_last: false,
-        });
+        tree_rows.push(TreeRow::new(entry));
 
         // The leaf may have moved before this entry, or before a hidden entry above it.
         let hidden_above = session
@@ -202,6 +214,7 @@ fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> T
     TreeView {
         session,
         labels,
+        layout: Layout::default(),
         tree_rows: Vec::new(),
         is_active: Vec::new(),
         is_visible: Vec::new(),

@@ -1,8 +1,20 @@
 //! The tree of a session: children in order, and the layout in rows.
 //!
-//! Children are sorted by time. The layout is pi's (`tree-selector`): single-child chains stay
-//! flat, rows are indented only where the tree branches, and the branch with the leaf comes first.
-//! Everything is computed in loops over arrays; no walk recurses.
+//! Children are sorted by time. There are two layouts, with the same rows:
+//!
+//! ```text
+//! trunk                 pi
+//! a                     a
+//! ├─ c                  ├─ b
+//! │  d                  │  e
+//! b                     └─ c
+//! e                        d
+//! ```
+//!
+//! In the layout of the trunk, the path to the leaf is not indented, however often the conversation
+//! was rewound. In pi's (`tree-selector`), single-child chains stay flat, all rows below a branch
+//! point are indented, and the branch with the leaf comes first. Everything is computed in loops
+//! over arrays; no walk recurses.
 
 use super::entry::{Entry, EntryIx};
 use crate::session::Session;
@@ -208,33 +220,53 @@ pub fn active_mask(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
 pub struct TreeRow {
     /// The entry.
     pub entry: EntryIx,
-    /// The indent as the agents count it, in levels, for `--json`; what is drawn is
-    /// `branch_points`.
+    /// The indent as the agents count it, in levels, for `--json`; what is drawn is `level`. In the
+    /// layout of the trunk, which no agent has, the two are equal.
     pub depth: u32,
-    /// The number of branch points above it, each of which is drawn as an indent.
-    pub branch_points: u32,
-    /// Whether a connector is drawn to it: whether its visible parent has several visible children,
-    /// or, for a root, whether there are several.
+    /// The number of levels that are drawn: bars, and the connector.
+    pub level: u32,
+    /// Whether a connector is drawn to it: see the layouts.
     pub has_connector: bool,
     /// Whether it is the last of its siblings.
     pub is_last: bool,
 }
 
-/// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns
-/// positions in drawing order.
-pub fn layout_rows(
+impl TreeRow {
+    /// Returns a row that is not indented.
+    pub fn new(entry: EntryIx) -> TreeRow {
+        TreeRow {
+            entry,
+            depth: 0,
+            level: 0,
+            has_connector: false,
+            is_last: false,
+        }
+    }
+}
+
+/// The visible entries in drawing order, before their layout.
+struct VisibleRows {
+    entries: Vec<EntryIx>,
+    /// For each, the row of its nearest visible ancestor, counted from 1; 0 if there is none.
+    parent_rows: Vec<u32>,
+}
+
+/// Returns the visible entries in the order of `tree.walk(order)`, in which a row comes after that
+/// of its parent. Each entry becomes a child of its nearest visible ancestor.
+fn collect_visible_rows(
     session: &Session,
     tree: Tree,
-    is_active: &[bool],
+    order: &[bool],
     is_visible: &[bool],
-) -> Vec<TreeRow> {
+) -> VisibleRows {
     // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
     let mut row_numbers = vec![0_u32; session.entries.len()];
     let count = is_visible.iter().filter(|&&visible| visible).count();
-    let mut tree_rows = Vec::with_capacity(count);
-    // The row of the nearest visible ancestor of each row.
-    let mut parent_rows = Vec::with_capacity(count);
-    for ix in tree.walk(is_active) {
+    let mut rows = VisibleRows {
+        entries: Vec::with_capacity(count),
+        parent_rows: Vec::with_capacity(count),
+    };
+    for ix in tree.walk(order) {
         // The walk visits the parent first, so that its row is known.
         let parent_row = match session.entry(ix).parent {
             Some(parent) => row_numbers[parent.index()],
@@ -242,19 +274,28 @@ pub fn layout_rows(
         };
         row_numbers[ix.index()] = parent_row;
         if is_visible[ix.index()] {
-            parent_rows.push(parent_row);
-            tree_rows.push(TreeRow {
-                entry: ix,
-                depth: 0,
-                branch_points: 0,
-                has_connector: false,
-                is_last: false,
-            });
-            row_numbers[ix.index()] = tree_rows.len() as u32;
+            rows.entries.push(ix);
+            rows.parent_rows.push(parent_row);
+            row_numbers[ix.index()] = rows.entries.len() as u32;
         }
     }
-    // Their memory is needed no more.
-    drop((tree, row_numbers));
+    rows
+}
+
+/// Lays out the visible entries as pi does: each becomes a child of its nearest visible ancestor. A
+/// connector is drawn to a row if its visible parent has several visible children, or, for a root,
+/// if there are several. Returns positions in drawing order.
+pub fn layout_rows_as_pi(
+    session: &Session,
+    tree: Tree,
+    is_active: &[bool],
+    is_visible: &[bool],
+) -> Vec<TreeRow> {
+    let VisibleRows {
+        entries,
+        parent_rows,
+    } = collect_visible_rows(session, tree, is_active, is_visible);
+    let mut tree_rows: Vec<TreeRow> = entries.into_iter().map(TreeRow::new).collect();
 
     // The number of children of each row that are rows, at most 2; of row 0, the roots. Counted
     // backwards, so that the first child seen of each row is its last.
@@ -272,8 +313,8 @@ pub fn layout_rows(
         let parent = parent_row.checked_sub(1).map(|parent| tree_rows[parent]);
         let tree_row = &mut tree_rows[at];
         tree_row.has_connector = children[parent_row] >= 2;
-        tree_row.branch_points =
-            parent.map_or(0, |parent| parent.branch_points) + u32::from(tree_row.has_connector);
+        tree_row.level =
+            parent.map_or(0, |parent| parent.level) + u32::from(tree_row.has_connector);
         // An entry below a branch point is indented by one level, and its descendants by one more,
         // to group them. In the agents, several roots are not indented.
         if let Some(parent) = parent {
@@ -282,6 +323,99 @@ pub fn layout_rows(
         }
     }
     tree_rows
+}
+
+/// Lays out the visible entries around the trunk, which is the path to the leaf. Each entry becomes
+/// a child of its nearest visible ancestor, or of the root.
+///
+/// One child of each row may continue it: it is drawn last, at the level of its parent. A row of
+/// the trunk is continued by the next row of the trunk, and the last by none. Any other row is
+/// continued by the child with the newest entry of the file below it, which is where the branch
+/// was left; so are the roots if no row is of the trunk. All other children are drawn first, oldest
+/// first, one level in and with a connector.
+///
+/// Returns positions in drawing order.
+pub fn layout_rows_by_trunk(
+    session: &Session,
+    tree: Tree,
+    is_active: &[bool],
+    is_visible: &[bool],
+) -> Vec<TreeRow> {
+    let VisibleRows {
+        entries,
+        parent_rows,
+    } = collect_visible_rows(session, tree, &[], is_visible);
+    let continuations = find_continuations(&entries, &parent_rows, is_active);
+    let row_count = entries.len();
+
+    // Rows are counted from 1; row 0 has the roots as its children. Backwards, so that the size of
+    // each subtree is complete before its parent adds it.
+    let mut subtree_sizes = vec![1_u32; row_count + 1];
+    for row in (1..=row_count).rev() {
+        subtree_sizes[parent_rows[row - 1] as usize] += subtree_sizes[row];
+    }
+
+    // The rows of a subtree are drawn one after the other. So the place of a row, counted from 1 as
+    // rows are, follows from the place of its parent and the sizes of the subtrees before it.
+    let mut places = vec![0_u32; row_count + 1];
+    let mut next_child_places = vec![1_u32; row_count + 1];
+    let mut tree_rows = vec![TreeRow::new(EntryIx::new(0)); row_count];
+    for row in 1..=row_count {
+        let parent = parent_rows[row - 1] as usize;
+        let parent_end = places[parent] + subtree_sizes[parent];
+        let parent_level = match parent {
+            0 => 0,
+            _ => tree_rows[places[parent] as usize - 1].level,
+        };
+        let mut tree_row = TreeRow::new(entries[row - 1]);
+        let place;
+        if continuations[parent] as usize == row {
+            place = parent_end - subtree_sizes[row];
+            tree_row.level = parent_level;
+            tree_row.is_last = true;
+        } else {
+            place = next_child_places[parent];
+            next_child_places[parent] += subtree_sizes[row];
+            tree_row.level = parent_level + 1;
+            tree_row.has_connector = true;
+            tree_row.is_last = next_child_places[parent] == parent_end;
+        }
+        tree_row.depth = tree_row.level;
+        places[row] = place;
+        next_child_places[row] = place + 1;
+        tree_rows[place as usize - 1] = tree_row;
+    }
+    tree_rows
+}
+
+/// Returns, for each row, the child that continues it; 0 if none does. Rows are counted from 1, and
+/// row 0 has the roots as its children. See [`layout_rows_by_trunk`].
+fn find_continuations(entries: &[EntryIx], parent_rows: &[u32], is_active: &[bool]) -> Vec<u32> {
+    let has_trunk = entries.iter().any(|ix| is_active[ix.index()]);
+    let mut continuations = vec![0_u32; entries.len() + 1];
+    // By row: the newest entry below it, as its index plus 1. Backwards, so that the number of each
+    // row is complete before it is compared with its siblings.
+    let mut newest = vec![0_u32; entries.len() + 1];
+    for row in (1..=entries.len()).rev() {
+        let ix = entries[row - 1];
+        let parent = parent_rows[row - 1] as usize;
+        newest[row] = newest[row].max(ix.index() as u32 + 1);
+
+        let is_parent_of_trunk = match parent {
+            0 => has_trunk,
+            _ => is_active[entries[parent - 1].index()],
+        };
+        let continues_parent = if is_parent_of_trunk {
+            is_active[ix.index()]
+        } else {
+            newest[row] > newest[parent]
+        };
+        if continues_parent {
+            continuations[parent] = row as u32;
+        }
+        newest[parent] = newest[parent].max(newest[row]);
+    }
+    continuations
 }
 
 #[cfg(test)]
@@ -302,26 +436,116 @@ mod tests {
         load(&text.into_bytes(), &LoadOptions::default()).unwrap()
     }
 
-    fn drawn(words: &str, hidden: &str) -> Vec<String> {
+    type LayoutRows = fn(&Session, Tree, &[bool], &[bool]) -> Vec<TreeRow>;
+
+    /// Draws a session with the given leaf, or its own, without the hidden entries.
+    fn draw(layout_rows: LayoutRows, words: &str, leaf: &str, hidden: &str) -> Vec<String> {
         let session = session(words);
         let tree = Tree::new(&session);
-        let active = active_mask(&session, session.leaf);
+        let leaf = match leaf {
+            "" => session.leaf,
+            id => session.find_entry(&id.into()),
+        };
+        let active = active_mask(&session, leaf);
         let visible: Vec<bool> = session
             .entry_indexes()
             .map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy()))
             .collect();
-        layout_rows(&session, tree, &active, &visible)
-            .into_iter()
-            .map(|place| {
-                let connector = ["", "├", "└"][usize::from(place.has_connector)
-                    + usize::from(place.has_connector && place.is_last)];
-                format!(
-                    "{}{connector}{}",
-                    " ".repeat(place.depth as usize),
-                    session.id(place.entry)
-                )
-            })
-            .collect()
+        let mut drawn = Vec::new();
+        for row in layout_rows(&session, tree, &active, &visible) {
+            let connector = match (row.has_connector, row.is_last) {
+                (true, true) => "└",
+                (true, false) => "├",
+                (false, _) => "",
+            };
+            let indent = " ".repeat(row.depth as usize);
+            drawn.push(format!("{indent}{connector}{}", session.id(row.entry)));
+        }
+        drawn
+    }
+
+    fn drawn(words: &str, hidden: &str) -> Vec<String> {
+        draw(layout_rows_as_pi, words, "", hidden)
+    }
+
+    #[test]
+    fn the_trunk_is_not_indented_and_follows_what_was_left() {
+        // a ─ b ─ c        The branches of a begin with b, f and g, oldest first.
+        //   │   └ d ─ e
+        //   ├ f
+        //   └ g ─ h
+        let branched = "a< b<a@1 c<b@1 d<b@2 e<d f<a@2 g<a@3 h<g";
+        let cases: [(&str, &str, &str, &[&str]); 11] = [
+            ("a< b<a c<b", "", "", &["a", "b", "c"]),
+            (
+                branched,
+                "",
+                "",
+                &["a", " ├b", "  ├c", " d", " e", " ├f", "g", "h"],
+            ),
+            // The order of siblings does not change with the leaf, except that the trunk is last.
+            (
+                branched,
+                "c",
+                "",
+                &["a", " ├f", " ├g", " h", "b", " ├d", " e", "c"],
+            ),
+            // What follows the leaf was left there.
+            (
+                branched,
+                "b",
+                "",
+                &["a", " ├f", " ├g", " h", "b", " ├c", " └d", " e"],
+            ),
+            ("a< b<a c<b", "a", "", &["a", " └b", " c"]),
+            // What is hidden leaves no gap, and is continued by what is below it.
+            (branched, "", "bg", &["a", " ├c", " ├d", " e", " ├f", "h"]),
+            (branched, "", "bcdef", &["a", "g", "h"]),
+            // No row of the trunk is visible below a, or none at all.
+            (branched, "", "gh", &["a", " ├b", "  ├c", " d", " e", " └f"]),
+            (branched, "", "agh", &[" ├b", "  ├c", " d", " e", "f"]),
+            // Other roots are left, too.
+            ("x< y<x a< b<a", "", "", &[" ├x", " y", "a", "b"]),
+            ("", "", "", &[]),
+        ];
+        for (words, leaf, hidden, expected) in cases {
+            assert_eq!(
+                draw(layout_rows_by_trunk, words, leaf, hidden),
+                expected,
+                "{words} with leaf {leaf} without {hidden}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_row_precedes_its_parent_and_only_the_trunk_is_at_the_left() {
+        // A tree whose branches have every shape: the parent of an entry is any one before it.
+        let mut words = String::from("n0< ");
+        let mut state = 7_usize;
+        for at in 1..100 {
+            state = state * 1_103_515_245 % 2_147_483_648 + 12_345;
+            words += &format!("n{at}<n{}@{} ", state / 64 % at, state % 10);
+        }
+        let session = session(&words);
+        let visible = vec![true; session.entries.len()];
+        for leaf in session.entry_indexes() {
+            let active = active_mask(&session, Some(leaf));
+            let rows = layout_rows_by_trunk(&session, Tree::new(&session), &active, &visible);
+            let mut is_drawn = vec![false; session.entries.len()];
+            for row in &rows {
+                if let Some(parent) = session.entry(row.entry).parent {
+                    assert!(is_drawn[parent.index()], "a parent comes first");
+                }
+                assert!(!is_drawn[row.entry.index()], "an entry has one row");
+                is_drawn[row.entry.index()] = true;
+                assert_eq!(
+                    row.level == 0,
+                    active[row.entry.index()],
+                    "the trunk is at level 0"
+                );
+            }
+            assert_eq!(rows.len(), session.entries.len());
+        }
     }
 
     #[test]
@@ -354,10 +578,15 @@ mod tests {
         let chain: String = (1..100_000)
             .map(|at| format!("n{at}<n{} ", at - 1))
             .collect();
-        assert_eq!(drawn(&format!("n0< {chain}"), "").len(), 100_000);
         let fan: String = (0..100_000)
             .map(|at| format!("n{at}<r@{} ", at % 10))
             .collect();
-        assert_eq!(drawn(&format!("r< {fan}"), "").len(), 100_001);
+        let layouts: [LayoutRows; 2] = [layout_rows_as_pi, layout_rows_by_trunk];
+        for layout_rows in layouts {
+            let chain = format!("n0< {chain}");
+            assert_eq!(draw(layout_rows, &chain, "", "").len(), 100_000);
+            let fan = format!("r< {fan}");
+            assert_eq!(draw(layout_rows, &fan, "", "").len(), 100_001);
+        }
     }
 }
