@@ -22,9 +22,9 @@ use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
-    FamilyFile, ListRow, ListedSession, Order, ReadSession, build_rows, count_new_entries,
-    distinct_titles, first_message, group_by_repository, read_session, sort_by_start,
-    sort_sessions,
+    FamilyFile, ForkRows, ListRow, ListedSession, Order, ReadSession, build_rows,
+    count_new_entries, distinct_titles, first_message, group_by_repository, read_session,
+    sort_by_start, sort_sessions,
 };
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -81,6 +81,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// those of all of its worktrees, and of the directories in them. With --all or SESSION, sessions
 /// of one repository are listed together. A session whose directory no longer exists belongs to the
 /// nearest directory above that does.
+///
+/// With --forks, the sessions that were copied from a session are listed below it, one level in,
+/// in the order in which they were started. If the newest message is in one of them, that fork
+/// comes last, with an arrow and without an indent: it continues the session. --json and --files
+/// list all forks in the order in which they were started.
 ///
 /// If many first messages begin alike, as those of a scheduler do (`[cron:ID …]`), what they share
 /// is replaced with `…`, so that each row shows the first sentence in which it differs. Ids and
@@ -175,7 +180,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     warn_torn(&torn_paths, ui);
 
     sort_sessions(&mut list, args.sort);
-    let mut rows = limit_rows(build_rows(&list, args.forks), args.limit);
+    let is_for_programs = args.json || args.only.is_set();
+    let fork_rows = if !args.forks {
+        ForkRows::Separate
+    } else if is_for_programs {
+        ForkRows::Nested
+    } else {
+        ForkRows::NestedByTrunk
+    };
+    let mut rows = limit_rows(build_rows(&list, fork_rows), args.limit);
     if args.repo {
         group_by_repository(&mut list, &mut rows, |session| {
             repository_of(&stores.resolve_folder(&session.cwd), &mut repositories)

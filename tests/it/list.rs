@@ -346,18 +346,36 @@ fn forks_stand_below_what_they_come_from() {
         "without --forks each file counts for itself"
     );
     assert_snapshot!(s.run("list --forks ."), @"
-    age  id        msgs  context   cost  name or first user message
-    3mo  root         4     2.0k  $3.00  question a1
-    3mo  fork         1     3.0k  $4.00  └─ question a1
-    3mo  forkfork     1       11  $8.00     └─ question a1
-    3mo  orphan       0     1.0k      -  question a1
+    age  time              id        msgs  br  context   cost  name or first user message
+    3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
+    3mo  2026-02-02 03:00  fork         1   1     3.0k  $4.00  ↳ question a1
+    3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00  ↳ question a1
+    3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
     ");
+    // A fork that was left is one level in, before the one that continues its source.
+    put(
+        "e.jsonl",
+        header("left", 13, Some("fork")),
+        &[question("e1", Some("a2"), 21)],
+    );
+    assert_snapshot!(s.run("list --forks ."), @"
+    age  time              id        msgs  br  context   cost  name or first user message
+    3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
+    3mo  2026-02-02 03:00  fork         1   1     3.0k  $4.00  ↳ question a1
+    3mo  2026-02-02 03:01  left         1   1     1.0k      -  ├─ question a1
+    3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00  ↳ question a1
+    3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
+    ");
+    let json = rows(&s.run("list --forks . --json"));
+    let ids: Vec<_> = json.iter().map(|row| row["id"].clone()).collect();
+    assert_eq!(ids, ["root", "fork", "forkfork", "left", "orphan"]);
     // A session that is its own parent, and two that are each other's parents, are listed all the
     // same.
     put("x.jsonl", header("x", 1, Some("y")), &[]);
     put("y.jsonl", header("y", 2, Some("x")), &[]);
     put("z.jsonl", header("z", 3, Some("z")), &[]);
-    assert_eq!(rows(&s.run("list --forks . --json")).len(), 7);
+    assert_eq!(rows(&s.run("list --forks . --json")).len(), 8);
+    assert_eq!(s.run("list --forks .").lines().count(), 1 + 8);
 }
 
 #[test]

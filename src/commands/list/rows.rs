@@ -440,14 +440,18 @@ fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the last cell of a row: the session's name or first user message, or the title in
 /// `distinct` if many sessions begin alike. Below another session, it is indented, and a line joins
-/// it to that session. Sub-agents and archives are marked.
+/// it to that session, or an arrow if it continues that session. Sub-agents and archives are
+/// marked.
 fn title_cell(session: &ListedSession, distinct: Option<&String>, row: &ListRow) -> String {
     /// From this depth on, rows are not indented further.
     const DEEPEST: usize = 24;
 
     let mut title = String::new();
-    if row.depth > 0 {
-        title += &"   ".repeat(row.depth.min(DEEPEST) - 1);
+    if row.continues_source {
+        title += &"   ".repeat(row.level.min(DEEPEST));
+        title += "↳ ";
+    } else if row.level > 0 {
+        title += &"   ".repeat(row.level.min(DEEPEST) - 1);
         title += if row.is_last { "└─ " } else { "├─ " };
     }
     // The file of a sub-agent is named after it.

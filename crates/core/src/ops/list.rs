@@ -401,6 +401,18 @@ fn can_reread_question(session: &ListedSession) -> bool {
     !question.is_whole && span.len <= LONGEST_REREAD
 }
 
+/// Where the rows of forks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkRows {
+    /// At the top level, as those of other sessions.
+    Separate,
+    /// Below their sources, in the order in which they were started.
+    Nested,
+    /// Below their sources; but if the work went on in a fork, the newest such fork comes last and
+    /// continues its source at the same level.
+    NestedByTrunk,
+}
+
 /// A row of a list: a session and its place in the tree of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListRow {
@@ -408,48 +420,108 @@ pub struct ListRow {
     pub index: usize,
     /// The number of sessions above it in the tree.
     pub depth: usize,
+    /// The number of levels that it is indented, at most `depth`.
+    pub level: usize,
+    /// Whether it is a fork that continues its source at the same level.
+    pub continues_source: bool,
     /// Whether it is the last of its siblings.
     pub is_last: bool,
 }
 
 /// Returns the rows of a sorted list, from top to bottom, with sub-agents and advisors below the
-/// sessions that own them. If `nests_forks` is set, forks are below their sources.
+/// sessions that own them.
 ///
 /// The sessions at the top level have the order of the list; among them is each session whose
 /// parent is not in the list. Below a session, sub-agents precede forks, each in the order in which
 /// they were started.
-pub fn build_rows(list: &[ListedSession], nests_forks: bool) -> Vec<ListRow> {
+pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
     let mut children_by_parent: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
-    for (index, parent) in find_parents(list, nests_forks).into_iter().enumerate() {
+    let parents = find_parents(list, fork_rows != ForkRows::Separate);
+    for (index, &parent) in parents.iter().enumerate() {
         match parent {
             Some(parent) => children_by_parent[parent].push(index),
             None => roots.push(index),
         }
     }
+    for children in &mut children_by_parent {
+        children.sort_by_key(|&child| {
+            let is_fork = list[child].owner.is_none();
+            (is_fork, list[child].created_ms)
+        });
+    }
+    if fork_rows == ForkRows::NestedByTrunk {
+        let continuations = find_continuing_forks(list, &roots, &children_by_parent);
+        for (children, &continuation) in children_by_parent.iter_mut().zip(&continuations) {
+            if let Some(continuation) = continuation {
+                children.retain(|&child| child != continuation);
+                children.push(continuation);
+            }
+        }
+        return stack_rows(&roots, &children_by_parent, &continuations);
+    }
+    stack_rows(&roots, &children_by_parent, &vec![None; list.len()])
+}
 
-    let mut rows = Vec::with_capacity(list.len());
+/// Returns, for each session, the fork that continues it: the one with the newest message in it or
+/// below it, if that is newer than any in the session itself.
+fn find_continuing_forks(
+    list: &[ListedSession],
+    roots: &[usize],
+    children_by_parent: &[Vec<usize>],
+) -> Vec<Option<usize>> {
+    // Parents precede their children.
+    let mut order = roots.to_vec();
+    let mut visited_count = 0;
+    while let Some(&index) = order.get(visited_count) {
+        order.extend(&children_by_parent[index]);
+        visited_count += 1;
+    }
+
+    let mut newest_ms: Vec<i64> = list.iter().map(|session| session.modified_ms).collect();
+    let mut continuations = vec![None; list.len()];
+    for &index in order.iter().rev() {
+        for &child in &children_by_parent[index] {
+            let is_fork = list[child].owner.is_none();
+            if is_fork && newest_ms[child] > newest_ms[index] {
+                newest_ms[index] = newest_ms[child];
+                continuations[index] = Some(child);
+            }
+        }
+    }
+    continuations
+}
+
+/// Returns the rows of sessions and of their children, from top to bottom. A child that is the
+/// continuation of its parent is the last of its children.
+fn stack_rows(
+    roots: &[usize],
+    children_by_parent: &[Vec<usize>],
+    continuations: &[Option<usize>],
+) -> Vec<ListRow> {
+    let mut rows = Vec::with_capacity(children_by_parent.len());
     // A stack of the rows to come, the next one on top.
     let mut pending = Vec::new();
     for &index in roots.iter().rev() {
         pending.push(ListRow {
             index,
             depth: 0,
+            level: 0,
+            continues_source: false,
             is_last: false,
         });
     }
     while let Some(row) = pending.pop() {
         rows.push(row);
-        let mut children = std::mem::take(&mut children_by_parent[row.index]);
-        children.sort_by_key(|&child| {
-            let is_fork = list[child].owner.is_none();
-            (is_fork, list[child].created_ms)
-        });
+        let children = &children_by_parent[row.index];
         let last = children.last().copied();
         for &child in children.iter().rev() {
+            let continues_source = continuations[row.index] == Some(child);
             pending.push(ListRow {
                 index: child,
                 depth: row.depth + 1,
+                level: row.level + usize::from(!continues_source),
+                continues_source,
                 is_last: Some(child) == last,
             });
         }
