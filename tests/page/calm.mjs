@@ -69,6 +69,8 @@ await test("the top is title, first request and facts; another branch has a bann
   const facts = await page.textContent("#about");
   for (const fact of ["2026", "min", "requests", "tools", "tokens", "$"]) holds(facts.includes(fact), `${fact}: ${facts}`);
   holds(await page.isHidden("#banner"), "no banner");
+  // The first click opens the branch.
+  await page.click('.row[data-id="3ac9d7e4"]');
   await page.click('.row[data-id="3ac9d7e4"]');
   await waitFor(page, "3ac9d7e4");
   holds(await page.isVisible("#banner"), "a banner");

@@ -46,7 +46,7 @@ export async function clean(page) {
 
 /** Returns the entries of all rows, after unfolding runs of tools. */
 export async function rowIds(page) {
-  for (let run; (run = page.locator(".row.run .twist").first()), await run.count(); ) await run.click();
+  for (let fold; (fold = page.locator(".row.branch .twist, .row.run .twist").first()), await fold.count(); ) await fold.click();
   return page.evaluate(async () => {
     const view = document.getElementById("tree"), ids = new Map();
     for (let top = 0; ; top += 200) {

@@ -178,7 +178,7 @@ await test("branches are stepped through in the text", async () => {
   const shown = () => page.evaluate(() => [...document.querySelectorAll("article")].map((article) => article.dataset.id));
   same(await shown(), ["n0", "n3", "n5", "n6"], "the path to the leaf");
   const box = page.locator('article[data-id="n3"] .branches');
-  same(await box.locator("summary").textContent(), "Branch 3 of 3", "where it is");
+  same(await box.locator("summary").textContent(), "Branch 3 of 3, continued", "where it is");
   await box.locator('button[aria-label="Previous branch"]').click();
   await waitFor(page, "n2");
   same(await shown(), ["n0", "n2", "n4"], "the branch before, to its newest leaf");

@@ -2,7 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { exported, fixtures, open, pisess, rows, session, tour } from "./browser.mjs";
+import { exported, fixtures, line, open, pisess, rows, session, tour } from "./browser.mjs";
 import { clean, holds, pathIds, rowIds, same, style, test, waitFor } from "./check.mjs";
 import { calls, chain, result, says, user } from "./make.mjs";
 
@@ -12,7 +12,9 @@ for (const name of ["tour", "omp", "two-branches"]) {
     const page = await open(exported(file));
     for (const filter of ["default", "no-tools", "user-only", "labeled-only", "all"]) {
       await page.selectOption("#filter", filter);
-      const wanted = rows("tree", file, "--filter", filter, "--json").map(({ id }) => id);
+      // Each line begins with an id.
+      const drawn = pisess("tree", file, "--filter", filter, "--unfold").split("\n").filter(Boolean);
+      const wanted = drawn.map((row) => row.split(" ")[0]);
       same(await rowIds(page), wanted, filter);
     }
     await clean(page);
@@ -30,6 +32,93 @@ for (const name of ["tour", "omp", "two-branches"]) {
     await clean(page);
   });
 }
+
+/** A conversation that was rewound: each attempt has `left` messages, and the next one begins where it began. */
+function rewound(rewinds, left) {
+  const lines = [line(0, -1, "Continue with the work on the importer of old timetables, one page at a time, please")];
+  for (let at = 0, trunk = 0; at < rewinds; at++) {
+    for (let step = 0, above = trunk; step < left; step++, above = lines.length - 1) lines.push(line(lines.length, above, `Attempt ${at} that led nowhere, step ${step}, with many more words than a row has room for`));
+    lines.push(line(lines.length, trunk, `Continue with page ${at}, and keep the footnotes in their place at the end of each line this time`));
+    trunk = lines.length - 1;
+  }
+  return lines;
+}
+
+await test("12 rewinds: the path stays at the left, and its rows are readable on a phone", async () => {
+  const page = await open(exported(session("rewound", rewound(12, 9))), { width: 390, height: 844, touch: true });
+  await page.keyboard.press("t");
+  await page.waitForTimeout(300);
+  const drawn = await page.evaluate(() => [...document.querySelectorAll(".row")].map((row) => {
+    const says = row.querySelector(".says"), who = row.querySelector(".who").textContent;
+    const shown = `${who} `.length + says.textContent.length * Math.min(1, says.clientWidth / says.scrollWidth);
+    return { bars: row.querySelector(".bars")?.textContent ?? "", branch: row.matches(".branch"), shown, text: row.textContent };
+  }));
+  holds(drawn.length >= 15, `${drawn.length} rows`);
+  for (const [at, { bars, branch, text }] of drawn.entries()) {
+    same([branch, bars], at % 2 ? [true, "├ "] : [false, ""], text);
+    if (branch) holds(text.includes("9 messages") && text.includes("Attempt"), text);
+  }
+  const longest = Math.max(...drawn.map(({ shown }) => shown));
+  holds(longest >= 50, `${longest} characters`);
+  await clean(page);
+});
+
+await test("200 branches are a row each, in the order of tree", async () => {
+  const lines = [line(0, -1, "root")];
+  for (let at = 0; at < 200; at++) for (let step = 0; step < 4; step++) lines.push(line(lines.length, step ? lines.length - 1 : 0, `branch ${at}`));
+  const page = await open(exported(session("fan", lines)));
+  const drawn = await page.evaluate(async () => {
+    const view = document.getElementById("tree"), rows = new Map();
+    for (let top = 0; top <= view.scrollHeight; top += 200) {
+      view.scrollTop = top;
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      for (const row of view.querySelectorAll(".row")) rows.set(+row.id.slice(4), `${row.dataset.id} ${row.ariaLevel}${row.matches(".branch") ? ` ${row.querySelector(".who").textContent}` : ""}`);
+    }
+    return [...rows].sort(([a], [b]) => a - b).map(([, row]) => row);
+  });
+  same(drawn, ["n0 1", ...Array.from({ length: 199 }, (_, at) => `n${1 + 4 * at} 2 4 messages`), "n797 1", "n798 1", "n799 1", "n800 1"], "rows");
+  same(await page.locator('article[data-id="n797"] .branches summary').textContent(), "Branch 200 of 200, continued", "number");
+  await clean(page);
+});
+
+await test("no row moves when another entry is read, and a click opens a branch", async () => {
+  const page = await open(exported(session("still", rewound(3, 5))));
+  const places = () => page.evaluate(() => [...document.querySelectorAll(".row")].map((row) => `${row.dataset.id} ${row.style.top} ${row.querySelector(".bars")?.textContent ?? ""}`));
+  const closed = await places();
+  same(closed.length, 4 + 3, "rows");
+  await page.click('.row[data-id="n7"]');
+  const opened = await places();
+  same(opened.length, 4 + 3 + 4, "a click opens a branch");
+  same(opened.slice(0, 4), closed.slice(0, 4), "rows above stay");
+  same(await page.locator('.row[data-id="n7"] .says').textContent().then((said) => said.slice(0, 17)), "Attempt 1 that le", "its first row is where it was");
+  for (const id of ["n7", "n11", "n0", "n12", "n18"]) {
+    await page.click(`.row[data-id="${id}"]`);
+    await waitFor(page, id);
+    same(await places(), opened, `after ${id}`);
+  }
+  // An entry of a branch that is folded is shown by the row of the branch.
+  await page.evaluate(() => { location.hash = "n3"; });
+  await waitFor(page, "n3");
+  same(await places(), opened, "after a link");
+  same(await page.locator(".row.chosen").getAttribute("data-id"), "n1", "highlight");
+  await page.click('.row[data-id="n7"] .twist');
+  same(await places(), closed, "folded again");
+  await clean(page);
+});
+
+await test("branches have the same numbers in the text as in the tree", async () => {
+  const lines = [line(0, -1, "root"), line(1, 0, "one"), line(2, 1, "below one"), line(3, 0, "two"), { type: "custom", customType: "pisess-switch", data: {}, id: "mark", parentId: "n2", timestamp: "2026-03-14T09:27:45.589Z" }, line(4, 2, "again")];
+  const page = await open(exported(session("numbers", lines)));
+  const number = (id) => page.locator(`article[data-id="${id}"] .branches summary`).textContent();
+  same(await number("n1"), "Branch 1 of 2, continued", "the older branch goes on");
+  const numbers = await page.evaluate(() => [...document.querySelectorAll(".row")].map((row) => [row.dataset.id, row.getAttribute("aria-posinset"), row.getAttribute("aria-setsize")]));
+  same(numbers.filter(([id]) => ["n1", "n3"].includes(id)), [["n3", "2", "2"], ["n1", "1", "2"]], "what was left comes first");
+  same(await page.locator('article[data-id="n4"] .branches').count(), 0, "a note is no branch");
+  await page.click('.row[data-id="n3"]');
+  await waitFor(page, "n3");
+  same(await number("n3"), "Branch 2 of 2", "the other");
+  await clean(page);
+});
 
 await test("tour: search finds in text, arguments and results, and marks", async () => {
   const page = await open(exported(tour));
@@ -135,6 +224,8 @@ await test("the path is bright, and other branches are dim", async () => {
   const page = await open(exported(tour));
   const colour = (selector) => style(page, selector, "color");
   const dim = await colour("#count");
+  same(await colour(".row.branch .says"), dim, "a branch that is folded");
+  await page.click(".row.branch");
   for (const id of ["3ac9d7e4", "8b16f09d"]) {
     same(await colour(`.row[data-id="${id}"] .who`), dim, id);
     same(await colour(`.row[data-id="${id}"] .says`), dim, id);

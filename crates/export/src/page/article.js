@@ -30,8 +30,8 @@ function articleOf(at, isFar = false) {
     return article;
   }
   article.append(headOf(n, view));
-  const siblings = session.children(session.parent[n]);
-  if (siblings.length > 1) article.append(branchesOf(n, siblings));
+  const siblings = branchesAt(session.parent[n]);
+  if (siblings.length > 1 && siblings.includes(n)) article.append(branchesOf(n, siblings));
   const body = make("div", "body");
   article.append(body);
   if (item === undefined) {
@@ -185,7 +185,7 @@ function branchesOf(n, siblings) {
     return button;
   };
   const list = make("details", "fold"), items = make("ol");
-  list.append(make("summary", "", `Branch ${at + 1} of ${siblings.length}`), items);
+  list.append(make("summary", "", branchName(n, siblings)), items);
   list.addEventListener("toggle", () => {
     if (!items.firstChild) listBranches(items, n, siblings);
     drawText();

@@ -171,8 +171,8 @@ function stepEntry(by) {
 
 function stepBranch(by) {
   for (let at = text.place[text.chosen] ?? 0; at >= 0; at--) {
-    const n = text.path[at], siblings = session.children(session.parent[n]);
-    if (siblings.length < 2) continue;
+    const n = text.path[at], siblings = branchesAt(session.parent[n]);
+    if (siblings.length < 2 || !siblings.includes(n)) continue;
     const next = siblings[siblings.indexOf(n) + by];
     if (next !== undefined) choose(next, { focus: true });
     return;

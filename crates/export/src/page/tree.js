@@ -1,18 +1,28 @@
-// The tree on the left: pi's layout of the entries that pass the filter and the search, of which only the part in
-// view is drawn.
+// The tree on the left: the entries that pass the filter and the search, of which only the part in view is drawn.
+//
+// The path to the leaf is not indented. Where the conversation branches, what was left there comes first, one level
+// in; a long branch is folded into one row. The layout is that of `tree` (see session/tree.rs). It does not depend on
+// the entry that is read, so that no row moves when another is chosen.
 
 const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 24;
 const LEVELS = 9;
+/** The maximum number of rows of a branch that was left and is not folded. */
+const LONGEST_OPEN_BRANCH = 3;
 const FILTERS = ["default", "no-tools", "user-only", "labeled-only"];
+const USER_REQUEST = 1 << FILTERS.indexOf("user-only");
 
 const tree = {
   filter: "default",
-  /** Entries whose branch is folded; below, entries of runs of tools that are unfolded. */
+  /** The first entries of branches that the reader has folded, and of those that the reader has opened. */
   folded: new Set(),
+  opened: new Set(),
+  /** Entries of runs of tools that are unfolded. */
   unfolded: new Set(),
   cursor: -1,
   rows: [],
   place: new Map(),
+  /** Whether each entry is on the path to the leaf. */
+  trunk: null,
 };
 
 /** Whether the filter shows an entry. */
@@ -25,65 +35,103 @@ function passes(n) {
 
 /** Computes the layout of the tree. */
 function layOut() {
-  const isActive = (n) => onPath(n);
-  const { count, parent } = session, searching = search.words.length > 0;
+  const { count } = session, searching = search.words.length > 0;
+  tree.trunk ??= trunkOf(count);
   const visible = new Uint8Array(count);
   for (let n = 0; n < count; n++) visible[n] = passes(n) && (!searching || search.hits[n]) ? 1 : 0;
-  const order = walk(isActive);
-  const above = new Int32Array(count).fill(-1), kids = new Int32Array(count), hidden = new Uint8Array(count);
-  const shown = [];
-  let roots = 0;
-  for (const n of order) {
-    const up = parent[n];
-    if (up >= 0) {
-      above[n] = visible[up] ? up : above[up];
-      hidden[n] = hidden[up] || (!searching && tree.folded.has(up) ? 1 : 0);
-    }
-    if (!visible[n]) continue;
-    if (above[n] >= 0) kids[above[n]]++;
-    if (hidden[n]) continue;
-    shown.push(n);
-    if (above[n] < 0) roots++;
+  tree.rows = placeRows(visible);
+  tree.total = tree.rows.length;
+  if (!searching) {
+    foldRuns();
+    foldBranches();
   }
-  tree.total = shown.length;
-  const many = roots > 1, indent = new Int32Array(count), branched = new Uint8Array(count);
-  const left = kids.slice();
-  let rootsLeft = roots, bars = 0;
-  tree.rows = shown.map((n) => {
-    const up = above[n];
-    if (up < 0) {
-      rootsLeft--;
-      indent[n] = many ? 1 : 0;
-      branched[n] = many ? 1 : 0;
-      bars = 0;
-      return { n, depth: 0, connector: false, last: rootsLeft === 0, at: roots - rootsLeft, of: roots, kids: kids[n], bars: 0 };
-    }
-    const connector = kids[up] > 1;
-    indent[n] = indent[up] + (connector || (branched[up] && indent[up] > 0) ? 1 : 0);
-    branched[n] = connector ? 1 : 0;
-    left[up]--;
-    const depth = Math.max(0, indent[n] - (many ? 1 : 0)), last = left[up] === 0;
-    // Bars deeper than the row have ended; a sibling that follows continues the bar.
-    const levels = depth - (connector ? 1 : 0);
-    bars &= levels >= 31 ? -1 : (1 << levels) - 1;
-    const row = { n, depth, connector, last, at: kids[up] - left[up], of: kids[up], kids: kids[n], bars };
-    if (connector && !last && depth <= 31) bars |= 1 << (depth - 1);
-    return row;
-  });
-  if (!searching) foldRuns();
+  drawBars();
   tree.place = new Map(tree.rows.flatMap((row, at) => (row.run ?? [row.n]).map((n) => [n, at])));
   $("rows").style.height = `${tree.rows.length * ROW}px`;
   drawRows(true);
   if (!searching) showCount(true);
 }
 
+function trunkOf(count) {
+  const trunk = new Uint8Array(count);
+  for (let n = session.leaf; n >= 0; n = session.parent[n]) trunk[n] = 1;
+  return trunk;
+}
+
+/**
+ * Returns the ways in which the conversation continues after an entry (-1: at its beginning), oldest first. Notes count
+ * only if they lead to the leaf.
+ */
+const branchesAt = (n) => [...session.children(n)].filter((child) => session.size[child] > 0 || tree.trunk[child]);
+
+/** Returns the number of a branch among those that begin at the same entry, and whether the session continues on it. */
+function branchName(n, siblings) {
+  const name = `Branch ${siblings.indexOf(n) + 1} of ${siblings.length}`;
+  return tree.trunk[n] ? `${name}, continued` : name;
+}
+
+/** Returns the rows of the visible entries in the order of the tree. */
+function placeRows(visible) {
+  const { shown, above } = collectVisible(visible), { trunk } = tree, count = shown.length;
+  const next = continuations(shown, above);
+  // Items have the index of their entry plus one; item 0 is for the entries without a visible ancestor.
+  const size = new Int32Array(visible.length + 1).fill(1), kids = new Int32Array(visible.length + 1);
+  for (let at = count - 1; at >= 0; at--) {
+    size[above[shown[at]] + 1] += size[shown[at] + 1];
+    kids[above[shown[at]] + 1]++;
+  }
+  // The rows of a subtree follow each other, so the place of a row follows from the sizes of the subtrees before it.
+  const start = new Int32Array(visible.length + 1).fill(-1), free = new Int32Array(visible.length + 1), level = new Int32Array(visible.length + 1), seen = new Int32Array(visible.length + 1);
+  const rows = new Array(count);
+  for (const n of shown) {
+    const up = above[n] + 1, end = start[up] + size[up], continues = next[up] === n;
+    const at = continues ? end - size[n + 1] : free[up];
+    if (!continues) free[up] += size[n + 1];
+    level[n + 1] = level[up] + (continues ? 0 : 1);
+    start[n + 1] = at;
+    free[n + 1] = at + 1;
+    seen[up]++;
+    rows[at] = { n, level: level[n + 1], connector: !continues, last: continues || free[up] === end, at: seen[up], of: kids[up], kids: kids[n + 1], trunk: trunk[n] === 1, bars: 0 };
+  }
+  return rows;
+}
+
+/** Returns the visible entries, parents first and siblings oldest first, and the nearest visible ancestor of each entry. */
+function collectVisible(visible) {
+  const above = new Int32Array(visible.length).fill(-1), shown = [];
+  for (const n of walk(() => false)) {
+    const up = session.parent[n];
+    if (up >= 0) above[n] = visible[up] ? up : above[up];
+    if (visible[n]) shown.push(n);
+  }
+  return { shown, above };
+}
+
+/**
+ * Returns, for each entry, the child that continues it at its own level; -1 if none does. Items have the index of the
+ * entry plus one; item 0 is for the roots. The trunk continues the trunk. Any other entry is continued by the child
+ * with the newest entry below it, which is where the branch was left.
+ */
+function continuations(shown, above) {
+  const { trunk } = tree, hasTrunk = shown.some((n) => trunk[n]);
+  const next = new Int32Array(above.length + 1).fill(-1), newest = new Int32Array(above.length + 1).fill(-1);
+  for (let at = shown.length - 1; at >= 0; at--) {
+    const n = shown[at], up = above[n] + 1, ofTrunk = up ? trunk[up - 1] : hasTrunk;
+    newest[n + 1] = Math.max(newest[n + 1], n);
+    if (ofTrunk ? trunk[n] : newest[n + 1] > newest[up]) next[up] = n;
+    newest[up] = Math.max(newest[up], newest[n + 1]);
+  }
+  return next;
+}
+
 /** Combines each run of tools into one row, with the number of its last entry. */
 function foldRuns() {
-  const isTool = ({ n }) => session.kind[n] === "t" && !session.label.has(n) && !text.edited?.has(n) && n !== session.leaf;
+  const edited = new Set(session.edits.map(([, target]) => target));
+  const isTool = ({ n }) => session.kind[n] === "t" && !session.label.has(n) && !edited.has(n) && n !== session.leaf;
   const rows = [];
   for (let at = 0; at < tree.rows.length; ) {
     let end = at + 1;
-    const follows = (row) => isTool(row) && !row.connector && tree.rows[end - 1].kids === 1 && onPath(row.n) === onPath(tree.rows[at].n);
+    const follows = (row) => isTool(row) && !row.connector && tree.rows[end - 1].kids === 1 && row.trunk === tree.rows[at].trunk;
     if (isTool(tree.rows[at])) while (end < tree.rows.length && follows(tree.rows[end])) end++;
     const run = tree.rows.slice(at, end), last = run.at(-1);
     const fold = run.length > 2 && !run.some((row) => tree.unfolded.has(row.n));
@@ -94,18 +142,52 @@ function foldRuns() {
   tree.rows = rows;
 }
 
+/** Combines into one row each branch that the reader has folded, and each long one that the reader has not opened. */
+function foldBranches() {
+  const rows = [];
+  for (let at = 0; at < tree.rows.length; at++) {
+    const row = tree.rows[at], first = row.run?.[0] ?? row.n;
+    rows.push(row);
+    if (!row.connector || (row.level > 1 || tree.opened.has(first)) && !tree.folded.has(first)) continue;
+    let end = at + 1;
+    while (end < tree.rows.length && isBelow(tree.rows[end], row)) end++;
+    if (end - at <= LONGEST_OPEN_BRANCH && !tree.folded.has(first)) continue;
+    if (end - at === 1 && !row.run) continue;
+    const entries = tree.rows.slice(at, end).flatMap(({ n, run }) => run ?? [n]);
+    rows[rows.length - 1] = { ...row, n: first, run: null, branch: entries };
+    at = end - 1;
+  }
+  tree.rows = rows;
+}
+
+/** Whether a row belongs to the branch that begins with another row before it. */
+const isBelow = (row, first) => row.level > first.level || row.level === first.level && !row.connector;
+
+/** Sets which levels of each row have a bar, as bits. */
+function drawBars() {
+  let bars = 0;
+  for (const row of tree.rows) {
+    // Bars deeper than the row have ended; a sibling that follows continues the bar.
+    const levels = row.level - (row.connector ? 1 : 0);
+    bars &= levels >= 31 ? -1 : (1 << levels) - 1;
+    row.bars = bars;
+    if (row.connector && !row.last && row.level <= 31) bars |= 1 << (row.level - 1);
+  }
+}
+
 function bars(row) {
-  const depth = Math.min(row.depth, LEVELS);
+  const levels = Math.min(row.level, LEVELS);
   let drawn = "";
-  for (let level = 0; level < depth - (row.connector ? 1 : 0); level++) drawn += row.bars >> level & 1 ? "│ " : "  ";
-  if (row.depth > LEVELS) return `${drawn}⋯${row.connector ? (row.last ? "└ " : "├ ") : " "}`;
+  for (let level = 0; level < levels - (row.connector ? 1 : 0); level++) drawn += row.bars >> level & 1 ? "│ " : "  ";
+  if (row.level > LEVELS) return `${drawn}⋯${row.connector ? (row.last ? "└ " : "├ ") : " "}`;
   return row.connector ? drawn + (row.last ? "└ " : "├ ") : drawn;
 }
 
-/** Whether a row can be folded: by pi's rule, or as a run of tools. */
-function folds(row) {
-  return row.run || (row.kids > 0 && (row.of > 1 || row.depth === 0 && session.parent[row.n] < 0 && session.roots.length > 1)) || tree.folded.has(row.n);
-}
+/** Whether a row can be folded or unfolded. */
+const folds = (row) => isClosed(row) || row.connector && row.kids > 0;
+
+/** Whether a row stands for several. */
+const isClosed = (row) => Boolean(row?.run || row?.branch);
 
 let drawnRows = [-1, -1];
 const awaited = new Set();
@@ -137,13 +219,13 @@ function drawRows(anew = false) {
 
 function rowElement(at, missing) {
   const row = tree.rows[at], { n } = row, kind = session.kind[n];
-  const element = make("div", `row ${kind}${row.run ? " run" : ""}`);
+  const element = make("div", row.branch ? "row branch" : `row ${kind}${row.run ? " run" : ""}`);
   element.id = `row-${at}`;
   element.style.top = `${at * ROW}px`;
   element.dataset.n = n;
   element.dataset.id = session.ids[n];
   element.setAttribute("role", "treeitem");
-  element.setAttribute("aria-level", row.depth + 1);
+  element.setAttribute("aria-level", row.level + 1);
   element.setAttribute("aria-posinset", row.at);
   element.setAttribute("aria-setsize", row.of);
   element.setAttribute("aria-selected", at === nearestRow(text.chosen));
@@ -152,9 +234,8 @@ function rowElement(at, missing) {
   const lead = bars(row);
   if (lead) element.append(silent(make("span", "bars", lead)));
   if (folds(row)) {
-    const closed = row.run || tree.folded.has(n);
-    element.setAttribute("aria-expanded", !closed);
-    element.append(silent(make("span", "twist", closed ? "▸" : "▾")));
+    element.setAttribute("aria-expanded", !isClosed(row));
+    element.append(silent(make("span", "twist", isClosed(row) ? "▸" : "▾")));
   }
   for (const [className, said] of rowText(row, missing)) {
     const part = make("span", className);
@@ -173,6 +254,7 @@ function silent(element) {
 
 /** Returns the parts of a row: label, role, how it ended, and text. */
 function rowText(row, missing) {
+  if (row.branch) return branchText(row, missing);
   const { n } = row, parts = [];
   const label = session.label.get(n);
   if (label) parts.push(["label", label]);
@@ -189,6 +271,18 @@ function rowText(row, missing) {
     else parts.push(["says", says[0] ?? ""]);
   }
   if (row.connector) parts.push(["extent", extentOf(n)]);
+  return parts;
+}
+
+/** Returns the parts of a row that stands for a branch: its size, last label, first request, and the age of its end. */
+function branchText({ n, branch }, missing) {
+  const labelled = branch.findLast((n) => session.label.has(n)), last = session.last[n];
+  const described = branch.find((n) => bitsOf(n) & USER_REQUEST) ?? n, [who, ...says] = rowOf(described, missing);
+  const parts = [["who", counted(session.size[n], "message")]];
+  if (labelled !== undefined) parts.push(["label", session.label.get(labelled)]);
+  const said = says.join("");
+  parts.push(["says", session.kind[described] === "u" ? said : [who, said].filter(Boolean).join(": ")]);
+  if (last !== -Infinity) parts.push(["extent", ageOf(last)]);
   return parts;
 }
 
@@ -269,15 +363,20 @@ function nearestRow(n) {
 
 function toggleRow(row) {
   if (row.run) row.run.forEach((n) => tree.unfolded.add(n));
-  else if (tree.folded.has(row.n)) tree.folded.delete(row.n);
-  else tree.folded.add(row.n);
+  else if (row.branch) {
+    tree.folded.delete(row.n);
+    tree.opened.add(row.n);
+  } else {
+    tree.folded.add(row.n);
+    tree.opened.delete(row.n);
+  }
   layOut();
 }
 
 function treeKey(event) {
   const at = tree.place.get(tree.cursor) ?? Math.max(0, nearestRow(tree.cursor)), row = tree.rows[at];
   const page = Math.max(1, Math.floor($("tree").clientHeight / ROW) - 1);
-  const closed = row && (row.run || tree.folded.has(row.n));
+  const closed = isClosed(row);
   switch (event.key) {
     case "ArrowDown": moveCursor(at + 1); break;
     case "ArrowUp": moveCursor(at - 1); break;
@@ -307,7 +406,7 @@ function treeClick(event) {
   if (!element) return;
   const row = tree.rows[tree.place.get(+element.dataset.n)];
   tree.cursor = row.n;
-  if (event.target.closest(".twist") || row.run) return toggleRow(row);
+  if (event.target.closest(".twist") || isClosed(row)) return toggleRow(row);
   openDrawer(false);
   choose(row.n, {});
 }
