@@ -129,7 +129,7 @@ impl StatsGroups {
         for entry in entries {
             if !counts_calls {
                 self.add_to_group(path, stats, entry, None, |totals| {
-                    totals.add_with_calls(stats, entry, session_number)
+                    totals.add_with_calls(&stats.session, entry, session_number)
                 });
                 continue;
             }

@@ -30,9 +30,33 @@ pub fn collect_stats(
         None => load(source, options)?,
     };
 
-    let mut billed = std::mem::take(&mut session.collected.billed);
-    let mut counter = Counter::new(&session, pruned);
-    let mut requests = billed.drain(..).peekable();
+    let billed = std::mem::take(&mut session.collected.billed);
+    let entries = count_requests_and_messages(&session, billed, agents, pruned);
+    let malformed = count_malformed(&session, pruned);
+    Ok(SessionStats {
+        session,
+        entries,
+        malformed,
+    })
+}
+
+/// Counts the entries of a session that is loaded with usage and statistics. No sub-agents are
+/// counted elsewhere, and nothing was pruned.
+pub fn count_loaded(session: &Session) -> Vec<CountedEntry> {
+    let billed = session.collected.billed.clone();
+    count_requests_and_messages(session, billed, None, None)
+}
+
+/// Counts the entries of a session; `billed` are the requests that they record. The other
+/// parameters are those of [`collect_stats`].
+fn count_requests_and_messages(
+    session: &Session,
+    billed: Vec<BilledRequest>,
+    agents: Option<(&Path, &SubAgents)>,
+    pruned: Option<&Restoration>,
+) -> Vec<CountedEntry> {
+    let mut counter = Counter::new(session, pruned);
+    let mut requests = billed.into_iter().peekable();
     for ix in session.entry_indexes() {
         let request = requests.next_if(|request| request.entry == ix);
         let is_counted_elsewhere = match (&request, agents) {
@@ -41,14 +65,7 @@ pub fn collect_stats(
         };
         counter.count_entry(ix, request, is_counted_elsewhere);
     }
-    let entries = counter.entries;
-
-    let malformed = count_malformed(&session, pruned);
-    Ok(SessionStats {
-        session,
-        entries,
-        malformed,
-    })
+    counter.entries
 }
 
 /// Returns the number of lines below the header that are not JSON, and the number of the first of

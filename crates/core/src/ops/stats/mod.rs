@@ -14,10 +14,10 @@ mod prices;
 mod session_stats;
 mod totals;
 
-pub use collector::collect_stats;
+pub use collector::{collect_stats, count_loaded};
 pub use prices::PriceTable;
 pub use session_stats::{CountedEntry, SessionStats};
-pub use totals::{Totals, find_copies_and_add_keys};
+pub use totals::{Totals, changed_file, find_copies_and_add_keys};
 
 #[cfg(test)]
 mod tests;

@@ -47,10 +47,17 @@ pub struct CountedEntry {
     pub(super) calls: Range<usize>,
 }
 
+impl CountedEntry {
+    /// Returns the tool calls of this entry of `session`.
+    pub fn calls_in<'s>(&self, session: &'s Session) -> &'s [CountedCall] {
+        &session.collected.counted_calls[self.calls.clone()]
+    }
+}
+
 impl SessionStats {
     /// Returns the tool calls of an entry.
     pub fn calls(&self, entry: &CountedEntry) -> &[CountedCall] {
-        &self.session.collected.counted_calls[entry.calls.clone()]
+        entry.calls_in(&self.session)
     }
 
     /// Sets the cost of each request that records none from a table of prices, and marks it as an

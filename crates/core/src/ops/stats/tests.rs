@@ -69,7 +69,7 @@ impl Made {
         stats
             .entries
             .iter()
-            .for_each(|entry| totals.add_with_calls(&stats, entry, 0));
+            .for_each(|entry| totals.add_with_calls(&stats.session, entry, 0));
         totals
     }
 }

@@ -3,7 +3,7 @@
 use crate::ops::stats::session_stats::{CountedEntry, SessionStats};
 use crate::session::Session;
 use crate::session::collected::CountedCall;
-use crate::session::entry::Role;
+use crate::session::entry::{Entry, Role, Slice};
 use crate::session::file_calls::FileAction;
 use crate::session::list_stats::EntryKey;
 use crate::session::usage::UsageSums;
@@ -46,6 +46,18 @@ fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     Some(u128::from(FixedState::with_seed(0).hash_one(place)))
 }
 
+/// Returns the file that a call writes or edits, if the agents list it as changed: they leave some
+/// files out of these lists.
+pub fn changed_file(call: &CountedCall) -> Option<Slice> {
+    let file = call.file?;
+    let changes = matches!(file.tool.action, FileAction::Write | FileAction::Edit);
+    if changes && !file.tool.is_unlisted {
+        Some(file.path)
+    } else {
+        None
+    }
+}
+
 /// Sums over entries.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
@@ -71,7 +83,9 @@ pub struct Totals {
     pub usage: UsageSums,
     /// The total duration of turns.
     pub took_ms: i64,
-    /// The time of the latest entry.
+    /// The time of the earliest entry; `None` if no entry has one.
+    pub first_ms: Option<i64>,
+    /// The time of the latest entry, likewise.
     pub last_ms: Option<i64>,
     /// Hashes of the absolute paths of the files that were written or edited.
     changed_files: HashSet<u64>,
@@ -80,11 +94,11 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds an entry with its tool calls; `session` is the number of its file.
-    pub fn add_with_calls(&mut self, stats: &SessionStats, entry: &CountedEntry, session: usize) {
-        self.add_entry(entry, session);
-        for call in stats.calls(entry) {
-            self.count_call(&stats.session, call);
+    /// Adds an entry of a session with its tool calls; `number` is that of its file.
+    pub fn add_with_calls(&mut self, session: &Session, entry: &CountedEntry, number: usize) {
+        self.add_entry(entry, number);
+        for call in entry.calls_in(session) {
+            self.count_call(session, call);
         }
     }
 
@@ -103,15 +117,12 @@ impl Totals {
         };
         match file.tool.action {
             FileAction::Read => self.reads += 1,
-            FileAction::Write | FileAction::Edit => {
-                self.writes += 1;
-                // The agents leave some files out of the lists of those that changed.
-                if !file.tool.is_unlisted {
-                    let path = session.bytes(file.path);
-                    self.changed_files
-                        .insert(FixedState::with_seed(0).hash_one(path));
-                }
-            }
+            FileAction::Write | FileAction::Edit => self.writes += 1,
+        }
+        if let Some(path) = changed_file(call) {
+            let path = session.bytes(path);
+            self.changed_files
+                .insert(FixedState::with_seed(0).hash_one(path));
         }
     }
 
@@ -132,10 +143,21 @@ impl Totals {
             self.tool_failures += 1;
         }
         self.took_ms += entry.took_ms;
-        self.last_ms = self.last_ms.max(Some(entry.time_ms));
+        self.add_time(entry.time_ms);
         if entry.is_billed {
             self.usage.add(&entry.usage.unwrap_or_default());
         }
+    }
+
+    /// Extends the time between the earliest and the latest entry. An entry may be older than those
+    /// before it.
+    fn add_time(&mut self, time_ms: i64) {
+        if time_ms == Entry::NO_TIME {
+            return;
+        }
+        let first_ms = self.first_ms.unwrap_or(time_ms);
+        self.first_ms = Some(first_ms.min(time_ms));
+        self.last_ms = self.last_ms.max(Some(time_ms));
     }
 
     /// Returns the number of files that were written or edited.
