@@ -126,7 +126,7 @@ fn the_path_as_markdown() {
 
     *Branch summary · 2026-03-14 09:31 UTC*
 
-    <details><summary>Summary of a branch that was left</summary>
+    <details><summary>Branch left: Make departs_in right across midnight.</summary>
 
     The user explored a different conversation branch before returning here.
     Summary of that exploration:

@@ -2,10 +2,12 @@
 //! folded.
 
 use crate::markup::Tag;
+use crate::row_text::readable_row;
 use crate::source::{ContentsReader, cut, decode_string, string_or_json};
 use crate::typed::Author;
 use crate::view_parts::{ENVELOPE_KEYS, EditFact, EntryView, push_prose};
 use pisess_core::agents::oh_my_pi::message::{is_user_skill, skill_draft};
+use pisess_core::agents::readable::first_section;
 use pisess_core::format::group_digits;
 use pisess_core::session::content::{self, find_members};
 use pisess_core::session::entry::{EntryIx, Kind, Role};
@@ -22,6 +24,9 @@ const LONGEST_SECTION_NAME: usize = 100;
 
 /// The maximum number of characters of a title with the names of tools.
 const LONGEST_TOOLS_TITLE: usize = 300;
+
+/// The maximum number of characters of the goal in the title of a summary.
+const LONGEST_GOAL: usize = 160;
 
 /// The maximum number of characters of the error that ended a turn.
 const LONGEST_ERROR: usize = 2000;
@@ -52,7 +57,7 @@ impl EntryView<'_> {
             Kind::Compaction => self.push_compaction(line),
             Kind::BranchSummary => {
                 let branch_leaf = self.find_member_entry(line, "fromId");
-                self.push_summary("Summary of a branch that was left", branch_leaf, line);
+                self.push_summary(&branch_title(line), branch_leaf, line);
             }
             Kind::Custom => self.push_member(line, "data"),
             Kind::ContextEdit => self.push_context_edit(line),
@@ -122,9 +127,7 @@ impl EntryView<'_> {
                 self.push_system_members(message);
             }
             Role::Custom | Role::HookMessage => self.push_custom_message(message),
-            Role::BranchSummary => {
-                self.push_summary("Summary of a branch that was left", None, message)
-            }
+            Role::BranchSummary => self.push_summary(&branch_title(message), None, message),
             Role::CompactionSummary => {
                 self.push_summary("Summary of what came before", None, message)
             }
@@ -319,6 +322,21 @@ impl EntryView<'_> {
         }
         self.markup
             .push_text_element(Tag::Note, &values.join(" · "));
+    }
+}
+
+/// Returns the title of a branch's summary: that it is one, and the first line of its goal.
+fn branch_title(object: Raw) -> String {
+    let summary = object.get("summary").and_then(decode_string);
+    let goal = first_section(summary.as_deref().unwrap_or_default())
+        .lines()
+        .find(|line| !line.trim().is_empty());
+    match goal {
+        Some(goal) => {
+            let goal = readable_row(goal.trim(), Author::Program);
+            format!("Branch left: {}", cut(&goal, LONGEST_GOAL))
+        }
+        None => "Branch left".to_owned(),
     }
 }
 

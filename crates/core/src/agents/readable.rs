@@ -115,16 +115,20 @@ fn message_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
     }
 }
 
-/// Returns the first words of the entry's summary: what follows the agent's preamble and the first
-/// headings, up to the next heading.
+/// Returns the first words of the entry's summary, on one line.
 fn summary_head(entry: Raw) -> Text<'static> {
     let start = entry
         .get("summary")
         .and_then(|summary| string_head(summary, SUMMARY_UNITS))
         .unwrap_or_default();
     let text = start.to_string_lossy();
+    normalize_spaces(Text::from(first_section(&text))).head(ROW_UNITS)
+}
 
-    let mut words = strip_preamble(&text).trim_start();
+/// Returns the first section of a summary: what follows the agent's preamble and the first
+/// headings, up to the next heading.
+pub fn first_section(summary: &str) -> &str {
+    let mut words = strip_preamble(summary).trim_start();
     while words.starts_with('#') {
         let below_heading = words.split_once('\n').map_or("", |(_, below)| below);
         words = below_heading.trim_start();
@@ -140,7 +144,7 @@ fn summary_head(entry: Raw) -> Text<'static> {
     {
         words = quoted;
     }
-    normalize_spaces(Text::from(words)).head(ROW_UNITS)
+    words
 }
 
 /// Returns a branch summary without the preamble that pi or oh-my-pi puts before it.
