@@ -5,7 +5,7 @@ use crate::cli::named::expand_arguments;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::parse_positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
-use crate::cli::pruned::requests_with_pruned;
+use crate::cli::pruned::{load_pruned, requests_with_pruned};
 use crate::cli::redaction::{
     RedactionArgs, RemovedSecrets, add_counts, refuse_leftovers, report_redaction,
 };
@@ -19,8 +19,10 @@ use crate::export::page::write_page;
 use crate::export::source::{Contents, Display};
 use crate::export::static_html::write_static_page;
 use crate::export::verify::{Rendition, find_leaked_values};
+use crate::export::work::Work;
 use crate::load::LoadOptions;
 use crate::ops::plan::copy_all;
+use crate::ops::stats::{collect_stats, count_loaded};
 use crate::ops::tree::Filter;
 use crate::session::RequestScope;
 use crate::session::reference::LEAF_REFERENCE;
@@ -319,7 +321,12 @@ fn export_session(
         removed_secrets = Some(removed);
     }
 
-    let open = OpenSession::from_input(input, load_options(ui), ui)?;
+    let options = LoadOptions {
+        // A page shows them.
+        stats: format == Rendition::Page,
+        ..load_options(ui)
+    };
+    let open = OpenSession::from_input(input, options, ui)?;
     let end = open.resolve_position(args.at.as_deref().unwrap_or(LEAF_REFERENCE))?;
     let is_trajectory = format == Rendition::Trajectory;
     let path_only = args.at.is_some() || is_trajectory;
@@ -330,6 +337,10 @@ fn export_session(
         RequestScope::AllBranches
     };
     contents.requests = requests_with_pruned(&open, scope);
+    if format == Rendition::Page {
+        contents.work = count_work(&open, &contents);
+        contents.file_name = file_name(&open.input);
+    }
     let shown = contents.entries.iter().copied();
     contents.rendered = args.renderers.render(&open, shown, ui)?;
     if is_trajectory && !has_steps(&contents) {
@@ -381,6 +392,30 @@ fn export_session(
     }
     exporter.print_path(&contents, &output, ui)?;
     Ok(Exit::Done)
+}
+
+/// Returns what the entries of a page count for, as `stats` counts them. What was pruned from the
+/// session is left out if it cannot be read.
+fn count_work(open: &OpenSession, contents: &Contents) -> Work {
+    if let Ok(Some(pruned)) = load_pruned(&open.input) {
+        let options = LoadOptions {
+            usage: true,
+            stats: true,
+            workers: open.worker_count(),
+            ..LoadOptions::default()
+        };
+        let source = open.input.unredacted_source();
+        if let Ok(stats) = collect_stats(source, &options, None, Some(&pruned)) {
+            return Work::add_up(contents, &stats.session, &stats.entries);
+        }
+    }
+    Work::add_up(contents, &open.session, &count_loaded(&open.session))
+}
+
+/// Returns the name of a session's file; `None` for a stream.
+fn file_name(input: &Input) -> Option<String> {
+    let name = input.file()?.path().file_name()?;
+    Some(name.to_string_lossy().into_owned())
 }
 
 /// What is loaded of a session: rows, and the usage that pages and trajectories show.

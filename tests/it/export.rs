@@ -2,13 +2,14 @@
 //! browser.
 
 use crate::redact::{planted, secret};
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, hazards, session};
 use base64::Engine;
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
 use pisess::export::verify::{Rendition, find_leaked_values};
 use pisess::format::AGE_UNITS;
 use pisess::redact::values::SecretValue;
+use serde_json::Value;
 use std::io::Read;
 
 /// Returns all that a page contains in compressed pieces.
@@ -1052,4 +1053,182 @@ fn a_title_tells_sessions_apart() {
         .unchanged("export ./s.jsonl aaaa0004 --as md -o -")
         .to_string();
     assert!(document.starts_with("# Another root\n"), "{document}");
+}
+
+/// Returns the JSON in a page's piece with this id.
+fn page_facts(page: &str, id: &str) -> Value {
+    let start = format!("<script type=\"text/plain\" id=\"{id}\">");
+    let piece = page.lines().find(|line| line.starts_with(&start)).unwrap();
+    serde_json::from_str(&unpacked(piece)).unwrap()
+}
+
+/// Returns the sum of a list of numbers.
+fn sum(list: &Value) -> f64 {
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|n| n.as_f64().unwrap())
+        .sum()
+}
+
+/// Checks that a page of a session has the numbers that `stats` prints, and that the entries of the
+/// page add up to them.
+fn assert_counts_of_stats(s: &Sandbox, name: &str) {
+    let stats: Value =
+        serde_json::from_str(&s.unchanged(&format!("stats --json ./{name}")).text()).unwrap();
+    let page = s.unchanged(&format!("export ./{name} -o -")).text();
+    let early = page_facts(&page, "index");
+    let late = page_facts(&page, "late");
+
+    let took_ms = stats["seconds"].as_f64().unwrap() * 1000.0;
+    let exact = [
+        ("prompts", &early["work"]["prompts"], &stats["userMessages"]),
+        ("calls", &early["work"]["calls"], &stats["toolCalls"]),
+        ("tokens", &early["tokensOfAll"], &stats["tokens"]["total"]),
+    ];
+    for (what, of_page, of_stats) in exact {
+        assert_eq!(of_page.as_f64(), of_stats.as_f64(), "{name}: {what}");
+    }
+    assert_eq!(early["work"]["took"].as_f64(), Some(took_ms), "{name}");
+    assert_eq!(sum(&late["took"]), took_ms, "{name}: time of the entries");
+    let call_sum = sum(&late["calls"]);
+    assert_eq!(stats["toolCalls"].as_f64(), Some(call_sum), "{name}");
+    let mut files = Vec::new();
+    for pair in late["files"].as_array().unwrap() {
+        files.push(pair[1].as_u64().unwrap());
+    }
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(stats["files"].as_u64(), Some(files.len() as u64), "{name}");
+    let cost = early["costOfAll"].as_f64().unwrap();
+    assert!((cost - stats["cost"].as_f64().unwrap()).abs() < 1e-6);
+}
+
+#[test]
+fn a_page_counts_as_stats_does() {
+    let s = Sandbox::with(&["tour.jsonl", "omp.jsonl", "v1.jsonl", "two-branches.jsonl"]);
+    s.put("worked.jsonl", session_with_work());
+    for name in s.names() {
+        assert_counts_of_stats(&s, &name);
+    }
+    for hazard in hazards() {
+        s.put("hazard.jsonl", fixture(&format!("hazards/{hazard}.jsonl")));
+        if s.pisess("stats ./hazard.jsonl").done().code == 0 {
+            assert_counts_of_stats(&s, "hazard.jsonl");
+        }
+    }
+
+    let page = s.unchanged("export ./worked.jsonl -o -").to_string();
+    let work = &page_facts(&page, "index")["work"];
+    // The two hours before the second answer were idle; the branch that was left counts.
+    assert_snapshot!(work, @r#"{"calls":5,"prompts":3,"span":15016000,"took":696000}"#);
+    let late = page_facts(&page, "late");
+    assert_snapshot!(late["changedLines"], @"[[2,2,1],[3,2,0]]");
+    assert_snapshot!(late["exitCodes"], @r#"[[7,"2"]]"#);
+    assert_snapshot!(late["commits"], @r#"[[10,"1a2b3c4","clock: read once"]]"#);
+
+    // Without the first turn, whose answer and tools were paid for.
+    s.run("prune -q ./worked.jsonl --branch b1");
+    let stats: Value = serde_json::from_str(&s.run("stats --json ./worked.jsonl")).unwrap();
+    let page = s.unchanged("export ./worked.jsonl -o -").to_string();
+    let early = page_facts(&page, "index");
+    assert_eq!(early["costOfAll"].as_f64(), stats["cost"].as_f64());
+    let took_ms = stats["seconds"].as_f64().unwrap() * 1000.0;
+    assert_eq!(early["work"]["took"].as_f64(), Some(took_ms));
+}
+
+/// Returns a session with an idle gap, edits, a command that fails, commits, sub-agents, and a
+/// branch that was left.
+fn session_with_work() -> Vec<u8> {
+    let usage = r#""usage":{"input":10,"output":5,"cacheRead":3,"cacheWrite":2,"totalTokens":20,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.25}}"#;
+    let entry = |id: &str, parent: &str, time: &str, message: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-11-02T{time}.000Z","message":{{{message}}}}}"#
+        )
+    };
+    let ask = |id: &str, parent: &str, time: &str| {
+        entry(id, parent, time, r#""role":"user","content":"Do it""#)
+    };
+    let reply = |id: &str, parent: &str, time: &str, content: &str| {
+        let message = format!(
+            r#""role":"assistant","provider":"p","model":"m",{usage},"content":[{content}]"#
+        );
+        entry(id, parent, time, &message)
+    };
+    let call = |id: &str, name: &str, arguments: &str| {
+        format!(r#"{{"type":"toolCall","id":"{id}","name":"{name}","arguments":{{{arguments}}}}}"#)
+    };
+    let result = |id: &str, parent: &str, time: &str, call: &str, text: &str, more: &str| {
+        let message = format!(
+            r#""role":"toolResult","toolCallId":"{call}","content":[{{"type":"text","text":"{text}"}}],{more}"#
+        );
+        entry(id, parent, time, &message)
+    };
+    let passed = r#""isError":false"#;
+    let edits = [
+        call(
+            "c1",
+            "edit",
+            r#""path":"a.rs","oldText":"one\ntwo","newText":"one\n2\n3""#,
+        ),
+        call("c2", "write", r#""path":"/p/b.rs","content":"x\ny\n""#),
+    ]
+    .join(",");
+    session(&[
+        ask("a1", "", "09:00:00").replace("\"parentId\":\"\"", "\"parentId\":null"),
+        reply("a2", "a1", "09:00:10", &edits),
+        result("a3", "a2", "09:00:12", "c1", "done", passed),
+        result("a4", "a3", "09:00:13", "c2", "done", passed),
+        reply("a5", "a4", "09:00:20", r#"{"type":"text","text":"Done."}"#),
+        ask("b1", "a5", "10:00:00"),
+        reply(
+            "b2",
+            "b1",
+            "10:00:30",
+            &call("c3", "bash", r#""command":"make""#),
+        ),
+        result(
+            "b3",
+            "b2",
+            "10:01:00",
+            "c3",
+            "no\\n\\nCommand exited with code 2",
+            r#""isError":true"#,
+        ),
+        ask("d1", "a5", "11:00:00"),
+        reply(
+            "d2",
+            "d1",
+            "11:00:05",
+            &call("c4", "bash", r#""command":"git commit -am x""#),
+        ),
+        result(
+            "d3",
+            "d2",
+            "13:00:05",
+            "c4",
+            "[main 1a2b3c4] clock: read once\\n 1 file changed",
+            passed,
+        ),
+        reply(
+            "d4",
+            "d3",
+            "13:00:06",
+            &call("c5", "task", r#""prompt":"look""#),
+        ),
+        result(
+            "d5",
+            "d4",
+            "13:10:06",
+            "c5",
+            "looked",
+            &format!(r#"{passed},"toolName":"task","details":{{{usage}}}"#),
+        ),
+        reply(
+            "d6",
+            "d5",
+            "13:10:16",
+            r#"{"type":"text","text":"Committed."}"#,
+        ),
+    ])
 }

@@ -3,14 +3,18 @@
 //! The first part precedes the entries, so that the tree can be drawn while the rest is still
 //! loading. The facts that require reading the entries follow the entries.
 
+use super::commits::Commit;
 use super::markup::{Markup, make_visible};
 use super::row_text::readable_row;
 use super::source::Contents;
 use super::source::cut;
 use super::typed::Author;
-use super::view_parts::{EditFact, EntryFacts};
+use super::view_parts::{ChangedLines, EditFact, EntryFacts};
+use super::work::changed_files;
 use foldhash::HashMap;
+use pisess_core::ops::branches::find_branches;
 use pisess_core::ops::rows::{Row, Tone};
+use pisess_core::ops::stats::Totals;
 use pisess_core::ops::tree::{Filter, filter_shows};
 use pisess_core::session::Session;
 use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind};
@@ -78,6 +82,8 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         .str("tags", &super::markup::Tag::table())
         .number("tokensOfAll", usage.total_tokens())
         .number("costOfAll", micro_rounded(usage.cost))
+        .json("work", &work_json(&contents.work.totals))
+        .json("file", &quote_json_or_null(contents.file_name.as_deref()))
         .json("title", &quote_json(&contents.title()))
         .json(
             "name",
@@ -85,6 +91,8 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         )
         .json("cwd", &quote_json_or_null(cwd.as_deref()))
         .str("agent", session.agent().constants().name)
+        .str("program", session.agent().constants().program)
+        .number("branches", find_branches(session, &tree).len() as f64)
         .str("session", &session.header.id.to_string_lossy())
         .json(
             "left",
@@ -101,6 +109,20 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         .json("order", &unsorted_children(contents, &tree))
         .json("names", &kind_names.names)
         .json("nameOf", &kind_names.entries)
+        .finish()
+}
+
+/// The sums of the whole export, as `stats` has them: times are in milliseconds.
+fn work_json(totals: &Totals) -> Vec<u8> {
+    let span_ms = match (totals.first_ms, totals.last_ms) {
+        (Some(first_ms), Some(last_ms)) => last_ms - first_ms,
+        _ => 0,
+    };
+    Object::new()
+        .number("prompts", totals.user_messages as f64)
+        .number("calls", totals.tool_calls as f64)
+        .number("took", totals.took_ms as f64)
+        .number("span", span_ms as f64)
         .finish()
 }
 
@@ -293,6 +315,9 @@ fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
 /// The maximum number of characters of the name of a model.
 const LONGEST_MODEL_NAME: usize = 120;
 
+/// The maximum number of characters of an exit code.
+const LONGEST_EXIT_CODE: usize = 12;
+
 /// The facts that require reading the entries.
 #[derive(Debug, Default)]
 pub struct LateFacts {
@@ -308,6 +333,12 @@ pub struct LateFacts {
     hidden: Vec<String>,
     /// `[number, target, 1 if the target is omitted]`, as JSON.
     edits: Vec<Vec<u8>>,
+    /// `[number, added lines, removed lines]` of changes to files, as JSON.
+    changed_lines: Vec<Vec<u8>>,
+    /// `[number, exit code]` of commands that failed, as JSON.
+    exit_codes: Vec<Vec<u8>>,
+    /// `[number, hash, subject]` of commits, as JSON.
+    commits: Vec<Vec<u8>>,
 }
 
 /// Appends the JSON of an item to a column, which is a list with an item per entry, without its
@@ -339,6 +370,21 @@ impl LateFacts {
             self.edits
                 .push(format!("[{number},{target},{omits}]").into_bytes());
         }
+
+        let ChangedLines { added, removed } = facts.changed_lines;
+        if added + removed > 0 {
+            self.changed_lines
+                .push(format!("[{number},{added},{removed}]").into_bytes());
+        }
+        let number = number.to_string().into_bytes();
+        if let Some(code) = facts.exit_code {
+            let code = quote_json(&cut(&code, LONGEST_EXIT_CODE));
+            self.exit_codes.push(array([number.clone(), code]));
+        }
+        for Commit { hash, subject } in facts.commits {
+            let commit = [number.clone(), quote_json(&hash), quote_json(&subject)];
+            self.commits.push(array(commit));
+        }
     }
 
     /// Returns the part that follows the entries, as JSON, for `page/data.js`. Every exported entry
@@ -351,7 +397,12 @@ impl LateFacts {
             .map(|model| quote_json(&cut(model, LONGEST_MODEL_NAME)));
         let mut costs = Vec::new();
         let mut usages = Vec::new();
+        let mut durations = Vec::new();
+        let mut call_counts = Vec::new();
         for &ix in &contents.entries {
+            let work = contents.work.of_entry(ix);
+            push_list_item(work.took_ms.to_string().as_bytes(), &mut durations);
+            push_list_item(work.call_count.to_string().as_bytes(), &mut call_counts);
             let usage = contents.session.usage_of(ix).copied().unwrap_or_default();
             let cost = js::number_to_string(micro_rounded(usage.cost.unwrap_or(0.0)));
             push_list_item(cost.as_bytes(), &mut costs);
@@ -365,8 +416,23 @@ impl LateFacts {
             .json("hidden", &array(self.hidden))
             .json("lines", &array([self.lines_column]))
             .json("edits", &array(self.edits))
+            .json("took", &array([durations]))
+            .json("calls", &array([call_counts]))
+            .json("files", &array(changed_file_pairs(contents)))
+            .json("changedLines", &array(self.changed_lines))
+            .json("exitCodes", &array(self.exit_codes))
+            .json("commits", &array(self.commits))
             .finish()
     }
+}
+
+/// `[number of an entry, number of a file that it wrote or edited]`.
+fn changed_file_pairs(contents: &Contents) -> Vec<Vec<u8>> {
+    let mut pairs = Vec::new();
+    for [entry, file] in changed_files(contents) {
+        pairs.push(format!("[{entry},{file}]").into_bytes());
+    }
+    pairs
 }
 
 /// The tokens of an entry, `[input, output, cache read, cache write]`; 0 if there are none.

@@ -22,11 +22,13 @@ mod row_text;
 
 pub mod cuts;
 pub mod source;
+pub mod work;
 
 pub mod fit;
 
 mod wrapped;
 
+mod commits;
 mod view_parts;
 
 mod tools;

@@ -3,6 +3,7 @@
 use super::cuts::{Cuts, first_request_and_last};
 use super::row_text::readable_row;
 use super::typed::Author;
+use super::work::Work;
 use foldhash::HashMap;
 pub use pisess_core::format::clip as cut;
 use pisess_core::format::format_count;
@@ -48,6 +49,10 @@ pub struct Contents<'a> {
     /// The requests of the session, or of the path, with those that were pruned, and their times;
     /// `None` if none was pruned.
     pub requests: Option<Vec<(i64, Usage)>>,
+    /// What the entries count for, if the export shows it.
+    pub work: Work,
+    /// The name of the session's file, if it is known.
+    pub file_name: Option<String>,
     /// Whether only the path to `path_end` is exported.
     path_only: bool,
     /// The last entry of the path, whether or not it is exported.
@@ -131,6 +136,8 @@ impl<'a> Contents<'a> {
             display: Display::default(),
             rendered: HashMap::default(),
             requests: None,
+            work: Work::default(),
+            file_name: None,
             path_only,
             path_end,
             entry_numbers: Vec::new(),

@@ -4,9 +4,10 @@
 //! call without a result is drawn in its own place.
 
 use super::code::{self, Language};
+use super::commits::find_commits;
 use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decode_string};
-use super::view_parts::EntryView;
+use super::view_parts::{ChangedLines, EntryView};
 use pisess_core::agents::readable;
 use pisess_core::format::changes::{self, DiffSign, classify_diff_line};
 use pisess_core::format::format_count;
@@ -91,6 +92,8 @@ impl EntryView<'_> {
             push_head_line(&name, &subject, &marks, &mut view.markup);
             view.push_call_details(&name, arguments, Raw::NULL);
         });
+        // Without a result, it is not known whether the file was changed.
+        self.facts.changed_lines = ChangedLines::default();
     }
 
     /// Appends a result with the call it answers.
@@ -154,6 +157,12 @@ impl EntryView<'_> {
                 }
             }
         });
+
+        self.facts.commits = find_commits(arguments, &output.text);
+        if failed {
+            self.facts.exit_code = outcome.exit_code().map(str::to_owned);
+            self.facts.changed_lines = ChangedLines::default();
+        }
     }
 
     /// Appends the element of a tool, in a state that the page colours, with the content that
@@ -319,6 +328,7 @@ impl EntryView<'_> {
             }
             "write" | "Write" => match string_member(arguments, "content") {
                 Some(content) => {
+                    self.facts.changed_lines.added += content.lines().count();
                     let path = self.path_argument(arguments);
                     let language = path.and_then(|path| Language::from_path(&path));
                     self.push_first_lines(&content, |text, m| {
@@ -381,8 +391,15 @@ impl EntryView<'_> {
         self.push_diff(lines.collect());
     }
 
-    /// Appends the first lines of a diff, as many as are exported.
+    /// Appends the first lines of a diff, as many as are exported, and counts all that it changes.
     fn push_diff(&mut self, mut lines: Vec<(DiffSign, &str)>) {
+        for (sign, _) in &lines {
+            match sign {
+                DiffSign::Added => self.facts.changed_lines.added += 1,
+                DiffSign::Removed => self.facts.changed_lines.removed += 1,
+                DiffSign::Common => {}
+            }
+        }
         let count = lines.len();
         lines.truncate(self.shown_line_count(count));
         if !lines.is_empty() {

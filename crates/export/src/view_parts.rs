@@ -2,6 +2,7 @@
 //! that are folded.
 
 use super::code::{self, Language};
+use super::commits::Commit;
 use super::commonmark;
 use super::html::{IMAGE_TYPES, NamedImage, is_allowed_address, is_base64};
 use super::markup::{Markup, Tag};
@@ -47,6 +48,19 @@ pub struct EntryFacts {
     pub is_hidden: bool,
     /// The entry whose content it changes for the model.
     pub edit: Option<EditFact>,
+    /// The lines that its tool added to a file and removed.
+    pub changed_lines: ChangedLines,
+    /// The exit code of its command, if that failed.
+    pub exit_code: Option<String>,
+    /// The commits that its output reports.
+    pub commits: Vec<Commit>,
+}
+
+/// Numbers of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangedLines {
+    pub added: usize,
+    pub removed: usize,
 }
 
 /// That an entry changes what the model sees of another.
