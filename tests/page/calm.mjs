@@ -10,8 +10,8 @@ await test("runs of tools are lines, which open to previews, and those to the fu
   const page = await open(exported(runs()), { calm: true });
   const shown = () => page.evaluate(() => [...document.querySelectorAll("article")].slice(0, 3).map((article) => article.className.replace(" chosen", "")));
   same(await shown(), ["entry u", "entry a work closed", "entry a follows"], "a prompt, a line, an answer");
-  same(await page.locator(".workline .who").first().textContent(), "3 tools", "how many");
-  same(await page.locator(".workline .says").first().textContent(), "1 read, 1 bash, 1 edit", "which");
+  same(await page.locator(".workline .who").first().textContent(), "Read", "the first verb");
+  same(await page.locator(".workline .says").first().textContent(), "make · Ran make ✗ · Edited make", "what was done");
   same(await page.locator(".workline .mark.bad").first().textContent(), "1 failed", "how many failed");
   same(await page.locator("article.work header").count(), 0, "no heading over a line");
   await page.locator(".workline").first().click();
@@ -54,7 +54,11 @@ await test("j goes through what is shown, and search opens what it finds", async
   const page = await open(exported(runs()), { calm: true });
   for (let n = 1; n < 36; n++) {
     await page.keyboard.press("j");
-    await page.waitForFunction((count) => document.getElementById("where").textContent.startsWith(`${count} of 36`), n + 1, { timeout: 3000 });
+    await page.waitForFunction((place) => {
+      const chosen = document.querySelector("article.chosen");
+      return chosen?.ariaPosInSet === `${place}` && chosen.ariaSetSize === "36";
+    }, n + 1, { timeout: 3000 });
+    same(await page.textContent("#where"), `Turn ${Math.floor(n / 3) + 1} of 12`, `at ${n}`);
   }
   await page.fill("#words", "line of output");
   await page.waitForFunction(() => document.body.dataset.searched === "line of output");
@@ -63,11 +67,12 @@ await test("j goes through what is shown, and search opens what it finds", async
   await clean(page);
 });
 
-await test("the top is title, first request and facts; another branch has a banner", async () => {
+await test("the top is the first prompt and facts; another branch has a banner", async () => {
   const page = await open(exported(tour), { calm: true });
-  holds((await page.textContent("#ask")).startsWith("The 00:10 ferry shows up"), "the first request");
-  const facts = await page.textContent("#about");
-  for (const fact of ["2026", "min", "requests", "tools", "tokens", "$"]) holds(facts.includes(fact), `${fact}: ${facts}`);
+  holds((await page.textContent("#title")).startsWith("The 00:10 ferry shows up"), "the first prompt");
+  holds((await page.textContent("#about")).includes("2026"), "the date");
+  const facts = await page.textContent("#facts");
+  for (const fact of ["min of work", "prompts", "tools", "tokens", "$"]) holds(facts.includes(fact), `${fact}: ${facts}`);
   holds(await page.isHidden("#banner"), "no banner");
   // The first click opens the branch.
   await page.click('.row[data-id="3ac9d7e4"]');
@@ -128,7 +133,7 @@ await test("keys of a single letter can be turned off", async () => {
 
 await test("what is left out is said, and an attached session is saved to the byte", async () => {
   const short = await open(exported(runs(), "--no-tools", "--max-lines", "3"));
-  holds((await short.locator("#about").textContent()).endsWith("Left out: tool calls."), "what is left out");
+  holds((await short.locator("#facts").textContent()).endsWith("Left out: tool calls."), "what is left out");
   holds(await short.locator("#save").isHidden(), "nothing to save");
   same(await short.locator("article.t, .workline").count(), 0, "no tools");
   await clean(short);

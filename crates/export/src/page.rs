@@ -63,10 +63,13 @@ const SCRIPT: &str = concat!(
     include_str!("page/data.js"),
     include_str!("page/build.js"),
     include_str!("page/tree.js"),
+    include_str!("page/turns.js"),
+    include_str!("page/deeds.js"),
     include_str!("page/work.js"),
     include_str!("page/path.js"),
     include_str!("page/article.js"),
     include_str!("page/search.js"),
+    include_str!("page/head.js"),
     include_str!("page/page.js"),
     "})();\n"
 );

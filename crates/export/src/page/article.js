@@ -25,7 +25,7 @@ function articleOf(at, isFar = false) {
   if (run && !run.open) {
     article.classList.add("closed");
     const body = make("div", "body");
-    article.append(body);
+    article.append(body, ...footsAt(at));
     if (text.isShort) addTexts(body, run);
     return article;
   }
@@ -33,7 +33,7 @@ function articleOf(at, isFar = false) {
   const siblings = branchesAt(session.parent[n]);
   if (siblings.length > 1 && siblings.includes(n)) article.append(branchesOf(n, siblings));
   const body = make("div", "body");
-  article.append(body);
+  article.append(body, ...footsAt(at));
   if (item === undefined) {
     article.waits = true;
     body.append(make("div", "wait", "…"));
@@ -43,7 +43,9 @@ function articleOf(at, isFar = false) {
   }
   if (isFar) text.spare -= item.length;
   fill(body, n, halves(item)[0], view);
-  if (body.children.length && [...body.children].every((child) => child.matches(".call.shown"))) article.classList.add("bare");
+  const onlyCalls = body.children.length > 0 && [...body.children].every((child) => child.matches(".call.shown"));
+  // With tools in full, the heading of the first calls is the speaker of the turn.
+  if (onlyCalls && !(prefs.level === "all" && beginsAnswer(at))) article.classList.add("bare");
   if (prefs.level !== "all") addUnfold(article);
   article.nodes = article.getElementsByTagName("*").length * 2;
   if (search.pattern) markMatches(body, view);

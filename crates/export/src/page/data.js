@@ -126,7 +126,8 @@ async function readIndex() {
   for (let at = 0; at < session.nameOf.length; at += 2) session.name_.set(session.nameOf[at], session.names[session.nameOf[at + 1]]);
   session.numberOf = new Map(session.ids.map((id, n) => [id, n]));
   linkChildren(count);
-  Object.assign(session, { models: [], model: [], cost: [], usage: [], lines: [], edits: [], concealed: new Set() });
+  Object.assign(session, { models: [], model: [], cost: [], usage: [], lines: [], edits: [], concealed: new Set(), took: [], calls: [] });
+  Object.assign(session, { filesOf: new Map(), changesOf: new Map(), exitOf: new Map(), commitsOf: new Map() });
 }
 
 /** Sets the children of each entry, in the order of the tree: `kids[first[n]..first[n + 1]]`. */
@@ -212,5 +213,5 @@ const wholeFile = new Promise((resolve) => {
 async function readFacts() {
   await wholeFile;
   const facts = JSON.parse(await inflate($("late")));
-  return { ...facts, concealed: new Set(facts.hidden) };
+  return { ...facts, ...workFacts(facts), concealed: new Set(facts.hidden) };
 }

@@ -67,33 +67,6 @@ function redraw() {
   if (anchor) drawText(anchor);
 }
 
-function showHead() {
-  const { name, title, cwd, agent } = session;
-  const heading = name ?? cwd?.split(/[\\/]/).findLast(Boolean) ?? title;
-  document.title = title;
-  $("title").textContent = heading;
-  const times = session.time.filter((time) => time !== null);
-  const seconds = times.length ? (times.at(-1) - times[0]) / 1000 : 0;
-  const total = session.costOfAll, tokens = session.tokensOfAll;
-  const models = session.models.map((model) => model.split("/").pop());
-  const number = (kind, one) => { const found = session.kind.split(kind).length - 1; return found ? counted(found, one) : ""; };
-  const about = [times.length ? new Date(times[0]).toLocaleDateString(undefined, { dateStyle: "medium" }) : "", duration(seconds),
-    number("u", "request"), number("t", "tool"), tokens ? `${tokensOf(tokens)} tokens` : "", total ? dollars(total) : "",
-    models.length > 3 ? `${models.length} models` : models.join(", "), agent, session.left];
-  showFirst();
-  $("about").textContent = about.filter(Boolean).join(" · ");
-  $("about").title = $("about").textContent;
-}
-
-/** Shows the first request, or the first command if there is none. */
-async function showFirst() {
-  for (let at = session.kind.indexOf("u"), tries = 0; at >= 0 && tries < 9; at = session.kind.indexOf("u", at + 1), tries++) {
-    const said = (await rowPieces.get(at)).split("\t").slice(1).join("");
-    if (!tries || !/^\/\S*$/.test(said)) $("ask").textContent = said;
-    if (!/^\/\S*$/.test(said)) break;
-  }
-}
-
 /** Returns a number with so many decimals. As in Rust, a half goes to the even neighbour. */
 function fixed(value, decimals) {
   const exact = value.toFixed(100), end = exact.length - 100 + decimals, kept = exact.slice(0, end);
@@ -107,13 +80,6 @@ const dollars = (cost) => cost > 0 && cost < 0.01 ? "<$0.01" : `$${fixed(cost, 2
 function tokensOf(count) {
   const scaled = (value, unit) => fixed(value, value < 100 ? 1 : 0) + unit;
   return count < 999.5 ? fixed(count, 0) : count < 999500 ? scaled(count / 1e3, "k") : scaled(count / 1e6, "M");
-}
-
-function duration(seconds) {
-  if (!(seconds >= 60)) return "";
-  const minutes = Math.round(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
-  if (days > 1) return `${days} days`;
-  return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
 }
 
 /** Returns the id in the address; empty if there is none. */
@@ -155,9 +121,10 @@ function start() {
   markChosen();
 }
 
-function backToLeaf() {
+/** Shows the last thing that was said. */
+function backToLatest() {
   setPath(session.leaf);
-  choose(session.leaf, { focus: true });
+  choose(latestSaid(), { focus: true });
 }
 
 /** Moves to the entry after (1) or before (-1) the chosen one; first to the start of one that begins above the view. */
@@ -193,7 +160,8 @@ const KEYS = {
   n: () => step(1),
   p: () => step(-1),
   N: () => step(-1),
-  l: backToLeaf,
+  l: backToLatest,
+  i: openPrompts,
   t: () => { openDrawer(true); $("tree").focus(); },
   o: toggleFolds,
   y: () => copyLink(text.chosen),
@@ -324,7 +292,10 @@ function listen() {
   });
   $("before").addEventListener("click", () => step(-1));
   $("after").addEventListener("click", () => step(1));
-  $("leaf").addEventListener("click", backToLeaf);
+  $("leaf").addEventListener("click", backToLatest);
+  $("where").addEventListener("click", openPrompts);
+  $("prompts").addEventListener("click", (event) => { if (event.target.closest("a")) $("prompts").close(); });
+  $("menu").addEventListener("click", openAbout);
   $("thinking").addEventListener("click", () => { setPref("thinking", !prefs.thinking); redraw(); });
   $("unfold").addEventListener("click", KEYS.x);
   $("edge").addEventListener("pointerdown", (event) => $("edge").setPointerCapture(event.pointerId));

@@ -22,6 +22,8 @@ const HIGHEST = 8e6;
 const text = {
   /** The path, and the part of it that is shown; for each entry its index in both. */
   all: [], index: new Int32Array(0), path: [], place: new Int32Array(0),
+  /** Where the turns begin, in the whole path. */
+  starts: [],
   /** Runs that are not as the level of detail has them, and asides that a link has led to. */
   turned: new Set(), asked: new Set(), runs: new Map(), runOf: new Map(), chips: new Map(),
   chosen: -1, heights: null, whole: false, still: -1, coming: false,
@@ -77,7 +79,10 @@ class Heights {
   }
 }
 
-function estimate(n) {
+/** Returns about how high the entry at a place of the path is. */
+const estimate = (n, at) => estimateEntry(n) + (isTurnEnd(at) ? 12 : 0);
+
+function estimateEntry(n) {
   const kind = session.kind[n], run = text.runOf.get(n);
   if (run && !run.open) return 26;
   if (run) return kind === "a" ? 0 : 50 + 19 * Math.min(session.lines[n] ?? 6, 7);
@@ -108,6 +113,7 @@ function setPath(leaf) {
 /** Computes what headings and marks of entries depend on besides the entries: heights, edits, models. */
 function readPath() {
   const { path, all } = text;
+  readTurns();
   text.heights = new Heights(Float64Array.from(path, estimate));
   text.edited = new Map();
   for (const [edit, target, omits] of session.edits) if (onPath(edit) && onPath(target)) text.edited.set(target, [edit, omits]);
@@ -372,8 +378,6 @@ function showChosen() {
 }
 
 function where() {
-  const count = text.path.length, at = count ? text.place[text.chosen] : 0;
-  const said = count ? `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}` : "No messages";
-  if ($("where").textContent !== said) $("where").textContent = said;
-  $("leaf").disabled = session.leaf < 0 || text.chosen === session.leaf;
+  showTurn();
+  $("leaf").disabled = session.leaf < 0 || text.chosen === latestSaid();
 }

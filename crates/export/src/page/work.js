@@ -61,13 +61,13 @@ function turnRun(run) {
   regroup();
 }
 
-/** Returns the line of a run: how many tools, which, and how many failed. */
+/** Returns the line of a run: who speaks if it begins an answer, what its tools did, and how many failed. */
 function runLine(run) {
   const line = make("button", "workline"), tools = run.entries.filter((n) => session.kind[n] === "t");
   line.setAttribute("aria-expanded", run.open);
-  line.append(silent(make("span", "twist", run.open ? "▾" : "▸")));
+  line.append(...speakersAt(text.place[run.first]), silent(make("span", "twist", run.open ? "▾" : "▸")));
   const missing = new Set();
-  const parts = tools.length === 1 && !run.open ? rowText({ n: tools[0] }, missing) : tools.length ? runText(tools, missing) : [["who", "tools"], ["says", ""]];
+  const parts = tools.length ? deedParts(tools, missing) : [["who", "Tools"]];
   for (const [className, said] of parts) if (said) line.append(make("span", className, said));
   if (missing.size) Promise.all([...missing].map((n) => rowPieces.get(n))).then(() => { if (line.isConnected) line.replaceWith(runLine(run)); });
   line.addEventListener("click", () => turnRun(run));
