@@ -29,6 +29,7 @@ use pisess_store::workers::in_order;
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// The size of a piece of entries, in the session file and in entries.
 const PIECE_SIZE: BatchSize = BatchSize {
@@ -58,7 +59,7 @@ const STYLE: &str = concat!(
 );
 /// The style of a page without a script.
 pub(super) const STATIC_STYLE: &str = include_str!("page/common.css");
-const SCRIPT: &str = concat!(
+const SCRIPT_SOURCE: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("page/data.js"),
     include_str!("page/build.js"),
@@ -74,6 +75,28 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
+/// The script as pages contain it.
+static SCRIPT: LazyLock<String> = LazyLock::new(|| strip_comments(SCRIPT_SOURCE));
+
+/// Removes comments and indentation from the page's script: they are a fifth of it. A comment has
+/// its lines to itself and begins with `//` or `/**`. No text of the script contains a line break.
+fn strip_comments(source: &str) -> String {
+    let mut stripped = String::with_capacity(source.len());
+    let mut is_in_comment = false;
+    for line in source.lines() {
+        let line = line.trim();
+        if is_in_comment || line.starts_with("/**") {
+            is_in_comment = !line.ends_with("*/");
+            continue;
+        }
+        if !line.starts_with("//") && !line.is_empty() {
+            stripped += line;
+            stripped.push('\n');
+        }
+    }
+    stripped
+}
+
 /// Writes the page: head, skeleton, index, rows, script, entries, facts, and the prose for browsers
 /// that run no script. The script precedes the entries, so that the tree appears before they are
 /// loaded. `workers` threads make the pieces. With `attach`, the page also contains the exported
@@ -84,12 +107,12 @@ pub fn write_page(
     attach: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    write_head(contents, STYLE, Some(SCRIPT), out)?;
+    write_head(contents, STYLE, Some(&SCRIPT), out)?;
     out.write_all(b"<body>\n")?;
     out.write_all(SKELETON.as_bytes())?;
     write_piece("id=\"index\"", &index::early_facts_json(contents), out)?;
     write_row_pieces(contents, workers, out)?;
-    writeln!(out, "<script>{SCRIPT}</script>")?;
+    writeln!(out, "<script>{}</script>", *SCRIPT)?;
     let entries_summary = write_entry_pieces(contents, workers, out)?;
     // The JSON is not kept while the rest is written.
     write_piece(
@@ -355,10 +378,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_script_has_no_comments() {
+        let source = "// a\nconst a = 1; // kept\n\n/** b\n * c\n */\n  a();\n  /** d */\n  b();\n";
+        assert_eq!(strip_comments(source), "const a = 1; // kept\na();\nb();\n");
+        let is_code = |line: &str| !line.starts_with("//") && !line.starts_with(['*', ' ']);
+        assert!(SCRIPT.lines().all(is_code));
+        // A text with a line break would lose the spaces after it.
+        for line in SCRIPT_SOURCE.lines() {
+            assert_eq!(line.matches('`').count() % 2, 0, "{line}");
+        }
+    }
+
+    #[test]
     fn script_and_style_do_not_end_early() {
         assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("</") && !STATIC_STYLE.contains("</"));
-        for part in [SCRIPT, SKELETON, STYLE] {
+        for part in [&SCRIPT, SKELETON, STYLE] {
             assert!(
                 !part.contains("innerHTML")
                     && !part.contains("style=\"")
