@@ -55,7 +55,8 @@ pub(super) const PROSE_START: &str = "<noscript id=\"prose\">";
 const SKELETON: &str = include_str!("page/page.html");
 const STYLE: &str = concat!(
     include_str!("page/common.css"),
-    include_str!("page/page.css")
+    include_str!("page/page.css"),
+    include_str!("page/layout.css")
 );
 /// The style of a page without a script.
 pub(super) const STATIC_STYLE: &str = include_str!("page/common.css");

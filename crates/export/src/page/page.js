@@ -43,10 +43,13 @@ function setLevel(level, open = false) {
   regroup();
 }
 
-/** Sets the width of the tree, in percent. It is not kept. */
-function setWidth(percent) {
-  const width = Math.round(Math.max(15, Math.min(60, percent)));
-  document.body.style.setProperty("--wide", `${width}%`);
+/** The narrowest and the widest tree, in pixels, as in the style. */
+const NARROWEST = 240, WIDEST = 420;
+
+/** Sets the width of the tree, in pixels. It is not kept. */
+function setWidth(pixels) {
+  const width = Math.round(Math.max(NARROWEST, Math.min(WIDEST, pixels)));
+  document.body.style.setProperty("--wide", `${width}px`);
   $("edge").setAttribute("aria-valuenow", width);
   drawRows(true);
   drawText();
@@ -54,8 +57,8 @@ function setWidth(percent) {
 
 /** Moves the edge of the tree by a key. Returns whether it has a meaning. */
 function edgeKey(key) {
-  const width = +$("edge").getAttribute("aria-valuenow");
-  const to = { ArrowLeft: width - 2, ArrowRight: width + 2, Home: 15, End: 60 }[key];
+  const width = $("side").offsetWidth;
+  const to = { ArrowLeft: width - 20, ArrowRight: width + 20, Home: NARROWEST, End: WIDEST }[key];
   if (to !== undefined) setWidth(to);
   return to !== undefined;
 }
@@ -299,7 +302,7 @@ function listen() {
   $("thinking").addEventListener("click", () => { setPref("thinking", !prefs.thinking); redraw(); });
   $("unfold").addEventListener("click", KEYS.x);
   $("edge").addEventListener("pointerdown", (event) => $("edge").setPointerCapture(event.pointerId));
-  $("edge").addEventListener("pointermove", (event) => { if ($("edge").hasPointerCapture(event.pointerId)) setWidth(event.clientX / innerWidth * 100); });
+  $("edge").addEventListener("pointermove", (event) => { if ($("edge").hasPointerCapture(event.pointerId)) setWidth(event.clientX); });
   $("large").addEventListener("click", () => $("large").close());
   $("aside").addEventListener("click", () => { setPref("aside", !prefs.aside); regroup(); });
   $("level").addEventListener("change", (event) => setLevel(event.target.value));
