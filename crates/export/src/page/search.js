@@ -1,21 +1,41 @@
-// The search: each word must occur in the text of an entry, in upper or lower case. Pieces are searched one after
-// the other, with a pause between them, and not kept.
+// The search: each word, and each phrase in quotes, must occur in the text of an entry, in upper or lower case. Pieces
+// are searched one after the other, with a pause between them, and not kept.
 
-/** `near`: the words around the match in an entry. */
-const search = { words: [], pattern: null, hits: new Uint8Array(0), near: new Map(), order: [], run: 0 };
+/**
+ * `near`: the words around the match in an entry. `hits`: for each entry, 0 if it does not match, 1 if each word begins
+ * a word of the text, else 2. `isNew`: whether no match of the words was visited yet.
+ */
+const search = { words: [], pattern: null, starts: [], phrases: [], hits: new Uint8Array(0), near: new Map(), order: [], isNew: false, run: 0 };
+
+/** Returns the words and phrases of a query, in lower case. A phrase whose quote is not closed reaches to the end. */
+function wordsOf(typed) {
+  const words = [];
+  for (const [, phrase, word] of typed.toLowerCase().matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
+    const found = (word ?? phrase).trim().replace(/\s+/g, " ");
+    if (found) words.push(found);
+  }
+  return words;
+}
+
+/** Returns the source of the pattern of a word or phrase; a phrase may be broken into lines. */
+const patternOf = (word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replaceAll(" ", "\\s+");
 
 async function searchFor(typed) {
-  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.join(" ") === search.words.join(" ")) return;
+  const words = wordsOf(typed);
+  if (words.join("\n") === search.words.join("\n")) return;
   const run = ++search.run;
   search.words = words;
+  search.isNew = true;
   search.hits = new Uint8Array(session.count);
   search.near.clear();
-  const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
-  search.pattern = words.length ? new RegExp(escaped.join("|"), "gi") : null;
+  const sources = words.map(patternOf);
+  search.pattern = words.length ? new RegExp(sources.join("|"), "gi") : null;
+  // In the text of an entry, no letter or digit precedes the first character of a word.
+  search.starts = sources.map((source) => new RegExp(`(?<![\\p{L}\\p{N}])${source}`, "iu"));
+  search.phrases = words.flatMap((word, at) => (word.includes(" ") ? [new RegExp(sources[at], "i")] : []));
   remark();
   if (!words.length) return finishSearch(run, true);
-  for (const [n, label] of session.label) if (holds(label.toLowerCase())) search.hits[n] = 1;
+  for (const [n, label] of session.label) search.hits[n] = hitOf(label);
   let drawn = performance.now();
   for (let at = 0; at < entryPieces.elements.length || document.readyState === "loading"; at++) {
     while (document.readyState === "loading" && at >= entryPieces.elements.length - 1) await pause(30);
@@ -33,13 +53,20 @@ async function searchFor(typed) {
   finishSearch(run, true);
 }
 
-const holds = (text) => search.words.every((word) => text.includes(word));
+/** Returns how a text matches, as in `search.hits`. */
+function hitOf(text) {
+  const lower = text.toLowerCase();
+  const isHit = search.words.every((word) => word.includes(" ") || lower.includes(word)) && search.phrases.every((phrase) => phrase.test(text));
+  if (!isHit) return 0;
+  return search.starts.every((start) => start.test(text)) ? 1 : 2;
+}
 
 function lookThrough(piece, start) {
   // A word may contain marks, so they are removed before searching.
   plain(piece).split("\x1e").forEach((entry, at) => {
-    if (!holds(entry.toLowerCase())) return;
-    search.hits[start + at] = 1;
+    const hit = hitOf(entry);
+    if (!hit) return;
+    search.hits[start + at] = hit;
     if (search.near.size < 20_000) search.near.set(start + at, around(entry.split("\x1d")[0]));
   });
 }
@@ -66,17 +93,35 @@ function finishSearch(run, done) {
 /** Shows the number of entries found, or the number of rows. */
 function showCount(done) {
   search.order = tree.rows.map((row) => row.n);
+  if (search.words.length) search.order = ranked(search.order);
   const count = counted(tree.total, "message"), at = search.words.length ? search.order.indexOf(text.chosen) : -1;
-  $("count").textContent = `${at >= 0 ? `${(at + 1).toLocaleString("en")} of ` : ""}${count}${done ? "" : " …"}`;
+  const isEmpty = done && search.words.length > 0 && tree.total === 0;
+  $("count").textContent = isEmpty ? nothingFound() : `${at >= 0 ? `${(at + 1).toLocaleString("en")} of ` : ""}${count}${done ? "" : " …"}`;
   if (done) document.body.dataset.searched = search.words.join(" ");
   for (const id of ["before", "after"]) $(id).hidden = !search.words.length;
+}
+
+/** Returns entries in the order in which they are visited: where words begin so comes first, then what was said. */
+function ranked(entries) {
+  const rankOf = (n) => (search.hits[n] === 1 ? 0 : 2) + ("tb".includes(session.kind[n]) ? 1 : 0);
+  const ranks = [[], [], [], []];
+  for (const n of entries) ranks[rankOf(n)].push(n);
+  return ranks.flat();
+}
+
+/** Returns what is shown if no message matches. */
+function nothingFound() {
+  const words = search.words.map((word) => `“${word}”`).join(" and ");
+  const others = search.hits.reduce((sum, hit) => sum + (hit ? 1 : 0), 0);
+  return others ? `No message in this view contains ${words}; ${counted(others, "other")} do${others === 1 ? "es" : ""}` : `No message contains ${words}`;
 }
 
 /** Moves to the next (1) or previous (-1) entry found. */
 async function step(by) {
   const { order } = search;
   if (!search.words.length || !order.length) return;
-  const here = order.indexOf(text.chosen);
+  const here = search.isNew ? -1 : order.indexOf(text.chosen);
+  search.isNew = false;
   const next = order[here < 0 ? (by > 0 ? 0 : order.length - 1) : (here + by + order.length) % order.length];
   await choose(next, {});
   reveal(text.shown.get(text.place[next]));
@@ -86,7 +131,7 @@ async function step(by) {
 /** Opens the folds and sections of an article that hide a match, and scrolls to the match. */
 function reveal(article) {
   if (!article || article.waits) return;
-  const seen = [...textsOf(article.querySelector(".body"))].filter((text) => text.parentNode.checkVisibility()).map((text) => text.data).join("").toLowerCase();
+  const seen = [...textsOf(article.querySelector(".body"))].filter((text) => text.parentNode.checkVisibility()).map((text) => text.data).join("").replace(/\s+/g, " ").toLowerCase();
   const word = search.words.find((word) => !seen.includes(word));
   if (word) openUpTo(article, word);
   markMatches(article.querySelector(".body"), article.view);
@@ -121,7 +166,7 @@ function openUpTo(article, word) {
 /** Returns the index of the first section of an element that contains a word, or -1. */
 function has({ markup, sections }, word, from) {
   for (let at = from; at < sections.length; at++) {
-    if (plain(markup.slice(...sections[at])).toLowerCase().includes(word)) return at;
+    if (new RegExp(patternOf(word), "i").test(plain(markup.slice(...sections[at])))) return at;
   }
   return -1;
 }
