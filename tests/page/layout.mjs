@@ -1,7 +1,7 @@
 // Where things are on the page, and how wide they are.
 
-import { exported, open, session, tour } from "./browser.mjs";
-import { clean, holds, same, test } from "./check.mjs";
+import { exported, findings, line, open, session, tour } from "./browser.mjs";
+import { clean, holds, same, test, waitFor } from "./check.mjs";
 import { calls, chain, result, says, user } from "./make.mjs";
 
 const code = `\`\`\`js\nconst a = "${"long ".repeat(60)}";\n\`\`\``;
@@ -42,4 +42,102 @@ await test("the tree is from 240 to 420 pixels wide, and the facts are beside th
     }
     await clean(page);
   }
+});
+
+const lines = (count) => Array.from({ length: count }, (_, n) => `line ${n}`).join("\n");
+const previews = session("previews", chain(
+  user("go"), calls("c", "bash", { command: "ls" }), result("c", "bash", lines(100)),
+  calls("d", "read", { path: "a.js" }), result("d", "read", lines(7)), calls("e", "bash", { command: "ls" }), result("e", "bash", lines(6)),
+  calls("f", "bash", { command: "ls" }), result("f", "bash", "word ".repeat(400)), calls("g", "read", { path: "b.js" }), result("g", "read", lines(6000)),
+));
+
+await test("a preview ends with a whole line, and its button has the number of the others", async () => {
+  const page = await open(exported(previews), { calm: true });
+  await page.selectOption("#level", "previews");
+  await page.waitForSelector('article[data-id="e10"] .unfold');
+  const buttons = await page.evaluate(() => [...document.querySelectorAll("article.t")].map((article) => article.querySelector(".unfold")?.textContent ?? ""));
+  same(buttons, ["Show 94 more lines", "Show 1 more line", "", "Show 1 more line", "Show 5,994 more lines"], "labels");
+  const ends = await page.evaluate(() => [...document.querySelectorAll(".block.cut")].map((block) => {
+    const style = getComputedStyle(block);
+    return (block.clientHeight - parseFloat(style.paddingTop)) / parseFloat(style.lineHeight);
+  }));
+  holds(ends.length === 4 && ends.every((count) => Math.abs(count - 6) < 0.05), `lines: ${ends}`);
+  same(await page.evaluate(() => getComputedStyle(document.querySelector('article[data-id="e6"] .block'), "::after").content), "none", "no fade where nothing is cut");
+  await page.click('article[data-id="e2"] .unfold');
+  holds(await page.getByText("line 99").first().isVisible(), "all lines");
+  same(await page.textContent('article[data-id="e2"] .unfold'), "Show less", "and back");
+  await page.selectOption("#level", "all");
+  await page.waitForSelector(".all");
+  await page.evaluate(() => { location.hash = "e10"; });
+  await page.waitForSelector('article[data-id="e10"].chosen');
+  holds(/^Show \d+ of [\d,]+ more lines$|^Show [\d,]+ more lines$/.test(await page.textContent('article[data-id="e10"] .block > .more:last-of-type')), "later sections have their numbers, too");
+  await clean(page);
+});
+
+const BARS = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+await test("images are in one row, and open in their own size", async () => {
+  const image = { type: "image", mimeType: "image/png", data: BARS };
+  const page = await open(exported(session("rows", chain(user([{ type: "text", text: "look" }, image, image, image]), user([image])))), { calm: true, bypassCSP: true });
+  await page.waitForFunction(() => document.querySelectorAll(".images img").length === 4);
+  same(await page.evaluate(() => [...document.querySelectorAll(".images")].map((row) => row.children.length)), [3, 1], "a row for each message");
+  const tops = await page.evaluate(() => [...document.querySelectorAll(".images")[0].children].map((figure) => figure.offsetTop));
+  same(new Set(tops).size, 1, "side by side");
+  same(await page.evaluate(() => getComputedStyle(document.querySelector(".images img")).maxHeight), "240px", "at most so high");
+  await page.click(".enlarge");
+  await page.click("#image .zoom");
+  same(await page.getAttribute("#image .zoom", "aria-pressed"), "true", "its own size");
+  same(await page.evaluate(() => document.querySelector("#image img").getBoundingClientRect().width), 1, "in pixels");
+  same(await findings(page), [], "findings");
+  await page.keyboard.press("Enter");
+  same(await page.getAttribute("#image .zoom", "aria-pressed"), "false", "and back");
+  await page.context().close();
+});
+
+await test("tasks have boxes and no bullets, and a session without messages says so", async () => {
+  const page = await open(exported(session("tasks", chain(user("go"), says("- [ ] one\n- [x] two\n- three\n\nand\n\n- [ ] apart\n\n- [x] from each other")))));
+  same(await page.evaluate(() => [...document.querySelectorAll(".prose li")].map((item) => getComputedStyle(item).listStyleType)), ["none", "none", "disc", "none", "none"], "bullets");
+  await clean(page);
+  const empty = await open(exported(session("empty", [])));
+  same(await empty.textContent("#nothing"), "This session has no messages.", "it says so");
+  holds(await empty.isVisible("#nothing"), "visibly");
+  await clean(empty);
+});
+
+await test("the address follows the reader, and a sign beside each prompt leads to it", async () => {
+  const file = session("address", Array.from({ length: 30 }, (_, n) => line(n, n - 1, `entry ${n}\n\n${"words ".repeat(300)}`)));
+  const page = await open(exported(file), { calm: true });
+  same(new URL(page.url()).hash, "", "at first there is none");
+  await page.mouse.move(700, 500);
+  for (let at = 0; at < 5; at++) await page.mouse.wheel(0, 700), await page.waitForTimeout(50);
+  await page.waitForFunction(() => location.hash === `#${document.querySelector("article.chosen").dataset.id}` && location.hash !== "#n0");
+  const length = await page.evaluate(() => history.length);
+  await page.keyboard.press("j");
+  await page.waitForFunction(() => location.hash === `#${document.querySelector("article.chosen").dataset.id}`);
+  same(await page.evaluate(() => history.length), length, "the way back is as short as before");
+  same(await page.locator("article.u .place").first().getAttribute("href"), "#n0", "the sign of a prompt");
+  await page.evaluate(() => document.querySelector('article[data-id="n0"] .place').click());
+  await waitFor(page, "n0");
+  same(new URL(page.url()).hash, "#n0", "and where it leads");
+  await clean(page);
+});
+
+await test("keys for branches say why they lead nowhere", async () => {
+  const page = await open(exported(session("nowhere", [line(0, -1, "root"), line(1, 0, "one"), line(2, 0, "two"), line(3, 2, "end")])));
+  await page.keyboard.press("]");
+  await page.waitForFunction(() => document.getElementById("toast")?.textContent === "The conversation does not branch above this message");
+  await page.keyboard.press("End");
+  await waitFor(page, "n3");
+  await page.keyboard.press("]");
+  await page.waitForFunction(() => document.getElementById("toast")?.textContent === "This is the last of 2 branches");
+  await clean(page);
+});
+
+await test("what appears under the pointer does not cover a date", async () => {
+  const later = { timestamp: "2026-03-15T09:26:45.589Z" };
+  const page = await open(exported(session("dates", [...chain(user("go"), says("a")), { type: "compaction", id: "x", parentId: "e1", ...later, summary: "s", firstKeptEntryId: "e0", tokensBefore: 9 }])), { width: 800, calm: true });
+  await page.hover('article[data-id="x"] .body');
+  const date = await page.locator('article[data-id="x"] .day').boundingBox(), head = await page.locator('article[data-id="x"] > header').boundingBox();
+  holds(head.y >= date.y + date.height - 2, `the date ends at ${date.y + date.height}, the heading begins at ${head.y}`);
+  await clean(page);
 });

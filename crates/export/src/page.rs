@@ -64,6 +64,8 @@ const SCRIPT_SOURCE: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("page/data.js"),
     include_str!("page/build.js"),
+    include_str!("page/images.js"),
+    include_str!("page/preview.js"),
     include_str!("page/tree.js"),
     include_str!("page/turns.js"),
     include_str!("page/deeds.js"),
@@ -72,6 +74,7 @@ const SCRIPT_SOURCE: &str = concat!(
     include_str!("page/article.js"),
     include_str!("page/search.js"),
     include_str!("page/head.js"),
+    include_str!("page/address.js"),
     include_str!("page/page.js"),
     "})();\n"
 );

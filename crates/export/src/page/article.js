@@ -43,6 +43,7 @@ function articleOf(at, isFar = false) {
   }
   if (isFar) text.spare -= item.length;
   fill(body, n, halves(item)[0], view);
+  rowImages(body);
   const onlyCalls = body.children.length > 0 && [...body.children].every((child) => child.matches(".call.shown"));
   // With tools in full, the heading of the first calls is the speaker of the turn.
   if (onlyCalls && !(prefs.level === "all" && beginsAnswer(at))) article.classList.add("bare");
@@ -115,6 +116,7 @@ function headOf(n, view) {
     stamp.title = new Date(time).toLocaleString();
     head.append(stamp);
   }
+  if (session.kind[n] === "u") head.append(placeLink(n));
   if (view.isFar) view.later.push(() => addActs(head, n));
   else addActs(head, n);
   return head;

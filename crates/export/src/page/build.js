@@ -275,44 +275,6 @@ function dressSections(element) {
   }
 }
 
-function laterLabel({ markup, sections, shown: [, to] }) {
-  const length = sections.at(-1)[1] - sections[to][0];
-  if (length > 2e6) return `Show more (${(length / 1e6).toFixed(1)} MB follow)`;
-  const lines = markup.slice(sections[to][0], sections.at(-1)[1]).split("\n").length;
-  return lines > 1 ? `Show more (${lines.toLocaleString("en")} lines follow)` : "Show more";
-}
-
-/** Shows an image, unless it is still being loaded. */
-function showImage(figure, value, view) {
-  if (view.isFar) return view.later.push(() => showImage(figure, value, view));
-  const [type, name] = value.split(" ");
-  const piece = $(name);
-  if (!piece || !/^image\/(png|jpeg|gif|webp|avif)$/.test(type)) {
-    figure.append(make("span", "note", "An image that is still being read"));
-    return;
-  }
-  let bytes;
-  try {
-    bytes = Uint8Array.from(atob(piece.textContent), (c) => c.charCodeAt(0));
-  } catch {
-    return figure.append(make("span", "note", "An image that cannot be decoded"));
-  }
-  const image = make("img");
-  image.alt = `Image in ${view.title}`;
-  image.src = URL.createObjectURL(new Blob([bytes], { type }));
-  view.urls.push(image.src);
-  image.addEventListener("load", () => view.changed());
-  const enlarge = make("button", "enlarge");
-  image.addEventListener("error", () => enlarge.replaceWith(make("span", "note", "An image that cannot be decoded")));
-  enlarge.setAttribute("aria-haspopup", "dialog");
-  enlarge.addEventListener("click", () => {
-    $("image").replaceChildren(image.cloneNode());
-    $("large").showModal();
-  });
-  enlarge.append(image);
-  figure.append(enlarge);
-}
-
 async function copyText(text, said) {
   try {
     await navigator.clipboard.writeText(text);

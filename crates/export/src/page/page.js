@@ -139,14 +139,16 @@ function stepEntry(by) {
   choose(text.path[Math.max(0, Math.min(text.path.length - 1, next))], { focus: true, record: false });
 }
 
+/** Goes to the previous (-1) or next (1) branch at the nearest point above where the conversation branches. */
 function stepBranch(by) {
   for (let at = text.place[text.chosen] ?? 0; at >= 0; at--) {
     const n = text.path[at], siblings = branchesAt(session.parent[n]);
     if (siblings.length < 2 || !siblings.includes(n)) continue;
     const next = siblings[siblings.indexOf(n) + by];
-    if (next !== undefined) choose(next, { focus: true });
-    return;
+    if (next === undefined) return toast(`This is the ${by < 0 ? "first" : "last"} of ${siblings.length} branches`, 3000);
+    return choose(next, { focus: true });
   }
+  toast("The conversation does not branch above this message", 3000);
 }
 
 function toggleFolds() {
@@ -303,7 +305,7 @@ function listen() {
   $("unfold").addEventListener("click", KEYS.x);
   $("edge").addEventListener("pointerdown", (event) => $("edge").setPointerCapture(event.pointerId));
   $("edge").addEventListener("pointermove", (event) => { if ($("edge").hasPointerCapture(event.pointerId)) setWidth(event.clientX); });
-  $("large").addEventListener("click", () => $("large").close());
+  $("large").addEventListener("click", (event) => { if (event.target === $("large")) $("large").close(); });
   $("aside").addEventListener("click", () => { setPref("aside", !prefs.aside); regroup(); });
   $("level").addEventListener("change", (event) => setLevel(event.target.value));
   $("single").addEventListener("change", (event) => setPref("keys", event.target.checked));

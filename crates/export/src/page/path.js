@@ -176,6 +176,7 @@ function follow() {
   markChosen();
   showChosen();
   where();
+  followAddress();
 }
 
 /** Marks the article of the chosen entry. */
@@ -189,6 +190,7 @@ let drawing = false;
 function drawText(anchor = null) {
   const scroller = $("text");
   if (drawing || text.whole) return;
+  showNothing();
   if (!text.path.length) return void dressEnds();
   drawing = true;
   try {
@@ -337,7 +339,7 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (record && idInAddress() !== session.ids[n]) {
     if (before) history.replaceState(before, "");
     history.pushState(null, "", linkTo(n));
-  }
+  } else followAddress();
   const at = text.place[n];
   text.coming = true;
   // Waits for the piece, to avoid a gap, but for at most 80 ms.
@@ -375,6 +377,15 @@ function showChosen() {
   tree.cursor = tree.rows[at].n;
   showRow(at);
   drawRows(true);
+}
+
+/** Shows why there is no message, if there is none. */
+function showNothing() {
+  const isEmpty = text.path.length === 0;
+  if ($("nothing").hidden !== isEmpty) return;
+  const hasMessages = session.kind.split("").some((kind, n) => !isAside(n));
+  $("nothing").textContent = hasMessages ? "The conversation has no message here. Choose one at the left." : "This session has no messages.";
+  $("nothing").hidden = !isEmpty;
 }
 
 function where() {

@@ -104,23 +104,6 @@ function isSaid(setting) {
 /** Whether an answer continues the one before it, so that it needs no heading of its own. */
 const follows = (n, at) => session.kind[n] === "a" && at > 0 && (isWork(text.path[at - 1]) || session.kind[text.path[at - 1]] === "a");
 
-/** Adds to each tool the button that shows all of its output. */
-function addUnfold(article) {
-  for (const head of article.querySelectorAll(".tool > .toolhead")) {
-    if (!head.nextElementSibling) continue;
-    const button = make("button", "unfold", "Show all"), tool = head.parentNode;
-    button.setAttribute("aria-expanded", "false");
-    button.addEventListener("click", () => {
-      const full = tool.classList.toggle("full");
-      button.setAttribute("aria-expanded", full);
-      button.textContent = full ? "Show less" : "Show all";
-      if (full) tool.querySelectorAll(":scope > .block").forEach(showMost);
-      article.view.changed();
-    });
-    head.append(button);
-  }
-}
-
 /** Shows that another branch than the final one is read. */
 function showBanner() {
   $("banner").hidden = session.leaf < 0 || onPath(session.leaf);
