@@ -14,5 +14,5 @@ if (process.argv[2] === "--picture") {
 }
 
 const { finish } = await import("./check.mjs");
-for (const part of ["tree", "texts", "calm", "controls", "turns", "reading", "layout", "search", "moving", "whole", "safety", "large"]) await import(`./${part}.mjs`);
+for (const part of ["tree", "texts", "calm", "controls", "turns", "reading", "layout", "search", "phone", "moving", "whole", "safety", "large"]) await import(`./${part}.mjs`);
 await finish();

@@ -56,7 +56,9 @@ const SKELETON: &str = include_str!("page/page.html");
 const STYLE: &str = concat!(
     include_str!("page/common.css"),
     include_str!("page/page.css"),
-    include_str!("page/layout.css")
+    include_str!("page/layout.css"),
+    include_str!("page/phone.css"),
+    include_str!("page/print.css")
 );
 /// The style of a page without a script.
 pub(super) const STATIC_STYLE: &str = include_str!("page/common.css");
@@ -75,6 +77,8 @@ const SCRIPT_SOURCE: &str = concat!(
     include_str!("page/search.js"),
     include_str!("page/head.js"),
     include_str!("page/address.js"),
+    include_str!("page/phone.js"),
+    include_str!("page/print.js"),
     include_str!("page/page.js"),
     "})();\n"
 );

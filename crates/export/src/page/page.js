@@ -120,7 +120,7 @@ function start() {
   tree.cursor = tree.rows[0]?.n ?? -1;
   $("tree").scrollTop = 0;
   drawRows(true);
-  drawText({ at: 0, delta: 0 });
+  drawText({ at: 0, delta: startDelta() });
   markChosen();
 }
 
@@ -205,6 +205,7 @@ function onKey(event) {
     if (event.target === $("words")) $("text").focus();
     $("words").value = "";
     searchFor("");
+    openSheet(false);
     return openDrawer(false);
   }
   if (event.target === $("words") && event.key === "Enter") {
@@ -271,6 +272,8 @@ async function printAll() {
 }
 
 function listen() {
+  listenForPhone();
+  listenForPrint();
   $("tree").addEventListener("scroll", () => drawRows());
   $("tree").addEventListener("click", treeClick);
   $("tree").addEventListener("blur", leaveTree);
@@ -279,7 +282,7 @@ function listen() {
   $("text").addEventListener("scroll", () => {
     if (pending) return;
     pending = true;
-    requestAnimationFrame(() => { pending = false; drawText(); follow(); });
+    requestAnimationFrame(() => { pending = false; drawText(); follow(); moveBar(); });
   });
   $("list").addEventListener("toggle", () => drawText(), true);
   document.addEventListener("keydown", onKey);

@@ -347,7 +347,7 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (text.chosen !== n) return;
   text.coming = false;
   markChosen();
-  drawText({ at, delta: top || at === 0 ? 0 : 6 });
+  drawText({ at, delta: at === 0 ? startDelta() : top ? 0 : 6 });
   showChosen();
   if (focus) text.shown.get(at)?.focus({ preventScroll: true });
 }
