@@ -1,10 +1,9 @@
-//! Blocks of code, output and diffs, in sections, so that a page need not draw all of a long one.
+//! Blocks of code and output, in sections, so that a page need not draw all of a long one.
 
 use super::ansi;
 pub use super::highlight::Language;
 use super::highlight::each_word;
 use super::markup::{Markup, Tag, WordKind};
-use pisess_core::format::changes::DiffSign;
 use pisess_json::string::{decode, split_parts};
 
 /// The size of a section of code. A section is full as soon as it has reached either limit; its last
@@ -126,34 +125,10 @@ pub fn push_json_output(string: &[u8], markup: &mut Markup) {
     });
 }
 
-/// Appends a diff, given as its lines and the side that each is on. Adjacent lines of one side
-/// become one element, and common lines have none.
-pub fn push_diff(lines: &[(DiffSign, &str)], markup: &mut Markup) {
-    markup.push_element(Tag::Diff, |markup| {
-        let mut writer = SectionWriter::new(markup);
-        for run in lines.chunk_by(|(sign, _), (next_sign, _)| sign == next_sign) {
-            let (sign, _) = run[0];
-            match sign {
-                DiffSign::Added => writer.markup.open(Tag::Added),
-                DiffSign::Removed => writer.markup.open(Tag::Removed),
-                DiffSign::Common => {}
-            }
-            for (_, text) in run {
-                writer.write(None, text);
-                writer.write(None, "\n");
-            }
-            if sign != DiffSign::Common {
-                writer.markup.close();
-            }
-        }
-        writer.finish();
-    });
-}
-
 /// Writes words in sections. A section that is full ends, and another begins, when more text
 /// follows.
-struct SectionWriter<'m> {
-    markup: &'m mut Markup,
+pub(super) struct SectionWriter<'m> {
+    pub(super) markup: &'m mut Markup,
     /// The line breaks in the section so far.
     written_lines: usize,
     /// The bytes of text in the section so far.
@@ -162,7 +137,7 @@ struct SectionWriter<'m> {
 }
 
 impl<'m> SectionWriter<'m> {
-    fn new(markup: &'m mut Markup) -> Self {
+    pub(super) fn new(markup: &'m mut Markup) -> Self {
         markup.begin_section();
         SectionWriter {
             markup,
@@ -173,16 +148,11 @@ impl<'m> SectionWriter<'m> {
     }
 
     /// Writes text of one kind. Text that does not fit in the section is continued in the next.
-    fn write(&mut self, word_kind: Option<WordKind>, text: &str) {
+    pub(super) fn write(&mut self, word_kind: Option<WordKind>, text: &str) {
         let mut unwritten = text;
         while !unwritten.is_empty() {
             // A section is divided only when more text follows, so that none is empty.
-            if self.section_is_full() {
-                self.markup.divide_section();
-                self.written_lines = 0;
-                self.written_bytes = 0;
-                self.limits = LATER_SECTION;
-            }
+            self.divide_if_full();
 
             let (piece, remainder) = unwritten.split_at(self.fitting_len(unwritten));
             self.markup.push_word(word_kind, piece);
@@ -190,6 +160,17 @@ impl<'m> SectionWriter<'m> {
             self.written_bytes += piece.len();
             unwritten = remainder;
         }
+    }
+
+    /// Begins another section if the current one is full. Text must follow.
+    pub(super) fn divide_if_full(&mut self) {
+        if !self.section_is_full() {
+            return;
+        }
+        self.markup.divide_section();
+        self.written_lines = 0;
+        self.written_bytes = 0;
+        self.limits = LATER_SECTION;
     }
 
     fn section_is_full(&self) -> bool {
@@ -233,7 +214,7 @@ impl<'m> SectionWriter<'m> {
         split_offset.min(text.len())
     }
 
-    fn finish(self) {
+    pub(super) fn finish(self) {
         self.markup.end_section();
     }
 }
@@ -289,21 +270,6 @@ mod tests {
         assert_eq!(
             markup,
             format!("\x01O\x05{link}{first}\x04\x06\x05{link}{second}\x04end\x06\x04")
-        );
-    }
-
-    #[test]
-    fn a_diff_is_its_lines() {
-        use DiffSign::{Added, Common, Removed};
-        let markup = Markup::from_fn(|m| {
-            push_diff(
-                &[(Common, "a"), (Removed, "b"), (Added, "c"), (Added, "d")],
-                m,
-            )
-        });
-        assert_eq!(
-            markup.finish(),
-            "\x01I\x05a\n\x01-b\n\x04\x01+c\nd\n\x04\x06\x04"
         );
     }
 }

@@ -79,13 +79,22 @@ impl Html {
                 self.open_element(element, &[]);
                 ""
             }
-            Tag::Block | Tag::Output | Tag::Diff => {
+            Tag::Block | Tag::Output => {
                 self.open_element("pre", &[("class", class)]);
                 "pre"
             }
+            Tag::Diff => {
+                self.open_element("pre", &[("class", class), ("data-counts", value)]);
+                "pre"
+            }
+            Tag::LineNumber => {
+                self.open_element(element, &[("class", class), ("data-number", value)]);
+                element
+            }
             Tag::Task => {
+                self.open_element(element, &[("class", class)]);
                 self.0 += if value == "x" { "☑ " } else { "☐ " };
-                ""
+                element
             }
             _ => {
                 self.open_element_with_value(tag, value);
@@ -297,7 +306,7 @@ mod tests {
         for row in Tag::table().lines() {
             let tag = Tag::from_code(row.chars().next().unwrap()).unwrap();
             let found = written(|m| m.push_text_element(tag, "x"));
-            if !matches!(tag, Tag::Break | Tag::Rule | Tag::Task) {
+            if !matches!(tag, Tag::Break | Tag::Rule) {
                 assert!(found.contains("</"), "{row}: {found}");
             }
         }

@@ -15,6 +15,7 @@ pub mod markup;
 mod ansi;
 mod code;
 pub mod commonmark;
+mod diff;
 mod highlight;
 mod typed;
 

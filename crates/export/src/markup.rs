@@ -117,12 +117,16 @@ tags! {
     Block = 'B', "div", "block";
     /// Terminal output in sections.
     Output = 'O', "div", "block output";
-    /// A diff in sections.
+    /// A diff in sections; the value is how many lines it adds and removes.
     Diff = 'I', "div", "block diff";
     /// Added lines of a diff.
     Added = '+', "ins", "";
     /// Removed lines of a diff.
     Removed = '-', "del", "line";
+    /// The number of a line of a diff, which is its value.
+    LineNumber = '#', "i", "number";
+    /// A part of a line of a diff that differs from the other side.
+    Changed = 'w', "mark", "changed";
     /// A fold: a summary, then a section. The value is its kind.
     Fold = 'F', "details", "fold";
     /// The part of a fold that is visible while it is closed.
@@ -159,7 +163,8 @@ impl Tag {
     /// Whether the element is part of a line.
     pub fn is_inline(self) -> bool {
         let elements = [
-            "em", "strong", "del", "code", "a", "b", "span", "ins", "td", "th", "summary",
+            "em", "strong", "del", "code", "a", "b", "i", "mark", "span", "ins", "td", "th",
+            "summary",
         ];
         let (element, _) = self.element();
         // A call is a link on a line of its own.

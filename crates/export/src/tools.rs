@@ -5,6 +5,7 @@
 
 use super::code::{self, Language};
 use super::commits::find_commits;
+use super::diff::{self, DiffStyle};
 use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decode_string};
 use super::view_parts::{ChangedLines, EntryView};
@@ -345,11 +346,13 @@ impl EntryView<'_> {
     /// Appends the first of these that a call has: the agent's diff in `details`, the texts that an
     /// edit replaces, and several arguments, as JSON.
     fn push_change_or_arguments(&mut self, arguments: Raw, details: Raw) -> DrawnDetails {
+        let path = self.path_argument(arguments);
+        let language = path.and_then(|path| Language::from_path(&path));
         if let Some(diff) = details.get("diff").and_then(decode_string) {
             let lines: Vec<_> = diff.lines().map(classify_diff_line).collect();
             // Some agents store only the headers of the hunks.
             if lines.iter().any(|(sign, _)| *sign != DiffSign::Common) {
-                self.push_diff(lines);
+                self.push_diff(lines, language, true);
                 return DrawnDetails::FileChange;
             }
         }
@@ -357,7 +360,7 @@ impl EntryView<'_> {
         let replacements = read_replacements(arguments);
         if !replacements.is_empty() {
             for TextReplacement { old, new } in &replacements {
-                self.push_comparison(old, new);
+                self.push_comparison(old, new, language);
             }
             return DrawnDetails::FileChange;
         }
@@ -372,12 +375,12 @@ impl EntryView<'_> {
 
     /// Appends the difference between two texts as a diff. If they are too long to compare, all
     /// lines of `old` are removed lines, followed by all lines of `new` as added lines.
-    fn push_comparison(&mut self, old: &str, new: &str) {
+    fn push_comparison(&mut self, old: &str, new: &str, language: Option<&'static Language>) {
         if old.len() + new.len() > LONGEST_COMPARED {
             let mut lines = Vec::new();
             lines.extend(old.lines().map(|line| (DiffSign::Removed, line)));
             lines.extend(new.lines().map(|line| (DiffSign::Added, line)));
-            self.push_diff(lines);
+            self.push_diff(lines, language, false);
             return;
         }
 
@@ -388,11 +391,16 @@ impl EntryView<'_> {
             signed_lines.push((sign, format!("{}{line}", sign.as_str())));
         }
         let lines = signed_lines.iter().map(|(sign, line)| (*sign, &**line));
-        self.push_diff(lines.collect());
+        self.push_diff(lines.collect(), language, false);
     }
 
     /// Appends the first lines of a diff, as many as are exported, and counts all that it changes.
-    fn push_diff(&mut self, mut lines: Vec<(DiffSign, &str)>) {
+    fn push_diff(
+        &mut self,
+        lines: Vec<(DiffSign, &str)>,
+        language: Option<&'static Language>,
+        may_have_numbers: bool,
+    ) {
         for (sign, _) in &lines {
             match sign {
                 DiffSign::Added => self.facts.changed_lines.added += 1,
@@ -401,9 +409,13 @@ impl EntryView<'_> {
             }
         }
         let count = lines.len();
-        lines.truncate(self.shown_line_count(count));
-        if !lines.is_empty() {
-            code::push_diff(&lines, &mut self.markup);
+        let style = DiffStyle {
+            shown_count: self.shown_line_count(count),
+            language,
+            may_have_numbers,
+        };
+        if style.shown_count > 0 {
+            diff::push_diff(&lines, style, &mut self.markup);
         }
         self.push_omitted_count(count, "more ");
     }

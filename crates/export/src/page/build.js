@@ -39,7 +39,7 @@ function forget(ranges) {
 /** Returns the text of markup, for copying and searching. */
 function plain(markup) {
   return markup
-    .replace(/\x01[pvl123rhbqOINYA]|\x02[oHBFTC][^\x03]*\x03/g, "\n").replaceAll("\x01j", " ")
+    .replace(/\x01[pvl123rhbqOINYA]|\x02[oHBFTCI][^\x03]*\x03/g, "\n").replaceAll("\x01j", " ")
     .replace(/\x02.[^\x03]*\x03|[\x01\x0e].|[\x04\x05\x06\x0f]/gs, "");
 }
 
@@ -153,6 +153,12 @@ function elementOf(code, value, view) {
       break;
     case "B":
       element.value = value;
+      break;
+    case "I":
+      if (value) element.dataset.counts = value;
+      break;
+    case "#":
+      element.dataset.number = value;
       break;
     case "i":
       showImage(element, value, view);

@@ -1,0 +1,380 @@
+//! Diffs: the lines with their numbers, the code with its colours, and the words that differ.
+
+use super::code::{Language, SectionWriter};
+use super::highlight::each_word;
+use super::markup::{Markup, Tag, WordKind};
+use pisess_core::format::changes::DiffSign;
+use std::ops::Range;
+
+/// The length in bytes above which the lines of a diff are not coloured.
+const LONGEST_COLOURED: usize = 512 * 1024;
+
+/// What pi writes in place of the lines that it skips.
+const SKIPPED: &str = "...";
+
+/// A line of a diff.
+#[derive(Debug, PartialEq, Eq)]
+struct DiffLine<'t> {
+    sign: DiffSign,
+    /// What the line begins with, as in a unified diff; nothing in a line such as `@@ … @@`.
+    sign_text: &'t str,
+    /// Its number in the file, if the diff has numbers.
+    number: &'t str,
+    text: &'t str,
+    /// The part of `text` that differs from the line that it replaces or that replaces it.
+    changed: Range<usize>,
+}
+
+/// How a diff is written.
+#[derive(Clone, Copy, Debug)]
+pub struct DiffStyle {
+    /// The maximum number of lines to write.
+    pub shown_count: usize,
+    /// The language of the file.
+    pub language: Option<&'static Language>,
+    /// Whether the diff is that of an agent, whose lines may have numbers.
+    pub may_have_numbers: bool,
+}
+
+/// Appends the first lines of a diff. Each line has its side, and begins with its sign. Adjacent
+/// lines of one side become one element, and common lines have none. The value of the diff is how
+/// many lines it adds and removes, whether they are shown or not.
+pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Markup) {
+    let byte_count: usize = lines.iter().map(|(_, text)| text.len()).sum();
+    let language = if byte_count > LONGEST_COLOURED {
+        None
+    } else {
+        style.language
+    };
+    let mut parsed_lines = parse_lines(lines);
+    if style.may_have_numbers {
+        split_numbers(&mut parsed_lines);
+    }
+    mark_changes(&mut parsed_lines);
+    let shown_lines = &parsed_lines[..style.shown_count.min(parsed_lines.len())];
+
+    markup.push_element_with(Tag::Diff, &count_changes(lines), |markup| {
+        let mut writer = SectionWriter::new(markup);
+        for run in shown_lines.chunk_by(|line, next| line.sign == next.sign) {
+            writer.divide_if_full();
+            let tag = match run[0].sign {
+                DiffSign::Added => Some(Tag::Added),
+                DiffSign::Removed => Some(Tag::Removed),
+                DiffSign::Common => None,
+            };
+            if let Some(tag) = tag {
+                writer.markup.open(tag);
+            }
+            for line in run {
+                push_line(line, language, &mut writer);
+            }
+            if tag.is_some() {
+                writer.markup.close();
+            }
+        }
+        writer.finish();
+    });
+}
+
+/// Returns how many lines a diff adds and removes: `+3 −1`.
+fn count_changes(lines: &[(DiffSign, &str)]) -> String {
+    let mut added = 0;
+    let mut removed = 0;
+    for (sign, _) in lines {
+        match sign {
+            DiffSign::Added => added += 1,
+            DiffSign::Removed => removed += 1,
+            DiffSign::Common => {}
+        }
+    }
+
+    match (added, removed) {
+        (0, 0) => String::new(),
+        (added, 0) => format!("+{added}"),
+        (0, removed) => format!("−{removed}"),
+        (added, removed) => format!("+{added} −{removed}"),
+    }
+}
+
+/// Divides the lines into sign and text.
+fn parse_lines<'t>(lines: &[(DiffSign, &'t str)]) -> Vec<DiffLine<'t>> {
+    let mut parsed_lines = Vec::with_capacity(lines.len());
+    for &(sign, line) in lines {
+        let sign_len = if line.starts_with(sign.as_str()) {
+            1
+        } else {
+            0
+        };
+        let (sign_text, text) = line.split_at(sign_len);
+        parsed_lines.push(DiffLine {
+            sign,
+            sign_text,
+            number: "",
+            text,
+            changed: 0..0,
+        });
+    }
+    parsed_lines
+}
+
+/// Divides the texts of the lines into number and text, as in the diffs of pi: if each line has a
+/// number, or is what pi writes for skipped lines.
+fn split_numbers(lines: &mut [DiffLine]) {
+    for line in &*lines {
+        let is_numbered = split_number(line.text).is_some() || line.text.trim() == SKIPPED;
+        if !is_numbered {
+            return;
+        }
+    }
+    for line in lines {
+        if let Some((number, text)) = split_number(line.text) {
+            line.number = number;
+            line.text = text;
+        }
+    }
+}
+
+/// Divides a line into its number and the text behind the space that follows the number.
+fn split_number(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start_matches(' ');
+    let digit_count = line.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, text) = line.split_at(digit_count);
+    if number.is_empty() {
+        return None;
+    }
+    if text.is_empty() {
+        return Some((number, text));
+    }
+    text.strip_prefix(' ').map(|text| (number, text))
+}
+
+/// Marks what differs in lines that were replaced: removed lines that added lines follow directly,
+/// the first with the first, and so on.
+fn mark_changes(lines: &mut [DiffLine]) {
+    let mut start = 0;
+    while start < lines.len() {
+        let removed_end = run_end(lines, start, DiffSign::Removed);
+        let added_end = run_end(lines, removed_end, DiffSign::Added);
+        let pair_count = usize::min(removed_end - start, added_end - removed_end);
+        for pair in 0..pair_count {
+            let old = start + pair;
+            let new = removed_end + pair;
+            if let Some((old_part, new_part)) = changed_parts(lines[old].text, lines[new].text) {
+                lines[old].changed = old_part;
+                lines[new].changed = new_part;
+            }
+        }
+        start = usize::max(added_end, start + 1);
+    }
+}
+
+/// The index after the lines of this side that begin at `start`.
+fn run_end(lines: &[DiffLine], start: usize, sign: DiffSign) -> usize {
+    let mut end = start;
+    while end < lines.len() && lines[end].sign == sign {
+        end += 1;
+    }
+    end
+}
+
+/// Returns the parts of two lines that differ, in whole words: what is between the longest common
+/// beginning and the longest common end. `None` if less than a third of the longer line is common,
+/// as the lines then have little to do with each other.
+fn changed_parts(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let mut common_start = 0;
+    for (old_char, new_char) in old.chars().zip(new.chars()) {
+        if old_char != new_char {
+            break;
+        }
+        common_start += old_char.len_utf8();
+    }
+    // A word that differs is marked as a whole.
+    let is_in_word = |text: &str| text[common_start..].starts_with(is_word_char);
+    if is_in_word(old) || is_in_word(new) {
+        common_start = old[..common_start].trim_end_matches(is_word_char).len();
+    }
+
+    let old_rest = &old[common_start..];
+    let new_rest = &new[common_start..];
+    let mut common_end = 0;
+    for (old_char, new_char) in old_rest.chars().rev().zip(new_rest.chars().rev()) {
+        if old_char != new_char {
+            break;
+        }
+        common_end += old_char.len_utf8();
+    }
+    let old_end = old.len() - common_end;
+    let new_end = new.len() - common_end;
+    let ends_in_word =
+        old[..old_end].ends_with(is_word_char) || new[..new_end].ends_with(is_word_char);
+    if ends_in_word {
+        let end = &old[old_end..];
+        common_end = end.trim_start_matches(is_word_char).len();
+    }
+
+    let longer_len = usize::max(old.len(), new.len());
+    if (common_start + common_end) * 3 < longer_len {
+        return None;
+    }
+    let old_part = common_start..old.len() - common_end;
+    let new_part = common_start..new.len() - common_end;
+    Some((old_part, new_part))
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Appends a line: its number as a value, so that it is not copied with the text, then its sign and
+/// its text.
+fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut SectionWriter) {
+    writer.divide_if_full();
+    if !line.number.is_empty() {
+        writer.markup.open_with(Tag::LineNumber, line.number);
+        writer.markup.close();
+    }
+    writer.write(None, line.sign_text);
+
+    let mut offset = 0;
+    let mut push_piece = |word_kind: Option<WordKind>, piece: &str| {
+        let end = offset + piece.len();
+        let changed_start = line.changed.start.clamp(offset, end) - offset;
+        let changed_end = line.changed.end.clamp(offset, end) - offset;
+        writer.write(word_kind, &piece[..changed_start]);
+        if changed_start < changed_end {
+            writer.markup.open(Tag::Changed);
+            writer.write(word_kind, &piece[changed_start..changed_end]);
+            writer.markup.close();
+        }
+        writer.write(word_kind, &piece[changed_end..]);
+        offset = end;
+    };
+    match language {
+        Some(language) => each_word(line.text, language, &mut push_piece),
+        None => push_piece(None, line.text),
+    }
+    writer.write(None, "\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use DiffSign::{Added, Common, Removed};
+
+    fn markup_of(lines: &[(DiffSign, &str)], language: &str) -> String {
+        let style = DiffStyle {
+            shown_count: lines.len(),
+            language: Language::from_name(language),
+            may_have_numbers: true,
+        };
+        Markup::from_fn(|m| push_diff(lines, style, m)).finish()
+    }
+
+    #[test]
+    fn a_diff_is_its_lines() {
+        let lines = [
+            (Common, " a"),
+            (Removed, "-b"),
+            (Added, "+c"),
+            (Added, "+d"),
+        ];
+        assert_eq!(
+            markup_of(&lines, ""),
+            "\x02I+2 −1\x03\x05 a\n\x01--b\n\x04\x01++c\n+d\n\x04\x06\x04"
+        );
+    }
+
+    #[test]
+    fn numbers_of_lines_are_no_text() {
+        let lines = [
+            (Common, "     ..."),
+            (Removed, "-  9 old"),
+            (Added, "+  9 new"),
+            (Common, "  10 "),
+            (Common, "  11"),
+        ];
+        assert_eq!(
+            markup_of(&lines, ""),
+            "\x02I+1 −1\x03\x05     ...\n\x01-\x02#9\x03\x04-old\n\x04\x01+\x02#9\x03\x04+new\n\x04\
+             \x02#10\x03\x04 \n\x02#11\x03\x04 \n\x06\x04"
+        );
+        // A single line without a number: the others only look like it.
+        let lines = [(Removed, "-1 apple"), (Added, "+some apples")];
+        assert!(!markup_of(&lines, "").contains('#'));
+        // The headers of a unified diff are whole.
+        let lines = [(Common, "@@ -1 +1 @@"), (Common, "+++ b")];
+        assert_eq!(
+            markup_of(&lines, ""),
+            "\x02I\x03\x05@@ -1 +1 @@\n+++ b\n\x06\x04"
+        );
+    }
+
+    #[test]
+    fn code_has_its_colours_and_changed_words_a_mark() {
+        let lines = [
+            (Removed, "-let a = read(file);"),
+            (Added, "+let a = write(file);"),
+        ];
+        assert_eq!(
+            markup_of(&lines, "rs"),
+            "\x02I+1 −1\x03\x05\x01--\x0eklet\x0f a = \x01w\x0efread\x0f\x04(file);\n\x04\
+             \x01++\x0eklet\x0f a = \x01w\x0efwrite\x0f\x04(file);\n\x04\x06\x04"
+        );
+    }
+
+    #[test]
+    fn changed_parts_are_whole_words() {
+        let parts = |old: &str, new: &str| {
+            let (old_part, new_part) = changed_parts(old, new)?;
+            Some((old[old_part].to_owned(), new[new_part].to_owned()))
+        };
+        let pair = |old: &str, new: &str| Some((old.to_owned(), new.to_owned()));
+        assert_eq!(
+            parts("the old_name is", "the old_names is"),
+            pair("old_name", "old_names")
+        );
+        assert_eq!(parts("f(a, b)", "f(a, b, c)"), pair("", ", c"));
+        assert_eq!(
+            parts("größer als eins", "größer als zwei"),
+            pair("eins", "zwei")
+        );
+        assert_eq!(parts("aaa", "aaaa"), None);
+        assert_eq!(parts("one thing", "something else here"), None);
+        assert_eq!(parts("", ""), pair("", ""));
+    }
+
+    #[test]
+    fn any_lines_come_out_whole() {
+        let texts = [
+            "", "é", "日本 a", "a日本", " 1 x", "12", "\"", "é\"é", "aé", "éa",
+        ];
+        for old in texts {
+            for new in texts {
+                let removed = format!("-{old}");
+                let added = format!("+{new}");
+                let lines = [(Removed, removed.as_str()), (Added, added.as_str())];
+                let style = DiffStyle {
+                    shown_count: 2,
+                    language: Language::from_name("js"),
+                    may_have_numbers: true,
+                };
+                let markup = Markup::from_fn(|m| push_diff(&lines, style, m));
+                let mut text = String::new();
+                for event in markup.events() {
+                    match event {
+                        crate::markup::Event::Text(part) => text += part,
+                        crate::markup::Event::Open(Tag::LineNumber, number) => text += number,
+                        _ => {}
+                    }
+                }
+                for part in [old, new] {
+                    let compact = |text: &str| text.replace([' ', '+', '-', '\n'], "");
+                    assert!(
+                        compact(&text).contains(&compact(part)),
+                        "{old:?} {new:?}: {text:?}"
+                    );
+                }
+            }
+        }
+    }
+}
