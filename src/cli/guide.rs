@@ -68,7 +68,7 @@ reference is an error (exit 2), and the message lists the candidates. In `@^`, `
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [GuideRow; 17] = [
+pub const ENVIRONMENT: [GuideRow; 18] = [
     (
         "NO_COLOR",
         "if not empty, `--color auto` does not use colour",
@@ -120,6 +120,10 @@ pub const ENVIRONMENT: [GuideRow; 17] = [
     (
         "PATH",
         "directories searched for the programs of further commands; only absolute ones are used",
+    ),
+    (
+        "PISESS_BROWSER",
+        "program that `export --open` starts with the path of the page; without it, that of the system",
     ),
     (
         "PISESS_HOOK",

@@ -1,5 +1,8 @@
 //! `pisess export`: writes a session as a page or a document.
 
+mod browser;
+
+use self::browser::open_page;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::named::expand_arguments;
 use crate::cli::open::{Input, OpenSession};
@@ -15,7 +18,7 @@ use crate::export::atif::{SubAgent, has_steps, write_trajectory};
 use crate::export::cuts::Cuts;
 use crate::export::fit::fit_to_size;
 use crate::export::markdown::write_document;
-use crate::export::page::write_page;
+use crate::export::page::{is_page_of_session, write_page};
 use crate::export::source::{Contents, Display};
 use crate::export::static_html::write_static_page;
 use crate::export::verify::{Rendition, find_leaked_values};
@@ -28,7 +31,7 @@ use crate::session::RequestScope;
 use crate::session::reference::LEAF_REFERENCE;
 use foldhash::HashSet;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Committed, Fill, Reach, ReadAt, StoreError};
+use pisess_store::{self as store, Committed, Fill, Glance, Reach, ReadAt, StoreError};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
@@ -80,7 +83,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Writes one HTML file that needs no network, with the tree on the left and the path to the
 /// selected entry on the right. The file is named after the session and written to the current
-/// directory; its path is printed.
+/// directory; its path is printed. A page that pisess wrote of the same session is replaced,
+/// unless it was changed since or has the session attached; any other file only with --force.
 ///
 /// With --as markdown or --static, the path to the leaf, or to REF, is written as a document.
 /// Without REF, the document and a note report how many other branches are not in it. With REF, the
@@ -125,6 +129,9 @@ pub struct Args {
     /// directory
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Show the page in the browser
+    #[arg(long)]
+    pub open: bool,
     /// Leave out tool calls and their results
     #[arg(long)]
     pub no_tools: bool,
@@ -229,6 +236,16 @@ impl Args {
             return Err(Failure::usage_error("--static applies only to HTML")
                 .with_hint(format!("omit --static or {cause}")));
         }
+        if self.open && !matches!(format, Rendition::Page | Rendition::StaticPage) {
+            return Err(Failure::usage_error("--open applies only to HTML")
+                .with_hint("omit --open, or write a page with --as html"));
+        }
+        if self.open && self.output.as_deref() == Some(Path::new("-")) {
+            return Err(
+                Failure::usage_error("--open needs a file, not standard output")
+                    .with_hint("give a path with -o"),
+            );
+        }
         if !self.redact && self.redaction != RedactionArgs::default() {
             return Err(Failure::usage_error(
                 "--env-file, --secret-file, --paths and --keep-images need --redact",
@@ -255,6 +272,10 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
     if args.at.is_some() {
         return Err(Failure::usage_error("REF is an entry of one session")
             .with_hint("omit REF, or give a session"));
+    }
+    if args.open {
+        return Err(Failure::usage_error("--open shows the page of one session")
+            .with_hint("omit --open, or give a session"));
     }
     let output = args.output.as_deref();
     if output.is_some_and(|output| !ui.resolve_path(output).is_dir()) {
@@ -384,6 +405,12 @@ fn export_session(
         exporter.fit_to_size(&mut contents, max_size, ui)?;
     }
     if output == Path::new("-") {
+        if args.open {
+            return Err(
+                Failure::usage_error("--open needs a file, not standard output")
+                    .with_hint("give a path with -o"),
+            );
+        }
         exporter.print_to_stdout(&contents, ui)?;
         return Ok(Exit::Done);
     }
@@ -391,6 +418,11 @@ fn export_session(
         ui.report_commit_warnings(&committed);
     }
     exporter.print_path(&contents, &output, ui)?;
+    if args.open {
+        let page = ui.resolve_path(&output);
+        let opened = open_page(&page, ui);
+        opened.map_err(|failure| failure.after_writing(&output.to_string_lossy()))?;
+    }
     Ok(Exit::Done)
 }
 
@@ -486,6 +518,15 @@ struct Exporter<'a> {
     workers: usize,
 }
 
+/// What the export may replace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replaced {
+    /// Any file, with `--force`.
+    IfForced,
+    /// A page that pisess wrote of the same session.
+    OwnPage,
+}
+
 impl Exporter<'_> {
     /// Leaves out as little as possible so that at most `max_size` bytes are written.
     fn fit_to_size(&self, contents: &mut Contents, max_size: u64, ui: &Ui) -> Result<(), Failure> {
@@ -503,37 +544,76 @@ impl Exporter<'_> {
             .with_hint("give a larger --max-size"))
     }
 
-    /// Writes the export to a new file. With `--redact`, the export is searched before the file
-    /// appears at its path: if a secret is left in it, the command fails, and there is no file.
-    /// Returns `None` if an earlier run has written the same file.
+    /// Writes the export to a new file, or in place of a page of the same session. With `--redact`,
+    /// the export is searched before the file appears at its path: if a secret is left in it, the
+    /// command fails, and there is no file. Returns `None` if an earlier run has written the same
+    /// file.
     fn create_file(
         &self,
         contents: &Contents,
         path: &Path,
         ui: &mut Ui,
     ) -> Result<Option<Committed>, Failure> {
-        let session = self.session;
         let path = ui.resolve_path(path);
-        let force = self.args.force;
         let _waiting = ui.start_spinner("exporting");
+        if self.args.force || !self.is_own_page(contents, &path) {
+            return self.create_file_at(contents, &path, Replaced::IfForced, ui);
+        }
+        self.create_file_at(contents, &path, Replaced::OwnPage, ui)
+    }
+
+    /// Whether the file at a path is a page that pisess wrote of this session, without the session
+    /// itself, and that was not changed since.
+    fn is_own_page(&self, contents: &Contents, path: &Path) -> bool {
+        let is_page = matches!(self.format, Rendition::Page | Rendition::StaticPage);
+        if !is_page {
+            return false;
+        }
+        // Whatever cannot be read is not replaced.
+        match Glance::open(path) {
+            Ok(file) => is_page_of_session(&file, contents.session).unwrap_or(false),
+            Err(_) => false,
+        }
+    }
+
+    /// Writes the export to a file, as [`Exporter::create_file`] does. A page that is to be replaced
+    /// is looked at again when the new one is complete, right before the rename.
+    fn create_file_at(
+        &self,
+        contents: &Contents,
+        path: &Path,
+        replaced: Replaced,
+        ui: &mut Ui,
+    ) -> Result<Option<Committed>, Failure> {
+        let session = self.session;
+        let replaces_page = replaced == Replaced::OwnPage;
+        let force = self.args.force || replaces_page;
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
-        let Some(removed) = self.removed else {
-            let create_result = store::create(&path, session.file(), force, &mut write);
-            return self.accept_complete(&path, create_result, &mut write);
-        };
+        if self.removed.is_none() && !replaces_page {
+            let create_result = store::create(path, session.file(), force, &mut write);
+            return self.accept_complete(path, create_result, &mut write);
+        }
 
         let mut left_secrets = BTreeSet::new();
         let mut check = |written: &dyn ReadAt| {
-            left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
-            refuse_leftovers(!left_secrets.is_empty())
+            if let Some(removed) = self.removed {
+                left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
+                refuse_leftovers(!left_secrets.is_empty())?;
+            }
+            if replaces_page && !self.is_own_page(contents, path) {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            Ok(())
         };
         let create_result =
-            store::create_checked(&path, session.file(), force, &mut write, &mut check);
-        // If a secret is left, `create_result` is an error, too, but does not name the secret.
-        removed.refuse_left_in_export(&left_secrets, session)?;
-        report_redaction(&removed.report, session, true, ui);
+            store::create_checked(path, session.file(), force, &mut write, &mut check);
+        if let Some(removed) = self.removed {
+            // If a secret is left, `create_result` is an error, too, but does not name the secret.
+            removed.refuse_left_in_export(&left_secrets, session)?;
+            report_redaction(&removed.report, session, true, ui);
+        }
         // An earlier run kept its export only if no secret was left in it.
-        self.accept_complete(&path, create_result, &mut write)
+        self.accept_complete(path, create_result, &mut write)
     }
 
     /// Accepts that a file exists if the session is one of a directory's, and the file has the

@@ -203,7 +203,10 @@ pub const UNTRIED: &[(&str, &str)] = &[
         "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions",
     ),
     ("prune", "restore branch compacted"),
-    ("export", "renderer env-file secret-file keep-images json"),
+    (
+        "export",
+        "renderer env-file secret-file keep-images json open",
+    ),
     ("redact", "all env-file secret-file"),
     ("relocate", "moved-from"),
     ("migrate", "all backup recursive json"),

@@ -45,9 +45,117 @@ fn a_page_in_the_current_folder() {
     ] {
         assert!(inside.contains(said), "{said}");
     }
-    assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it already exists (hint: choose another name, or overwrite it with --force)");
     assert_snapshot!(s.pisess("export ./tour.jsonl --as html -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: give another path with -o)");
     assert_snapshot!(s.run("export ./tour.jsonl --json --force"), @r#"{"path":"tour.html","entries":31}"#);
+}
+
+/// A page of the same session is replaced; any other file stays.
+#[test]
+fn a_page_of_the_same_session_is_replaced() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    s.run("export ./tour.jsonl -o ./page.html");
+    let page = s.text("page.html");
+    for form in ["", "--static", "--redact", "'@~3'"] {
+        let line = format!("export -q ./tour.jsonl -o ./page.html {form}");
+        assert_eq!(s.run(&line), "./page.html\n");
+    }
+    assert!(s.text("page.html") != page);
+    s.run("export ./tour.jsonl -o ./page.html");
+    assert_eq!(s.text("page.html"), page);
+
+    // A page of another session, a page with a session, and files that only look like a page.
+    s.run("export ./two-branches.jsonl -o ./other.html");
+    s.run("export ./tour.jsonl --attach -o ./attached.html");
+    let head = page.split_once("<title>").unwrap().0;
+    let (before_meta, id) = head.split_once("<meta name=\"pisess-session\"").unwrap();
+    s.put("text.html", format!(" {page}"));
+    s.put(
+        "title.html",
+        format!("{before_meta}<title><meta name=\"pisess-session\"{id}<title>"),
+    );
+    s.put(
+        "edited.html",
+        page.replace("</main>", "<p>my words</p></main>"),
+    );
+    s.put("longer.html", format!("{page}my words\n"));
+    s.put("notes.html", "my notes\n");
+    s.put("empty.html", "");
+    for name in [
+        "other", "attached", "text", "title", "edited", "longer", "notes", "empty",
+    ] {
+        let name = format!("{name}.html");
+        let before = s.text(&name);
+        for form in ["", "--static", "--redact"] {
+            let run = s
+                .pisess(&format!("export -q ./tour.jsonl -o ./{name} {form}"))
+                .done();
+            assert!(run.fails(2).contains("already exists"), "{name}");
+            assert_eq!(s.text(&name), before);
+        }
+    }
+    // A document has no such line.
+    s.run("export -q ./tour.jsonl -o ./page.md");
+    assert_snapshot!(s.pisess("export -q ./tour.jsonl -o ./page.md").done().fails(2), @"cannot create ./page.md: it already exists (hint: choose another name, or overwrite it with --force)");
+    assert_snapshot!(s.pisess("export -q ./tour.jsonl --as md -o ./page.html").done().fails(2), @"cannot create ./page.html: it already exists (hint: choose another name, or overwrite it with --force)");
+}
+
+/// `--open` starts the program in `PISESS_BROWSER` with the path of the page, and does not wait.
+#[cfg(unix)]
+#[test]
+fn open_starts_a_browser() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let opened = s.path("opened");
+    s.put(
+        "browser",
+        format!(
+            "#!/bin/sh\nprintf '%s %s' \"$1\" \"$2\" > '{0}.new'\nmv '{0}.new' '{0}'\n",
+            opened.display()
+        ),
+    );
+    let browser = s.path("browser");
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let command_line = format!("{} --new", browser.display());
+
+    let run = s
+        .pisess("export ./tour.jsonl --open")
+        .env("PISESS_BROWSER", &command_line)
+        .real();
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let mut waited = 0;
+    while !opened.exists() && waited < 300 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        waited += 1;
+    }
+    assert_eq!(s.text("opened"), "--new ./tour.html");
+
+    let missing = s.path("no-such-program");
+    let run = s
+        .pisess("export ./tour.jsonl --open")
+        .env("PISESS_BROWSER", missing.to_str().unwrap())
+        .real();
+    assert_eq!(run.code, 4);
+    assert!(
+        run.stderr.contains("to open the page") && run.stderr.contains("the change is written"),
+        "{}",
+        run.stderr
+    );
+    for form in ["--as md", "-o -", "--as atif"] {
+        assert!(
+            s.pisess(&format!("export ./tour.jsonl --open {form}"))
+                .done()
+                .fails(2)
+                .contains("--open"),
+            "{form}"
+        );
+    }
+    assert!(
+        s.pisess("export . --open")
+            .done()
+            .fails(2)
+            .contains("--open shows the page of one session")
+    );
 }
 
 /// A page formats ages, tokens and prices in the browser, in the way of `pisess::format`.
@@ -452,6 +560,23 @@ fn the_path_without_scripts() {
     );
     assert!(page.contains("<span class=\"label\">cause found</span>"));
     assert!(page.contains("<ins>"), "a diff");
+    assert!(
+        page.contains("<main") && page.contains("data-counts=\"+"),
+        "{page}"
+    );
+    // Bookkeeping and settings are left out, as in Markdown, unless a filter asks for them.
+    for heading in ["<h2>Label", "<h2>Model change", "<h2>Thinking level change"] {
+        assert!(!page.contains(heading), "{heading}");
+    }
+    let whole = s
+        .unchanged("export ./tour.jsonl --static --filter all -o -")
+        .to_string();
+    assert!(whole.contains("<h2>Model change"), "{whole}");
+    s.put("header.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"h\",\"timestamp\":\"2026-03-14T09:26:45.589Z\",\"cwd\":\"/a\"}\n");
+    let empty = s
+        .unchanged("export ./header.jsonl --static -o -")
+        .to_string();
+    assert!(empty.contains("This session has no messages."), "{empty}");
     assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
     --static applies only to HTML (hint: omit --static or --as)
     ");

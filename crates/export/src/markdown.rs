@@ -244,7 +244,7 @@ impl Document<'_> {
 /// - a hidden entry if there is no filter, or one that does not show it.
 ///
 /// An entry with text of a renderer is never left out, unless it is a label.
-fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
+pub(super) fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     let entry = contents.session.entry(ix);
     // A label is written at the entry that it labels.
     if entry.kind == Kind::Label {

@@ -18,14 +18,15 @@ use super::source::{Contents, ContentsReader};
 use super::view_parts::EntryFacts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
 use flate2::write::GzEncoder;
+use flate2::{Compression, Crc};
 use foldhash::HashMap;
 use pisess_core::ops::tree::view_without_layout;
+use pisess_core::session::Session;
 use pisess_core::session::entry::EntryIx;
 use pisess_core::session::read::batches::{BatchSize, split_batches};
-use pisess_store::FnWriter;
 use pisess_store::workers::in_order;
+use pisess_store::{FnWriter, ReadAt};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -115,7 +116,14 @@ pub fn write_page(
     attach: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    write_head(contents, STYLE, Some(&SCRIPT), out)?;
+    let head = PageHead {
+        style: STYLE,
+        script: Some(&SCRIPT),
+        has_session: attach,
+    };
+    let mut page = PageWriter::new(out);
+    let out: &mut dyn Write = &mut page;
+    head.write(contents, out)?;
     out.write_all(b"<body>\n")?;
     out.write_all(SKELETON.as_bytes())?;
     write_piece("id=\"index\"", &index::early_facts_json(contents), out)?;
@@ -132,7 +140,7 @@ pub fn write_page(
         write_session_pieces(contents, out)?;
     }
     write_prose(contents, &entries_summary.prose_by_number, out)?;
-    out.write_all(b"</body>\n</html>\n")
+    page.finish()
 }
 
 /// Writes the exported entries as a session, in pieces of [`PIECE_SIZE`] bytes.
@@ -148,34 +156,143 @@ fn write_session_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<
     written
 }
 
-/// Writes the head of a page, with a content security policy that allows exactly this style and, if
-/// there is one, this script.
-pub(super) fn write_head(
-    contents: &Contents,
-    style: &'static str,
-    script: Option<&str>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-    let script_policy = match script {
-        Some(script) => format!("script-src 'sha256-{}'; ", hash(script)),
-        None => String::new(),
+/// The head of a page.
+pub(super) struct PageHead {
+    pub style: &'static str,
+    pub script: Option<&'static str>,
+    /// Whether the session is attached to the page.
+    pub has_session: bool,
+}
+
+impl PageHead {
+    /// Writes the head, with a content security policy that allows exactly this style and, if there
+    /// is one, this script.
+    pub fn write(&self, contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+        let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
+        let script_policy = match self.script {
+            Some(script) => format!("script-src 'sha256-{}'; ", hash(script)),
+            None => String::new(),
+        };
+        let session_line = if self.has_session {
+            String::new()
+        } else {
+            session_line(contents.session)
+        };
+        let style = self.style;
+        write!(
+            out,
+            "{PAGE_START}\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {script_policy}\
+             style-src 'sha256-{}'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
+             require-trusted-types-for 'script'; trusted-types 'none'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"referrer\" content=\"no-referrer\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             {GENERATOR_LINE}{session_line}\
+             <link rel=\"icon\" href=\"data:,\">\n\
+             <title>{}</title>\n<style>{style}</style>\n</head>\n",
+            hash(style),
+            Html::from_text(&contents.title()),
+        )
+    }
+}
+
+/// The first lines of a page.
+const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+
+/// The line that names the program that wrote a page.
+const GENERATOR_LINE: &str = "<meta name=\"generator\" content=\"pisess\">\n";
+
+/// Begins the line with the id of the session in a page.
+pub(super) const SESSION_START: &str = "<meta name=\"pisess-session\" content=\"";
+
+/// Returns the line with the id of the session; empty if it has none.
+fn session_line(session: &Session) -> String {
+    let id = session.header.id.to_string_lossy();
+    if id.is_empty() {
+        return String::new();
+    }
+    format!("{SESSION_START}{}\">\n", Html::from_text(&id))
+}
+
+/// The maximum number of bytes before the title of a page.
+const LONGEST_HEAD: usize = 4096;
+
+/// Whether a file is a page that pisess wrote of this session, and that was not changed since. Of
+/// the head, only lines before the title count, as the title is a text of the session. A page with
+/// an attached session has no line with its id, because it may be the only copy of entries that the
+/// session has no longer.
+pub fn is_page_of_session(file: &dyn ReadAt, session: &Session) -> io::Result<bool> {
+    let line = session_line(session);
+    let mut head =
+        vec![0; usize::try_from(file.len()).map_or(LONGEST_HEAD, |len| len.min(LONGEST_HEAD))];
+    file.read_exact_at(&mut head, 0)?;
+    let head = String::from_utf8_lossy(&head);
+    let Some((before_title, _)) = head.split_once("<title>") else {
+        return Ok(false);
     };
-    write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {script_policy}\
-         style-src 'sha256-{}'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
-         require-trusted-types-for 'script'; trusted-types 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"pisess\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>{style}</style>\n</head>\n",
-        hash(style),
-        Html::from_text(&contents.title()),
-    )
+    let own_lines = format!("{GENERATOR_LINE}{line}");
+    if line.is_empty()
+        || !before_title.starts_with(PAGE_START)
+        || !before_title.contains(&own_lines)
+    {
+        return Ok(false);
+    }
+
+    let Some(content_len) = file.len().checked_sub(page_end(0).len() as u64) else {
+        return Ok(false);
+    };
+    let mut checksum = Crc::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut offset = 0;
+    while offset < content_len {
+        let len = (content_len - offset).min(buffer.len() as u64) as usize;
+        file.read_exact_at(&mut buffer[..len], offset)?;
+        checksum.update(&buffer[..len]);
+        offset += len as u64;
+    }
+    let end = page_end(checksum.sum());
+    let mut found_end = vec![0; end.len()];
+    file.read_exact_at(&mut found_end, content_len)?;
+    Ok(found_end == end.as_bytes())
+}
+
+/// Returns the end of a page, with the checksum of all bytes before it. Its length is the same for
+/// every checksum.
+fn page_end(checksum: u32) -> String {
+    format!("<!-- {checksum:08x} -->\n</body>\n</html>\n")
+}
+
+/// Writes a page, and its end with the checksum.
+pub(super) struct PageWriter<'w> {
+    out: &'w mut dyn Write,
+    checksum: Crc,
+}
+
+impl<'w> PageWriter<'w> {
+    pub fn new(out: &'w mut dyn Write) -> Self {
+        PageWriter {
+            out,
+            checksum: Crc::new(),
+        }
+    }
+
+    /// Writes the end.
+    pub fn finish(self) -> io::Result<()> {
+        self.out.write_all(page_end(self.checksum.sum()).as_bytes())
+    }
+}
+
+impl Write for PageWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written_len = self.out.write(bytes)?;
+        self.checksum.update(&bytes[..written_len]);
+        Ok(written_len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// How hard to compress, from 1 to 9. Of a session, level 6 saves half a percent more, and takes

@@ -3,7 +3,8 @@
 use super::entry_view::draw_entry;
 use super::html::{Html, full_html};
 use super::index::{kind_letter, type_name};
-use super::page::{STATIC_STYLE, write_head};
+use super::markdown::is_left_out;
+use super::page::{PageHead, PageWriter, STATIC_STYLE};
 use super::source::{Contents, ContentsReader, cut};
 use foldhash::HashMap;
 use pisess_core::session::Session;
@@ -21,15 +22,25 @@ pub fn write_static_page(
     workers: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let path = contents.exported_path();
-    let edit_notes = edit_notes(&ContentsReader::new(contents), &path)?;
+    let whole_path = contents.exported_path();
+    let edit_notes = edit_notes(&ContentsReader::new(contents), &whole_path)?;
+    // As in Markdown, bookkeeping is left out unless a filter asks for it.
+    let mut path = whole_path;
+    path.retain(|&ix| !is_left_out(contents, ix));
     let labels = Labels::new(contents.session);
     let is_in_document = contents.path_predicate();
 
-    write_head(contents, STATIC_STYLE, None, out)?;
+    let head = PageHead {
+        style: STATIC_STYLE,
+        script: None,
+        has_session: false,
+    };
+    let mut page = PageWriter::new(out);
+    let out: &mut dyn Write = &mut page;
+    head.write(contents, out)?;
     writeln!(
         out,
-        "<body class=\"document\">\n<h1>{}</h1>",
+        "<body>\n<main class=\"document\">\n<h1>{}</h1>",
         Html::from_text(&contents.title())
     )?;
     if let Some(note) = contents.omission_note(contents.describe_other_branches()) {
@@ -51,12 +62,14 @@ pub fn write_static_page(
         })
     };
     let mut last_model: Option<String> = None;
+    let mut is_empty = true;
     contents.for_each_in_order(&path, workers, make_part, |mut part| {
         // A message that contains only tool calls has no body, because each call is shown with its
         // result. Without a note or a label, nothing of it is left to show.
         if part.body.as_str().is_empty() && part.edit_note.is_none() && part.label.is_none() {
             return Ok(());
         }
+        is_empty = false;
         // The model is named only where it changes.
         if part.model == last_model {
             part.model = None;
@@ -67,7 +80,11 @@ pub fn write_static_page(
         }
         Ok(())
     })?;
-    out.write_all(b"</body>\n</html>\n")
+    if is_empty {
+        out.write_all(b"<p class=\"note\">This session has no messages.</p>\n")?;
+    }
+    out.write_all(b"</main>\n")?;
+    page.finish()
 }
 
 /// What a page shows of an entry.

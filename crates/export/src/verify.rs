@@ -13,7 +13,7 @@
 
 use super::markdown::{NO_BREAK_SPACE, ZERO_WIDTH_SPACE};
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
-use super::page::PROSE_START;
+use super::page::{PROSE_START, SESSION_START};
 use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -47,7 +47,7 @@ pub enum Rendition {
 
 /// Finds the values that are in an export, and returns their indexes: none, if it is correct.
 ///
-/// Of a page, only what comes from the session is searched: the pieces, the title and the prose. Of
+/// Of a page, only what comes from the session is searched: the pieces, its id, the title and the prose. Of
 /// a static page, this is everything except its style.
 pub fn find_leaked_values(
     format: Rendition,
@@ -99,8 +99,10 @@ impl ExportSearch {
         if line.starts_with(PROSE_START.as_bytes()) {
             self.is_in_prose = true;
         }
-        // Title and prose are HTML, as on a static page.
-        if self.is_in_prose || line.starts_with(TITLE_START) {
+        // The id of the session, the title and the prose are HTML, as on a static page.
+        let is_of_session =
+            line.starts_with(SESSION_START.as_bytes()) || line.starts_with(TITLE_START);
+        if self.is_in_prose || is_of_session {
             self.search_text(line, Rendition::StaticPage);
         }
         if line.starts_with(b"</noscript>") {

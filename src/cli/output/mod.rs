@@ -37,6 +37,7 @@ use crate::world::World;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
+use std::process::{Child, Command};
 
 /// The user interface of one command line.
 pub struct Ui<'w> {
@@ -151,6 +152,11 @@ impl<'w> Ui<'w> {
 
     pub(in crate::cli) fn is_dumb_terminal(&self) -> bool {
         self.env_var("TERM").is_some_and(|term| term == "dumb")
+    }
+
+    /// Starts a program.
+    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        (self.world.spawn)(command)
     }
 
     /// Returns an environment variable, if it is set and valid UTF-8.

@@ -1,0 +1,43 @@
+//! `export --open`: shows the new page in a browser, and does not wait for it.
+
+use crate::cli::output::{Failure, Ui};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The variable that names a browser: a program and its first arguments.
+const BROWSER_VARIABLE: &str = "PISESS_BROWSER";
+
+/// The program that opens a file as the desktop does, and its first arguments.
+const SYSTEM_BROWSER: &str = if cfg!(windows) {
+    "explorer"
+} else if cfg!(target_os = "macos") {
+    "open"
+} else {
+    "xdg-open"
+};
+
+/// Opens the page at an absolute path. The program gets no stream of pisess, so that it prints
+/// nothing between the rows of a terminal.
+pub fn open_page(page: &Path, ui: &Ui) -> Result<(), Failure> {
+    let named = ui.env_var(BROWSER_VARIABLE);
+    let command_line = named.as_deref().unwrap_or_default().trim();
+    let command_line = if command_line.is_empty() {
+        SYSTEM_BROWSER
+    } else {
+        command_line
+    };
+
+    let mut words = command_line.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let mut command = Command::new(program);
+    command.args(words).arg(page);
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::null());
+    command.stderr(Stdio::null());
+    match ui.spawn(&mut command) {
+        Ok(_browser) => Ok(()),
+        Err(error) => Err(Failure::invalid(format_args!(
+            "cannot run {program} to open the page: {error}"
+        ))),
+    }
+}
