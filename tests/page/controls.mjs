@@ -90,7 +90,7 @@ await test("images open large, Escape closes them, and the focus returns", async
   await page.waitForFunction(() => !document.querySelector("dialog[open]"));
   same(await page.evaluate(() => document.activeElement.className), "enlarge", "the focus");
   await page.click(".enlarge");
-  await page.click("#large button");
+  await page.click("#large form button");
   holds(await page.isHidden("#large"), "closed by its button");
   await clean(page);
 });

@@ -141,3 +141,20 @@ await test("what appears under the pointer does not cover a date", async () => {
   holds(head.y >= date.y + date.height - 2, `the date ends at ${date.y + date.height}, the heading begins at ${head.y}`);
   await clean(page);
 });
+
+await test("a diff has its counts, and the numbers of its lines are not copied", async () => {
+  const diff = "   ...\n 41 let a = 1;\n-42 let b = read(file);\n+42 let b = write(file);\n 43 let c;";
+  const edit = result("c", "edit", "Done.", { details: { diff } });
+  const page = await open(exported(session("diffs", chain(user("go"), calls("c", "edit", { path: "a.js", oldText: "x", newText: "y" }), edit))), { hash: "#e2" });
+  await waitFor(page, "e2");
+  const block = page.locator('article[data-id="e2"] .diff');
+  same(await block.getAttribute("data-counts"), "+1 −1", "the counts");
+  same(await block.locator("code").textContent(), "   ...\n let a = 1;\n-let b = read(file);\n+let b = write(file);\n let c;\n", "the text");
+  same(await block.locator(".number").evaluateAll((all) => all.map((number) => getComputedStyle(number, "::before").content)), ['"41"', '"42"', '"42"', '"43"'], "the numbers");
+  same(await block.locator(".changed").allTextContents(), ["read", "write"], "the words that differ");
+  holds(await page.evaluate(() => CSS.highlights.get("w-k")?.size) >= 4, "the colours");
+  await block.locator(".copy").click({ force: true });
+  await page.waitForFunction(() => window.copied);
+  holds(!/4[123]/.test(await page.evaluate(() => window.copied)), "what is copied");
+  await clean(page);
+});

@@ -79,7 +79,16 @@ impl Html {
                 self.open_element(element, &[]);
                 ""
             }
-            Tag::Block | Tag::Output => {
+            // What scrolls must be reachable by keys.
+            Tag::Block => {
+                self.open_element("pre", &[("class", class), ("tabindex", "0")]);
+                "pre"
+            }
+            Tag::Table => {
+                self.open_element(element, &[("tabindex", "0")]);
+                element
+            }
+            Tag::Output => {
                 self.open_element("pre", &[("class", class)]);
                 "pre"
             }
