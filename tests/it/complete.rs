@@ -280,13 +280,12 @@ fn changelog(missing: &mut Missing) {
     }
 }
 
-/// The keys of `--json`, in the last section of `docs/format.md`.
+/// The keys of `--json`, in `docs/json.md`.
 fn fields(missing: &mut Missing) {
-    const FORMAT: &str = "docs/format.md";
-    let text = read(FORMAT);
-    let (_, section) = text.split_once("\n## JSON\n").unwrap();
+    const JSON: &str = "docs/json.md";
+    let text = read(JSON);
     let of_verb = |verb: &str| {
-        let blocks = section.split("\n**").skip(1);
+        let blocks = text.split("\n**").skip(1);
         let names = |block: &&str| {
             let heading = block.split(": ").next().unwrap_or_default();
             [format!("`{verb}`"), format!("`{verb} ")]
@@ -319,8 +318,8 @@ fn fields(missing: &mut Missing) {
         let described = of_verb(name);
         if described.is_empty() && !lines.is_empty() {
             missing.add(
-                FORMAT,
-                "## JSON",
+                JSON,
+                "# The JSON",
                 &format!("add a paragraph **`{name} --json`**"),
             );
         }
@@ -340,10 +339,10 @@ fn fields(missing: &mut Missing) {
                     .any(|word| word == key.1)
             };
             let words = |text: &str| text.split('`').skip(1).step_by(2).any(is_word);
-            if !words(if key.0 { section } else { &described }) {
+            if !words(if key.0 { &text } else { &described }) {
                 let place = format!("**`{name} --json`**");
                 missing.add(
-                    FORMAT,
+                    JSON,
                     &place,
                     &format!("describe the field `{}` of `{name}`", key.1),
                 );

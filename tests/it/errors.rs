@@ -715,7 +715,7 @@ fn usage_errors_are_json_with_json() {
     }
 }
 
-/// The fields that `--json` promises, in `docs/format.md`.
+/// The fields that `--json` promises, in `docs/json.md`.
 #[test]
 fn json_has_the_fields_that_are_promised() {
     let s = Sandbox::with(&["tour.jsonl", "v1.jsonl"]);

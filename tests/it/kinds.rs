@@ -40,9 +40,10 @@ pub fn types() -> impl Iterator<Item = &'static str> {
 }
 
 const FORMAT: &str = "docs/format.md";
+const CONVERSIONS: &str = "docs/import.md";
 
-fn document() -> String {
-    fs::read_to_string(format!("{}/{FORMAT}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+fn read_document(name: &str) -> String {
+    fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 /// Reports each type and role without a sample, a step or a row.
@@ -239,7 +240,8 @@ fn required(
 
 /// Each type and role that an agent writes has a row with the agent's name and the required fields.
 fn documentation(missing: &mut Missing) {
-    let document = document();
+    let document = read_document(FORMAT);
+    let conversions = read_document(CONVERSIONS);
     let mut look = |section: &str, name: &'static str, fields: &Fields| {
         let rows = rows(&document, section, name);
         for (dialect, agent, _) in SAMPLES
@@ -296,9 +298,9 @@ fn documentation(missing: &mut Missing) {
                 &format!("add `{name}`"),
             );
         }
-        if !section(&document, "## Between the agents").contains(&format!("`{name}`")) {
+        if !section(&conversions, "## Between the agents").contains(&format!("`{name}`")) {
             missing.add(
-                FORMAT,
+                CONVERSIONS,
                 "## Between the agents",
                 &format!("say what becomes of `{name}`"),
             );
@@ -341,7 +343,7 @@ fn rows(document: &str, section: &str, name: &str) -> Vec<(String, String)> {
 /// The interop suite reads the list of bookkeeping from the documentation.
 fn bookkeeping(missing: &mut Missing) {
     const LIST: &str = "**bookkeeping**: entries of the types";
-    let document = document();
+    let document = read_document(FORMAT);
     let (_, list) = document.split_once(LIST).unwrap();
     let (list, _) = list.split_once(". None of these").unwrap();
     let listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();

@@ -35,7 +35,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Paths in backticks exist.
+/// Paths in backticks exist, and links lead to files and headings that exist.
 #[test]
 fn documents_name_what_is_there() {
     for document in [
@@ -43,6 +43,9 @@ fn documents_name_what_is_there() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/format.md",
+        "docs/requests.md",
+        "docs/import.md",
+        "docs/json.md",
         "docs/hooks.md",
         "docs/reliability.md",
         "docs/recipes.md",
@@ -80,13 +83,40 @@ fn documents_name_what_is_there() {
             .skip(1)
             .filter_map(|rest| rest.split_once(')'))
             .map(|(link, _)| link);
-        for link in links.filter(|link| !link.contains("://") && !link.starts_with('#')) {
-            let file = link.split('#').next().unwrap_or_default();
-            let place = root().join(document).parent().unwrap().join(file);
+        for link in links.filter(|link| !link.contains("://")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let place = if file.is_empty() {
+                root().join(document)
+            } else {
+                root().join(document).parent().unwrap().join(file)
+            };
             let there = place.exists() || !root().join("tests/interop").exists();
             assert!(there, "{document} links {link}, which is not there");
+
+            if file.is_empty() || file.ends_with(".md") {
+                let target = fs::read_to_string(&place).unwrap_or_default();
+                let there = anchor.is_empty() || has_anchor(&target, anchor);
+                assert!(there, "{document} links {link}, which has no such heading");
+            }
         }
     }
+}
+
+/// Whether a document has a heading, or an `<a id>`, with this anchor. As on the usual hosts, an
+/// anchor is the heading in lower case, with `-` for each space and without other punctuation.
+fn has_anchor(document: &str, anchor: &str) -> bool {
+    if document.contains(&format!("<a id=\"{anchor}\">")) {
+        return true;
+    }
+    let headings = document.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+        .any(|heading| {
+            let kept = heading
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            kept.collect::<String>().replace(' ', "-") == anchor
+        })
 }
 
 /// Each promise names tests that exist.

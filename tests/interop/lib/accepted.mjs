@@ -1,4 +1,4 @@
-// Where pi would send what a provider's API refuses, pisess sends something else (docs/format.md). `accepted` makes
+// Where pi would send what a provider's API refuses, pisess sends something else (docs/requests.md). `accepted` makes
 // these changes in the messages before pi sends them, `asAccepted` in the body that pi sent.
 
 const REFUSED_REASONS = ["error", "aborted"];

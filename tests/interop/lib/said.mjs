@@ -1,5 +1,5 @@
 // Returns what a body contains for the model, for any API. oh-my-pi's bodies differ in form from those of pisess
-// (docs/format.md), so they are compared by what the model reads.
+// (docs/requests.md), so they are compared by what the model reads.
 
 /** Returns `{steps, images}`: the texts, calls and results in order, and the data of all images. */
 export function said(api, body) {

@@ -29,7 +29,7 @@ export async function body(omp: string, { api }: { api: string }, messages: any[
 	return sent[0] ?? { none: ended?.error?.errorMessage ?? "no request" };
 }
 
-/** Removes native histories of the Responses API, which pisess does not replay (docs/format.md). */
+/** Removes native histories of the Responses API, which pisess does not replay (docs/requests.md). */
 const plain = ({ providerPayload, ...message }: any) => message;
 
 async function start(omp: string) {

@@ -8,7 +8,7 @@
 //! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops
 //! the thinking of other models or makes it text, and gives each call an id. A module for each API
 //! then writes the body. Where an agent would send what the API refuses, the body is repaired;
-//! docs/format.md lists each such case. Cache marks, streaming, thinking budgets and whatever else
+//! docs/requests.md lists each such case. Cache marks, streaming, thinking budgets and whatever else
 //! depends on more than the session and the model are left out.
 
 mod anthropic;
