@@ -1,7 +1,7 @@
 //! The texts shared by `--help`, the man pages and the documents, each written once as a value.
 //!
 //! The commands print parts of them after their options. `tests/it/generated.rs` generates the man
-//! pages from all of them; `tests/it/documents.rs` compares the README with them and runs the
+//! pages from all of them; `tests/it/documents.rs` compares `docs/jobs.md` with them and runs the
 //! examples.
 
 use super::output::{Column, Table};

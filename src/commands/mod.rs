@@ -94,7 +94,7 @@ struct Cli {
 }
 
 struct Command {
-    /// What it is for: a row of the table of commands in the README.
+    /// What it is for: a row of the table of commands in `docs/jobs.md`.
     group: &'static str,
     name: &'static str,
     guide: Guide,

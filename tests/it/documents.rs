@@ -3,10 +3,10 @@
 //! In `README.md` and `docs/*.md`, a block marked `console` is a shell session: lines that begin
 //! with `$ ` are commands, lines that begin with `> ` continue a command, and the other lines are
 //! the output on a terminal of 80 columns without colours. Each document is run in a directory of
-//! its own, and each block sees the files that earlier blocks left. The README starts with what a
-//! checkout has, so that a reader can follow it from the first block; the other documents start
-//! with sessions under the names they use. `PISESS_BLESS=1 cargo test --test it documents` updates
-//! the outputs, and the tables of the README. The commands in `skills/pisess/SKILL.md` are run as
+//! its own, and each block sees the files that earlier blocks left. The README and `docs/jobs.md`
+//! start with what a checkout has, so that a reader can follow them from the first block; the other
+//! documents start with sessions under the names they use. `PISESS_BLESS=1 cargo test --test it documents` updates
+//! the outputs, and the tables of `docs/jobs.md`. The commands in `skills/pisess/SKILL.md` are run as
 //! an agent runs them: in a pipe, within a session.
 //!
 //! A block marked `console with fzf` (or another tool) is run by a test of its own, which
@@ -228,7 +228,7 @@ fn documents() -> Vec<PathBuf> {
 fn documents_show_the_actual_output() {
     for path in documents() {
         let desk = match path.file_name().and_then(|name| name.to_str()) {
-            Some("README.md") => Desk::checkout(),
+            Some("README.md" | "jobs.md") => Desk::checkout(),
             Some("agents.md") => Desk::new().for_agent(),
             _ => Desk::new().with_our_jq(),
         };
@@ -267,7 +267,7 @@ fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
     let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
     let text = fs::read_to_string(path).unwrap();
     let shown = rerun(&text, runs, desk);
-    let shown = if path.ends_with("README.md") {
+    let shown = if path.ends_with("docs/jobs.md") {
         with_tables(shown)
     } else {
         shown
@@ -289,12 +289,12 @@ fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
     );
 }
 
-/// The tables of the README that are made from the command line: their headings, and their rows.
+/// The tables of `docs/jobs.md` that are made from the command line: their headings, and their rows.
 fn tables() -> [(&'static str, String); 3] {
     let links = |group: &'static str| {
         let verbs = pisess::command_groups().filter(move |(of, _)| *of == group);
         verbs
-            .map(|(_, verb)| format!("[{verb}](man/pisess-{verb}.1)"))
+            .map(|(_, verb)| format!("[{verb}](../man/pisess-{verb}.1)"))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -318,12 +318,12 @@ fn tables() -> [(&'static str, String); 3] {
     ]
 }
 
-/// Returns the README with the current rows in its [`tables`].
+/// Returns `docs/jobs.md` with the current rows in its [`tables`].
 fn with_tables(mut text: String) -> String {
     for (heading, rows) in tables() {
         let start = text
             .find(heading)
-            .unwrap_or_else(|| panic!("README.md has no {heading}"))
+            .unwrap_or_else(|| panic!("docs/jobs.md has no {heading}"))
             + heading.len();
         let end = start + text[start..].find("\n\n").unwrap() + 1;
         text.replace_range(start..end, &rows);

@@ -42,6 +42,7 @@ fn documents_name_what_is_there() {
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
+        "docs/jobs.md",
         "docs/format.md",
         "docs/requests.md",
         "docs/import.md",
