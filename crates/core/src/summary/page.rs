@@ -202,7 +202,7 @@ impl SummaryBuilder {
                 format!("{REPLIED_LEAD}{failure_note}. What is next is below, if anything.")
             }
             _ if self.is_split => {
-                format!("{GO_ON_LEAD}: it goes on below, with any answer ({calls_done}).")
+                format!("{OPEN_LEAD}; its answer, if any, follows this summary ({calls_done}).")
             }
             _ => format!("{GO_ON_LEAD}: {}, {calls_done}.", describe_end(turn)),
         }
