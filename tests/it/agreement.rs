@@ -354,7 +354,7 @@ pub fn agree(s: &Sandbox, what: &str) {
             let path = successors(Some(tip), |id| parents.get(id).copied()).take(drawn.len() + 1);
             { path }.any(|id| id == above)
         };
-        let tree = run(s, "tree ./s.jsonl --filter all");
+        let tree = run(s, "tree ./s.jsonl --filter all --layout pi");
         let lines = || tree.lines().skip(usize::from(is_pruned));
         assert_eq!(lines().count(), drawn.len(), "{what}: tree");
         for (line, row) in lines().zip(&drawn) {

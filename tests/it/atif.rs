@@ -357,16 +357,16 @@ fn a_directory_of_sessions_becomes_one_of_trajectories() {
     s.put("to/omp.json", "another");
     assert_snapshot!(s.pisess("export --as atif ./all -o ./to").done(), @"
     ./to/tour.json
-    2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     2> pisess: cannot create ./to/omp.json: it already exists (hint: choose another name, or overwrite it with --force)
+    2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     exit 2
     ");
     s.put("all/q/omp.jsonl", fixture("v1.jsonl"));
     assert_snapshot!(s.pisess("export --as atif ./all -o ./to --force").done(), @"
     ./to/omp.json
     ./to/tour.json
-    2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     2> pisess: ./all/q/omp.jsonl: another session has the same file name (hint: export it with another -o)
+    2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     exit 2
     ");
     assert_snapshot!(s.pisess("export --as atif ./all -o ./new").done().fails(2), @"the sessions of a directory are exported to a directory (hint: give an existing directory with -o)");

@@ -29,7 +29,7 @@ fn the_newest_first() {
     *  b5c6d7e8  1mo       12   10.4k  Look at the EXIF data of c.jpg
     ");
     assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done().text().replace('\u{1b}', "␛"), @"
-       ␛[2mid␛[0m        ␛[2mage␛[0m  ␛[2mentries␛[0m  ␛[2mtokens␛[0m  ␛[2mlast user message␛[0m
+       ␛[4mid␛[0m        ␛[4mage␛[0m  ␛[4mentries␛[0m  ␛[4mtokens␛[0m  ␛[4mlast user message␛[0m
     ␛[36m*␛[0m  ␛[34;1m2f5d␛[0m␛[2mc03e␛[0m  ␛[2m1mo␛[0m       13    1.5k  ␛[33m[green]␛[0m ␛[2mon 648dc1b3␛[0m  Now…
        ␛[34;1m5c07␛[0m␛[2md14b␛[0m  ␛[2m1mo␛[0m        8    3.5k  Hm. What would you do in…
     ");

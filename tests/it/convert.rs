@@ -371,7 +371,10 @@ fn a_native_snapshot_keeps_what_it_does_not_cover() {
     }
     let s = Sandbox::new();
     s.put("s.jsonl", native("gone0001"));
-    assert_snapshot!(s.pisess("check ./s.jsonl").done().text(), @r#"./s.jsonl:6: warning: its last covered entry "gone0001" is not in the file (entry cccc0001) — nothing before the compaction is kept: the context is incomplete"#);
+    assert_snapshot!(s.pisess("check ./s.jsonl").done().text(), @r#"
+    ./s.jsonl:6: warning: its last covered entry "gone0001" is not in the file (entry cccc0001)
+        nothing before the compaction is kept: the context is incomplete
+    "#);
     // If it covers everything, nothing is missing.
     s.put("s.jsonl", native(""));
     assert_eq!(s.run("check -q ./s.jsonl"), "");

@@ -325,7 +325,11 @@ fn with_tables(mut text: String) -> String {
             .find(heading)
             .unwrap_or_else(|| panic!("docs/jobs.md has no {heading}"))
             + heading.len();
-        let end = start + text[start..].find("\n\n").unwrap() + 1;
+        // The last table ends with the document.
+        let end = match text[start..].find("\n\n") {
+            Some(rows_len) => start + rows_len + 1,
+            None => text.len(),
+        };
         text.replace_range(start..end, &rows);
     }
     text

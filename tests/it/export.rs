@@ -934,11 +934,11 @@ fn what_a_person_typed_is_shown_as_typed() {
     assert_snapshot!(body.replace(" dir=\"auto\"", "").replace(" rel=\"noopener noreferrer nofollow\"", ""), @r#"
     <div class="prose"><p class="verbatim">Why does __proto__ break *this*? See <code>a_b</code> and <a href="https://h/x_y">https://h/x_y</a>:
       - once
-    # not a heading</p><pre class="block">TypeError: x is undefined
+    # not a heading</p><pre class="block" tabindex="0">TypeError: x is undefined
         at run (/w/a.js:3:7)
 
     name   size
-    a.rs   3 kB</pre><pre class="block"><span class="w-k">let</span> x = <span class="w-n">1</span>;</pre><pre class="block">| a | b |
+    a.rs   3 kB</pre><pre class="block" tabindex="0"><span class="w-k">let</span> x = <span class="w-n">1</span>;</pre><pre class="block" tabindex="0">| a | b |
     | --- | --- |
     1986. A year &lt;/details&gt;</pre></div></div>
     "#);

@@ -346,11 +346,11 @@ fn forks_stand_below_what_they_come_from() {
         "without --forks each file counts for itself"
     );
     assert_snapshot!(s.run("list --forks ."), @"
-    age  time              id        msgs  br  context   cost  name or first user message
-    3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
-    3mo  2026-02-02 03:00  fork         1   1     3.0k  $4.00  ↳ question a1
-    3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00  ↳ question a1
-    3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
+    age  id        msgs  context   cost  name or first user message
+    3mo  root         4     2.0k  $3.00  question a1
+    3mo  fork         1     3.0k  $4.00  ↳ question a1
+    3mo  forkfork     1       11  $8.00  ↳ question a1
+    3mo  orphan       0     1.0k      -  question a1
     ");
     // A fork that was left is one level in, before the one that continues its source.
     put(
@@ -359,12 +359,12 @@ fn forks_stand_below_what_they_come_from() {
         &[question("e1", Some("a2"), 21)],
     );
     assert_snapshot!(s.run("list --forks ."), @"
-    age  time              id        msgs  br  context   cost  name or first user message
-    3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
-    3mo  2026-02-02 03:00  fork         1   1     3.0k  $4.00  ↳ question a1
-    3mo  2026-02-02 03:01  left         1   1     1.0k      -  ├─ question a1
-    3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00  ↳ question a1
-    3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
+    age  id        msgs  context   cost  name or first user message
+    3mo  root         4     2.0k  $3.00  question a1
+    3mo  fork         1     3.0k  $4.00  ↳ question a1
+    3mo  left         1     1.0k      -  ├─ question a1
+    3mo  forkfork     1       11  $8.00  ↳ question a1
+    3mo  orphan       0     1.0k      -  question a1
     ");
     let json = rows(&s.run("list --forks . --json"));
     let ids: Vec<_> = json.iter().map(|row| row["id"].clone()).collect();

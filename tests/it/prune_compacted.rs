@@ -133,15 +133,12 @@ fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
 fn show_and_grep_pruned_find_compacted_entries() {
     let s = made();
     s.pisess("prune -q ./s.jsonl --compacted").done();
-    assert_snapshot!(s.pisess("show ./s.jsonl aaaa0004").done(), @r#"
-    aaaa0004  assistant message  2026-01-01 00:00  [late]  line 5, parent aaaa0003
+    assert_snapshot!(s.pisess("show ./s.jsonl aaaa0004").done(), @"
+    aaaa0004  assistant · 2026-01-01 00:00 · [late]
+      m · 100 in, 10 out · $0.25 · line 5 · parent aaaa0003
         a forgotten answer
-      provider: p
-      model: m
-      stopReason: stop
-      usage: {"input": 100, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 110, "cost": {"total": 0.25}}
     2> pisess: ./s.jsonl: shown as before it was pruned
-    "#);
+    ");
     let json = s.pisess("show -q ./s.jsonl aaaa0004 --json").done().text();
     let line = String::from_utf8(compacted())
         .unwrap()

@@ -263,7 +263,8 @@ fn the_pager_opens_at_the_leaf() {
         session(&(0..100).map(entry).collect::<Vec<_>>()),
     );
     let opened = |line: &[&str]| {
-        let (seen, code) = pisess(&[&["tree", "long.jsonl"], line].concat(), &s);
+        // What follows the leaf would be one row otherwise.
+        let (seen, code) = pisess(&[&["tree", "--unfold", "long.jsonl"], line].concat(), &s);
         assert_eq!(code, 0, "{seen}");
         seen.lines().next().unwrap().to_owned()
     };

@@ -63,14 +63,14 @@ fn the_leaf_where_an_entry_is_asked_for() {
     for (line, last) in [
         ("show --json ./two-branches.jsonl @", "\"id\":\"1a2b3c07\""),
         (
-            "label -n ./two-branches.jsonl @ end",
+            "label -n --json ./two-branches.jsonl @ end",
             "\"targetId\":\"1a2b3c07\"",
         ),
         (
-            "edit -n --omit ./two-branches.jsonl @",
+            "edit -n --json --omit ./two-branches.jsonl @",
             "\"targetId\":\"1a2b3c07\"",
         ),
-        ("pick -n ./two-branches.jsonl @", "A metre and more"),
+        ("pick -n --json ./two-branches.jsonl @", "A metre and more"),
     ] {
         let printed = s.run(line);
         assert!(printed.contains(last), "{line}: {printed}");

@@ -437,10 +437,11 @@ fn in_an_oh_my_pi_file() {
 #[test]
 fn dry_run_and_json() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
-    assert_snapshot!(s.unchanged("summarize -n ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"
+    assert_snapshot!(s.unchanged("summarize -n ./two-branches.jsonl 1a2b3c04 --summary s"), @"
     append 1 line to ./two-branches.jsonl
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
-    "#);
+     size  id        type            content
+    200 B  226b1b5c  branch_summary  s
+    ");
     assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Tissue paper then. How big?"}"#);
     assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Tissue paper then. How big?"}"#);
     let migrated = s.run("migrate ./v1.jsonl -o -");

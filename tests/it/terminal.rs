@@ -113,12 +113,12 @@ fn colours() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.pisess("tree ./two-branches.jsonl").terminal(80).done().text().replace('\u{1b}', "␛"), @"
     ␛[2m~/kites · 7 entries␛[0m
-    ␛[2m1a2b3c01  ␛[0m␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
-    ␛[2m1a2b3c02  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
-    ␛[2m1a2b3c04  ␛[0m␛[2m├─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
-    ␛[2m1a2b3c05  ␛[0m␛[2m│  ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
-    ␛[2m1a2b3c06  ␛[0m␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?
-    ␛[2m1a2b3c07  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m
+    ␛[34;1m1a2b3c01␛[0m  ␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
+    ␛[34;1m1a2b3c02␛[0m  ␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
+    ␛[34;1m1a2b3c04␛[0m  ␛[2m├─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
+    ␛[34;1m1a2b3c05␛[0m  ␛[2m│  ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
+    ␛[34;1m1a2b3c06␛[0m  ␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?
+    ␛[34;1m1a2b3c07␛[0m  ␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m
     ");
 }
 

@@ -25,8 +25,12 @@ fn a_forwarded_message_is_its_words() {
     {
         let name = format!("{at}.jsonl");
         s.put(&name, session(&content));
-        let folded = "[…] Is the importer online? Say so.";
         for line in ["tree", "list", "branches", "path"] {
+            // A title has only what was asked.
+            let folded = match line {
+                "list" => "Is the importer online? Say so.",
+                _ => "[…] Is the importer online? Say so.",
+            };
             let rows = s.run(&format!("{line} ./{name}"));
             assert!(
                 rows.contains(folded) && !rows.contains("ntrusted"),

@@ -20,8 +20,8 @@ pub use crate::format::{to_visible, to_visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
-use notes::{abbreviate_home_in, shorten_path_in};
 pub use links::Links;
+use notes::{abbreviate_home_in, shorten_path_in};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{

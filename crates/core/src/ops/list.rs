@@ -4,8 +4,8 @@
 //! user or assistant message, `firstMessage` is the first user message with text, and the name is
 //! that of the last `session_info`.
 
-use crate::format::title::{plain_words, title_words, without_envelope};
 use crate::format::format_dollars;
+use crate::format::title::{plain_words, title_words, without_envelope};
 use crate::load::{LoadError, LoadOptions, load, read_header};
 use crate::ops::branches::find_branches;
 use crate::ops::prune::Restoration;
