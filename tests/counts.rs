@@ -17,8 +17,8 @@ use pisess::ops::IdSource;
 use pisess::ops::check::{SessionLocation, check_session};
 use pisess::ops::fork::{ForkOptions, fork};
 use pisess::ops::redact::{find_remaining, redact_session};
-use pisess::ops::show::entry_parts;
-use pisess::ops::tree::{Filter, Layout, build_view};
+use pisess::ops::show::{Surroundings, read_entry};
+use pisess::ops::tree::{self, Filter, build_view};
 use pisess::redact::Redactor;
 use pisess::session::Session;
 use pisess::session::read::entry_reader::EntryReader;
@@ -102,9 +102,15 @@ fn an_entry_takes_at_most_120_bytes() {
         .map(|bytes| {
             peak(|| {
                 let session = load(&bytes, &with_rows()).unwrap();
-                build_view(&session, session.leaf, Filter::Default, "", Layout::Trunk)
-                    .tree_rows
-                    .len()
+                build_view(
+                    &session,
+                    session.leaf,
+                    Filter::Default,
+                    "",
+                    tree::Layout::Trunk,
+                )
+                .tree_rows
+                .len()
             })
         });
     assert!(
@@ -255,7 +261,7 @@ fn deep_chains_and_deep_values_need_no_stack() {
     let run = || {
         for shape in [Shape::Chain, Shape::Comb, Shape::Fan] {
             let session = load(&made(shape, 50_000), &with_rows()).unwrap();
-            for layout in [Layout::Trunk, Layout::Pi] {
+            for layout in [tree::Layout::Trunk, tree::Layout::Pi] {
                 let view = build_view(&session, session.leaf, Filter::All, "", layout);
                 assert!(view.tree_rows.len() >= 50_000);
             }
@@ -384,13 +390,19 @@ const READS: &[(&str, Reads)] = &[
             .try_for_each(|ix| reader.read_line(ix).map(drop))
     }),
     ("show", |session, reader| {
-        let kind = |ix| session.entry(ix).kind;
-        let show = |ix| {
+        let around = Surroundings::default();
+        for ix in session.path(session.leaf) {
+            let entry = session.entry(ix);
             reader.with_line(ix, |line| {
-                drop(entry_parts(Raw::from_checked(line), kind(ix)))
-            })
-        };
-        session.path(session.leaf).into_iter().try_for_each(show)
+                drop(read_entry(
+                    Raw::from_checked(line),
+                    entry.kind,
+                    entry.role,
+                    around,
+                ))
+            })?;
+        }
+        Ok(())
     }),
     ("compact --prepare", |session, reader| {
         let path = session.path(session.leaf);

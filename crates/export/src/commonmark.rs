@@ -2,7 +2,7 @@
 //!
 //! Differences from CommonMark: a single `~` strikes nothing out, addresses in a text are links,
 //! and emphasis may end at punctuation that a letter of a script without spaces follows. Long texts
-//! are shown verbatim. What a person typed is not Markdown: see [`super::typed`].
+//! are shown verbatim. What a person typed is not Markdown: see `typed`.
 
 use super::code::{self, Language};
 use super::html::is_allowed_address;
