@@ -37,7 +37,7 @@ await test("the tree is from 240 to 420 pixels wide, and the facts are beside th
     const page = await open(exported(tour), { width, calm: true });
     same((await boxOf(page, "#side")).width, wanted, `at ${width}`);
     if (width >= 1300) {
-      const facts = await page.locator("#about").boundingBox(), heading = await page.locator("#title").boundingBox();
+      const facts = await page.locator("#facts").boundingBox(), heading = await page.locator("#title").boundingBox();
       holds(facts.y < heading.y + heading.height && facts.x > heading.x + heading.width, "beside the heading");
     }
     await clean(page);
