@@ -33,7 +33,10 @@ impl Bench<'_> {
             "export --as atif",
             &["export", &session, "--as", "atif", "-o", "-"],
         );
-        let summary = run("summarize -n", &["summarize", "-n", &session, first]);
+        let summary = run(
+            "summarize -n",
+            &["summarize", "-n", "--json", &session, first],
+        );
         let tree = run("tree --search", &["tree", &session, "--search", WORD]);
         let grep = run("grep -i", &["grep", "-i", &word, &session]).search();
         let prune = run(
@@ -49,8 +52,8 @@ impl Bench<'_> {
         let rows = run("tree", &["tree", &session, "--search", WORD, "--json"]).output()?;
         expect("rows found", count(&rows), facts.rows_with_word)?;
         expect("entries found", count(&grep.output()?), facts.with_word)?;
-        // The last line has the sums.
-        expect("payloads", count(&prune.output()?), facts.long_results + 1)?;
+        // Beside a row for each payload: the headings, the total, and what is saved.
+        expect("payloads", count(&prune.output()?), facts.long_results + 3)?;
         expect("labels", count(&label.output()?), facts.labels)?;
 
         println!(
