@@ -77,7 +77,7 @@ fn push_block(
         let mut writer = SectionWriter::new(markup);
         writer.limits = first_section;
         match language {
-            Some(language) if text.len() <= LONGEST_COLOURED => {
+            Some(language) if writer.markup.has_colours() && text.len() <= LONGEST_COLOURED => {
                 each_word(text, language, &mut |word_kind, word| {
                     writer.write(word_kind, word)
                 });

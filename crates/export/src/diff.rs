@@ -41,10 +41,10 @@ pub struct DiffStyle {
 /// many lines it adds and removes, whether they are shown or not.
 pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Markup) {
     let byte_count: usize = lines.iter().map(|(_, text)| text.len()).sum();
-    let language = if byte_count > LONGEST_COLOURED {
-        None
-    } else {
+    let language = if markup.has_colours() && byte_count <= LONGEST_COLOURED {
         style.language
+    } else {
+        None
     };
     let mut parsed_lines = parse_lines(lines);
     if style.may_have_numbers {

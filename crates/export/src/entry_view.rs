@@ -1,7 +1,7 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else
 //! folded.
 
-use crate::markup::Tag;
+use crate::markup::{Markup, Tag};
 use crate::row_text::readable_row;
 use crate::source::{ContentsReader, cut, decode_string, string_or_json};
 use crate::typed::Author;
@@ -31,9 +31,14 @@ const LONGEST_GOAL: usize = 160;
 /// The maximum number of characters of the error that ended a turn.
 const LONGEST_ERROR: usize = 2000;
 
-/// Draws an entry: the Markdown that a renderer made of it, or else its own content.
-pub fn draw_entry<'s>(source: &'s ContentsReader<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
-    let mut view = EntryView::new(source, ix);
+/// Draws an entry into an empty `markup`: the Markdown that a renderer made of it, or else its own
+/// content.
+pub fn draw_entry<'s>(
+    source: &'s ContentsReader<'s>,
+    ix: EntryIx,
+    markup: Markup,
+) -> io::Result<EntryView<'s>> {
+    let mut view = EntryView::new(source, ix, markup);
     match source.contents.rendered.get(&ix) {
         Some(rendered) => view.push_prose(rendered, Author::Program),
         None => source

@@ -20,8 +20,7 @@ pub struct Language {
     quotes: &'static str,
     /// The quotes of strings that may span lines.
     long_quotes: &'static [&'static str],
-    /// The keywords, separated by spaces.
-    keywords: &'static str,
+    keywords: Keywords,
     /// Whether keywords are case-insensitive.
     ignores_case: bool,
     /// Whether `name:` and `"name":` are keys.
@@ -34,7 +33,7 @@ const PLAIN: Language = Language {
     block_comment: None,
     quotes: "\"'",
     long_quotes: &[],
-    keywords: "",
+    keywords: Keywords::new(""),
     ignores_case: false,
     has_keys: false,
 };
@@ -60,76 +59,100 @@ static LANGUAGES: &[Language] = &[
             "cts",
         ],
         long_quotes: &["`"],
-        keywords: "abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in infer instanceof interface is keyof let namespace never new null number of override private protected public readonly return satisfies set static string super switch this throw true try type typeof undefined unknown var void while with yield",
+        keywords: Keywords::new(
+            "abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in infer instanceof interface is keyof let namespace never new null number of override private protected public readonly return satisfies set static string super switch this throw true try type typeof undefined unknown var void while with yield",
+        ),
         ..C_LIKE
     },
     Language {
         names: &["rs", "rust"],
         quotes: "\"",
-        keywords: "as async await bool break char const continue crate dyn else enum extern f32 f64 false fn for i128 i16 i32 i64 i8 if impl in isize let loop match mod move mut pub ref return self Self static str struct super trait true type u128 u16 u32 u64 u8 union unsafe use usize where while",
+        keywords: Keywords::new(
+            "as async await bool break char const continue crate dyn else enum extern f32 f64 false fn for i128 i16 i32 i64 i8 if impl in isize let loop match mod move mut pub ref return self Self static str struct super trait true type u128 u16 u32 u64 u8 union unsafe use usize where while",
+        ),
         ..C_LIKE
     },
     Language {
         names: &["py", "python", "pyi", "python3"],
         line_comments: &["#"],
         long_quotes: &["\"\"\"", "'''"],
-        keywords: "False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return self try while with yield",
+        keywords: Keywords::new(
+            "False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return self try while with yield",
+        ),
         ..PLAIN
     },
     Language {
         names: &["go", "golang"],
         long_quotes: &["`"],
-        keywords: "any bool break byte case chan const continue default defer else error fallthrough false float64 for func go goto if import int int64 interface iota make map nil package range return rune select string struct switch true type uint var",
+        keywords: Keywords::new(
+            "any bool break byte case chan const continue default defer else error fallthrough false float64 for func go goto if import int int64 interface iota make map nil package range return rune select string struct switch true type uint var",
+        ),
         ..C_LIKE
     },
     Language {
         names: &[
             "c", "h", "cpp", "c++", "cc", "cxx", "hpp", "hh", "cu", "m", "objc",
         ],
-        keywords: "auto bool break case catch char class const constexpr continue default delete do double else enum explicit extern false final float for friend goto if inline int long mutable namespace new noexcept nullptr operator override private protected public register return short signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while",
+        keywords: Keywords::new(
+            "auto bool break case catch char class const constexpr continue default delete do double else enum explicit extern false final float for friend goto if inline int long mutable namespace new noexcept nullptr operator override private protected public register return short signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while",
+        ),
         ..C_LIKE
     },
     Language {
         names: &["java", "kt", "kts", "kotlin", "scala", "groovy", "gradle"],
         long_quotes: &["\"\"\""],
-        keywords: "abstract as assert boolean break byte case catch char class companion const continue data def default do double else enum extends false final finally float for fun if implements import in instanceof int interface internal is lateinit long match native new null object open override package private protected public return sealed short static super suspend switch this throw throws trait true try typealias val var void volatile when while with yield",
+        keywords: Keywords::new(
+            "abstract as assert boolean break byte case catch char class companion const continue data def default do double else enum extends false final finally float for fun if implements import in instanceof int interface internal is lateinit long match native new null object open override package private protected public return sealed short static super suspend switch this throw throws trait true try typealias val var void volatile when while with yield",
+        ),
         ..C_LIKE
     },
     Language {
         names: &["cs", "csharp", "c#", "fs", "fsharp"],
-        keywords: "abstract as async await base bool break byte case catch char class const continue decimal default delegate do double else enum event explicit extern false finally float for foreach get if implicit in int interface internal is let lock long match module namespace new null object operator out override params private protected public readonly record ref return sealed set short static string struct switch this throw true try type typeof uint using var virtual void volatile when where while with yield",
+        keywords: Keywords::new(
+            "abstract as async await base bool break byte case catch char class const continue decimal default delegate do double else enum event explicit extern false finally float for foreach get if implicit in int interface internal is let lock long match module namespace new null object operator out override params private protected public readonly record ref return sealed set short static string struct switch this throw true try type typeof uint using var virtual void volatile when where while with yield",
+        ),
         ..C_LIKE
     },
     Language {
         names: &["swift"],
         quotes: "\"",
         long_quotes: &["\"\"\""],
-        keywords: "as associatedtype async await break case catch class continue default defer deinit do else enum extension false fileprivate for func guard if import in init inout internal is let nil open operator private protocol public repeat return self Self static struct subscript super switch throw throws true try typealias var where while",
+        keywords: Keywords::new(
+            "as associatedtype async await break case catch class continue default defer deinit do else enum extension false fileprivate for func guard if import in init inout internal is let nil open operator private protocol public repeat return self Self static struct subscript super switch throw throws true try typealias var where while",
+        ),
         ..C_LIKE
     },
     Language {
         names: &["php"],
         line_comments: &["//", "#"],
-        keywords: "abstract and array as break case catch class const continue declare default do echo else elseif empty enum extends false final finally fn for foreach function global if implements include instanceof interface isset match namespace new null or private protected public readonly require return static switch this throw trait true try use var while yield",
+        keywords: Keywords::new(
+            "abstract and array as break case catch class const continue declare default do echo else elseif empty enum extends false final finally fn for foreach function global if implements include instanceof interface isset match namespace new null or private protected public readonly require return static switch this throw trait true try use var while yield",
+        ),
         ..C_LIKE
     },
     Language {
         names: &["rb", "ruby", "rake", "gemspec"],
         line_comments: &["#"],
-        keywords: "alias and begin break case class def do else elsif end ensure false for if in module next nil not or redo require rescue retry return self super then true undef unless until when while yield",
+        keywords: Keywords::new(
+            "alias and begin break case class def do else elsif end ensure false for if in module next nil not or redo require rescue retry return self super then true undef unless until when while yield",
+        ),
         ..PLAIN
     },
     Language {
         names: &["sh", "bash", "zsh", "shell", "fish", "console", "ksh"],
         line_comments: &["#"],
-        keywords: "alias break case continue do done elif else end esac eval exec exit export false fi for function if in local read readonly return set shift source test then trap true unset until while",
+        keywords: Keywords::new(
+            "alias break case continue do done elif else end esac eval exec exit export false fi for function if in local read readonly return set shift source test then trap true unset until while",
+        ),
         ..PLAIN
     },
     Language {
         names: &["ps1", "powershell", "pwsh"],
         line_comments: &["#"],
         block_comment: Some(("<#", "#>")),
-        keywords: "begin break catch class continue do else elseif end exit finally for foreach function if in param process return switch throw trap try until using while",
+        keywords: Keywords::new(
+            "begin break catch class continue do else elseif end exit finally for foreach function if in param process return switch throw trap try until using while",
+        ),
         ignores_case: true,
         ..PLAIN
     },
@@ -137,20 +160,22 @@ static LANGUAGES: &[Language] = &[
         names: &["sql", "psql", "mysql", "sqlite"],
         line_comments: &["--"],
         block_comment: Some(("/*", "*/")),
-        keywords: "add all alter and as asc begin between by case check column commit constraint create cross database default delete desc distinct drop else end exists false foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references returning right rollback select set table then transaction true union unique update using values view when where with",
+        keywords: Keywords::new(
+            "add all alter and as asc begin between by case check column commit constraint create cross database default delete desc distinct drop else end exists false foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references returning right rollback select set table then transaction true union unique update using values view when where with",
+        ),
         ignores_case: true,
         ..PLAIN
     },
     Language {
         names: &["json", "jsonc", "json5", "jsonl", "ndjson"],
-        keywords: "false null true",
+        keywords: Keywords::new("false null true"),
         has_keys: true,
         ..C_LIKE
     },
     Language {
         names: &["yaml", "yml"],
         line_comments: &["#"],
-        keywords: "false no null off on true yes",
+        keywords: Keywords::new("false no null off on true yes"),
         has_keys: true,
         ..PLAIN
     },
@@ -166,7 +191,7 @@ static LANGUAGES: &[Language] = &[
         ],
         line_comments: &["#", ";"],
         long_quotes: &["\"\"\"", "'''"],
-        keywords: "false true",
+        keywords: Keywords::new("false true"),
         ..PLAIN
     },
     Language {
@@ -175,21 +200,27 @@ static LANGUAGES: &[Language] = &[
         ],
         block_comment: Some(("<!--", "-->")),
         quotes: "\"",
-        keywords: "a body br button div doctype form h1 h2 h3 head html i img input label li link main meta nav ol option p script section select slot span style table tbody td template th thead title tr ul xml",
+        keywords: Keywords::new(
+            "a body br button div doctype form h1 h2 h3 head html i img input label li link main meta nav ol option p script section select slot span style table tbody td template th thead title tr ul xml",
+        ),
         ..PLAIN
     },
     Language {
         names: &["css", "scss", "less", "sass"],
         block_comment: Some(("/*", "*/")),
         line_comments: &["//"],
-        keywords: "absolute auto block center fixed flex grid hidden important inherit inline none relative solid transparent",
+        keywords: Keywords::new(
+            "absolute auto block center fixed flex grid hidden important inherit inline none relative solid transparent",
+        ),
         has_keys: true,
         ..PLAIN
     },
     Language {
         names: &["lua"],
         line_comments: &["--"],
-        keywords: "and break do else elseif end false for function goto if in local nil not or repeat return then true until while",
+        keywords: Keywords::new(
+            "and break do else elseif end false for function goto if in local nil not or repeat return then true until while",
+        ),
         ..PLAIN
     },
     Language {
@@ -197,21 +228,27 @@ static LANGUAGES: &[Language] = &[
         line_comments: &["--"],
         block_comment: Some(("{-", "-}")),
         quotes: "\"",
-        keywords: "case class data deriving do else foldr if import in infix instance let module newtype of qualified then type where",
+        keywords: Keywords::new(
+            "case class data deriving do else foldr if import in infix instance let module newtype of qualified then type where",
+        ),
         ..PLAIN
     },
     Language {
         names: &["ex", "exs", "elixir", "erl", "erlang"],
         line_comments: &["#", "%"],
         long_quotes: &["\"\"\""],
-        keywords: "after alias and case catch cond def defmacro defmodule defp do else end false fn for if import in nil not or quote raise receive require rescue true try unless unquote use when with",
+        keywords: Keywords::new(
+            "after alias and case catch cond def defmacro defmodule defp do else end false fn for if import in nil not or quote raise receive require rescue true try unless unquote use when with",
+        ),
         ..PLAIN
     },
     Language {
         names: &["clj", "cljs", "edn", "lisp", "el", "scm", "scheme", "rkt"],
         line_comments: &[";"],
         quotes: "\"",
-        keywords: "and cond def define defmacro defn defun do else false fn if lambda let loop nil not ns or quote recur require set true when",
+        keywords: Keywords::new(
+            "and cond def define defmacro defn defun do else false fn if lambda let loop nil not ns or quote recur require set true when",
+        ),
         ..PLAIN
     },
     Language {
@@ -220,7 +257,9 @@ static LANGUAGES: &[Language] = &[
             "sol",
         ],
         line_comments: &["//", "#"],
-        keywords: "abstract and async await bool break case catch class comptime const continue default defer do double else enum errdefer export extends false final finally fn for fun func function get if implements import in int interface is late let message mixin module mut mutation new null of or orelse override package part private proc pub public query rec repeated required resource return rpc service set static string struct super switch syntax this throw true try type typedef union unreachable usingnamespace var variable void when where while with yield",
+        keywords: Keywords::new(
+            "abstract and async await bool break case catch class comptime const continue default defer do double else enum errdefer export extends false final finally fn for fun func function get if implements import in int interface is late let message mixin module mut mutation new null of or orelse override package part private proc pub public query rec repeated required resource return rpc service set static string struct super switch syntax this throw true try type typedef union unreachable usingnamespace var variable void when where while with yield",
+        ),
         ..C_LIKE
     },
     Language {
@@ -236,7 +275,9 @@ static LANGUAGES: &[Language] = &[
             "nix",
         ],
         line_comments: &["#"],
-        keywords: "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL RUN SHELL USER VOLUME WORKDIR define else endif endef export if ifdef ifeq ifndef ifneq in include inherit let override rec then with",
+        keywords: Keywords::new(
+            "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL RUN SHELL USER VOLUME WORKDIR define else endif endef export if ifdef ifeq ifndef ifneq in include inherit let override rec then with",
+        ),
         ..PLAIN
     },
 ];
@@ -264,21 +305,72 @@ impl Language {
     }
 
     fn is_keyword(&self, word: &str) -> bool {
-        // Every name in the code comes here, and few are keywords.
-        if word.len() > LONGEST_KEYWORD {
-            return false;
-        }
-        let mut keywords = self.keywords.split(' ');
         if self.ignores_case {
-            keywords.any(|keyword| keyword.eq_ignore_ascii_case(word))
-        } else {
-            keywords.any(|keyword| keyword == word)
+            let lower = word.to_ascii_lowercase();
+            return self.keywords.contains(&lower);
         }
+        self.keywords.contains(word)
     }
 }
 
-/// The maximum length in bytes of a keyword; longer words are not compared.
-const LONGEST_KEYWORD: usize = 16;
+/// The keywords of a language, in a hash table that the compiler builds: every name in the code is
+/// looked up.
+#[derive(Debug)]
+struct Keywords {
+    /// The keywords, separated by spaces.
+    words: &'static str,
+    /// The offset of a keyword in `words`, plus 1; 0 if the slot is free. A keyword is in the first
+    /// slot from [`first_slot`] on that was free.
+    slots: [u16; SLOT_COUNT],
+}
+
+/// The number of slots: a power of two above the number of keywords of any language.
+const SLOT_COUNT: usize = 256;
+
+impl Keywords {
+    /// Takes keywords in ASCII, separated by spaces.
+    const fn new(words: &'static str) -> Keywords {
+        let mut slots = [0; SLOT_COUNT];
+        let bytes = words.as_bytes();
+        let mut start = 0;
+        while start < bytes.len() {
+            let mut end = start;
+            while end < bytes.len() && bytes[end] != b' ' {
+                end += 1;
+            }
+            let mut slot = first_slot(bytes[start], bytes[end - 1], end - start);
+            while slots[slot] != 0 {
+                slot = (slot + 1) % SLOT_COUNT;
+            }
+            slots[slot] = start as u16 + 1;
+            start = end + 1;
+        }
+        Keywords { words, slots }
+    }
+
+    fn contains(&self, word: &str) -> bool {
+        let &[first, .., last] = word.as_bytes() else {
+            return self.words.split(' ').any(|keyword| keyword == word);
+        };
+        let mut slot = first_slot(first, last, word.len());
+        while self.slots[slot] != 0 {
+            let start = usize::from(self.slots[slot] - 1);
+            let from_keyword = &self.words.as_bytes()[start..];
+            let is_prefix = from_keyword.starts_with(word.as_bytes());
+            let is_whole = matches!(from_keyword.get(word.len()), None | Some(b' '));
+            if is_prefix && is_whole {
+                return true;
+            }
+            slot = (slot + 1) % SLOT_COUNT;
+        }
+        false
+    }
+}
+
+/// Returns where a keyword with these first and last bytes and this length is looked for.
+const fn first_slot(first: u8, last: u8, len: usize) -> usize {
+    (first as usize * 7 + last as usize * 31 + len * 61) % SLOT_COUNT
+}
 
 /// Divides `text` into pieces, and calls `write_piece` with each and its kind, in order. All text
 /// between two tokens that have a kind is one piece without a kind.
@@ -425,7 +517,7 @@ fn read_name(text: &str, start: usize, language: &Language) -> Token {
     }
     if is_camel_case(name) {
         // Languages of data and text have no types. There, such a word is not a call either.
-        let has_types = !language.has_keys && !language.keywords.is_empty();
+        let has_types = !language.has_keys && !language.keywords.words.is_empty();
         return if has_types {
             Token::with_kind(WordKind::TYPE, end)
         } else {
@@ -523,6 +615,19 @@ mod tests {
             "{<f:\"a\">: [<k:true>, <s:\"b\">]}"
         );
         assert_eq!(read("sh", "echo $# it's # no"), "echo $# it's <c:# no>");
+    }
+
+    #[test]
+    fn every_keyword_is_found() {
+        for language in LANGUAGES {
+            for keyword in language.keywords.words.split(' ') {
+                assert!(language.is_keyword(keyword), "{keyword}");
+                assert!(!language.is_keyword(&format!("{keyword}_")), "{keyword}");
+                if language.ignores_case {
+                    assert!(language.is_keyword(&keyword.to_uppercase()), "{keyword}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 
 use super::entry_view::draw_entry;
 use super::index::kind_letter;
-use super::markup::make_visible;
+use super::markup::{Markup, make_visible};
 use super::row_text::readable_row;
 use super::source::{Contents, ContentsReader, Display, Gap, cut};
 use super::static_html::{edit_notes, entry_heading, entry_time};
@@ -134,7 +134,7 @@ impl Document<'_> {
         if is_left_out(self.contents, ix) {
             return Ok(None);
         }
-        let view = draw_entry(source, ix)?;
+        let view = draw_entry(source, ix, Markup::without_colours())?;
         let is_row = is_shown_as_row(self.contents.session.entry(ix));
         let text = if is_row {
             String::new()
@@ -274,7 +274,7 @@ fn is_shown_as_row(entry: &Entry) -> bool {
 /// Returns the Markdown of an entry alone, without leading line breaks. It includes the entry's
 /// calls, which a document shows with their results instead.
 pub fn entry_markdown(source: &ContentsReader, ix: EntryIx) -> io::Result<String> {
-    let view = draw_entry(source, ix)?;
+    let view = draw_entry(source, ix, Markup::without_colours())?;
     let is_in_document = |_: &str| false;
     let mut text =
         writer::markup_to_markdown(&view.markup, source.contents.display, &is_in_document);

@@ -241,6 +241,8 @@ pub struct SectionLimits {
 #[derive(Debug, Default)]
 pub struct Markup {
     out: String,
+    /// Whether code is not divided into words with colours, which a document as text cannot show.
+    omits_colours: bool,
     /// The innermost section; outside of all sections, one for the markup between them.
     section: Section,
     /// The sections that enclose it, outermost first.
@@ -266,6 +268,19 @@ impl Markup {
         let mut markup = Markup::default();
         make(&mut markup);
         markup
+    }
+
+    /// Returns empty markup for a document that cannot show the colours of code.
+    pub fn without_colours() -> Markup {
+        Markup {
+            omits_colours: true,
+            ..Markup::default()
+        }
+    }
+
+    /// Whether words of code are to have colours.
+    pub fn has_colours(&self) -> bool {
+        !self.omits_colours
     }
 
     /// Returns the markup so far.

@@ -13,7 +13,7 @@ use super::entry_view::draw_entry;
 use super::height::estimate_lines;
 use super::html::{Html, NamedImage, prose_html};
 use super::index::{self, LateFacts};
-use super::markup::make_visible;
+use super::markup::{Markup, make_visible};
 use super::source::{Contents, ContentsReader};
 use super::view_parts::EntryFacts;
 use base64::Engine;
@@ -452,7 +452,7 @@ fn make_entries_piece(
     let mut facts = Vec::with_capacity(range.len());
     let mut prose = Vec::new();
     for number in range.clone() {
-        let mut view = draw_entry(source, source.contents.entries[number])?;
+        let mut view = draw_entry(source, source.contents.entries[number], Markup::default())?;
         facts.push(DrawnFacts {
             facts: view.facts,
             estimated_lines: estimate_lines(&view.markup),

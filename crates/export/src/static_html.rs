@@ -4,6 +4,7 @@ use super::entry_view::draw_entry;
 use super::html::{Html, full_html};
 use super::index::{kind_letter, type_name};
 use super::markdown::is_left_out;
+use super::markup::Markup;
 use super::page::{PageHead, PageWriter, STATIC_STYLE};
 use super::source::{Contents, ContentsReader, cut};
 use foldhash::HashMap;
@@ -48,7 +49,7 @@ pub fn write_static_page(
     }
 
     let make_part = |source: &ContentsReader, ix| {
-        let view = draw_entry(source, ix)?;
+        let view = draw_entry(source, ix, Markup::default())?;
         let body = full_html(&view.markup, &is_in_document, &view.images);
         let label = labels
             .get(ix)

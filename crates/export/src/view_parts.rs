@@ -73,12 +73,12 @@ pub struct EditFact {
 }
 
 impl<'s> EntryView<'s> {
-    /// Makes a view that is still empty.
-    pub fn new(source: &'s ContentsReader<'s>, ix: EntryIx) -> Self {
+    /// Makes a view that is still empty, and that is drawn into `markup`.
+    pub fn new(source: &'s ContentsReader<'s>, ix: EntryIx, markup: Markup) -> Self {
         EntryView {
             source,
             ix,
-            markup: Markup::default(),
+            markup,
             images: Vec::new(),
             markdown_source: String::new(),
             has_long_text: false,
