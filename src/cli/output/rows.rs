@@ -316,7 +316,7 @@ pub fn truncate_path(
 
     // One third is for the beginning, unless the name needs it.
     let head_room = (room / 3).min(room.saturating_sub(name_columns));
-    let head = &path[..fitting_bytes(path.graphemes(true), head_room)];
+    let head = &path[..fitting_prefix_len(path, head_room)];
     let tail_room = room - display_width(head);
     let tail_bytes = fitting_bytes(path.graphemes(true).rev(), tail_room);
     let tail = &path[path.len() - tail_bytes..];
@@ -349,6 +349,17 @@ pub fn fitting_bytes<'a>(graphemes: impl Iterator<Item = &'a str>, most_columns:
     bytes
 }
 
+/// Returns the number of bytes of the longest prefix of a text that fits into `columns`, divided
+/// between graphemes.
+fn fitting_prefix_len(text: &str, columns: usize) -> usize {
+    // A printable ASCII character is a grapheme of one column if another one follows it.
+    let is_printable_ascii = |byte: &u8| matches!(byte, b' '..=b'~');
+    match text.as_bytes().get(..=columns) {
+        Some(head) if head.iter().all(is_printable_ascii) => columns,
+        _ => fitting_bytes(text.graphemes(true), columns),
+    }
+}
+
 /// Returns the end of the text that fits into `columns`, after an ellipsis if it was truncated.
 pub fn truncate_start(text: &str, columns: usize, ellipsis: &str) -> String {
     if display_width(text) <= columns {
@@ -367,7 +378,7 @@ pub fn truncate_end(text: &str, columns: usize, ellipsis: &str) -> String {
         return text.to_owned();
     }
     let room = columns.saturating_sub(display_width(ellipsis));
-    let end = fitting_bytes(text.graphemes(true), room);
+    let end = fitting_prefix_len(text, room);
     let mark = if columns >= display_width(ellipsis) {
         ellipsis
     } else {
@@ -385,6 +396,9 @@ mod tests {
         assert_eq!(truncate_end("abcdef", 6, "…"), "abcdef");
         assert_eq!(truncate_end("abcdef", 4, "…"), "abc…");
         assert_eq!(truncate_end("日本語", 4, "…"), "日…");
+        assert_eq!(truncate_end("abce\u{301}f", 5, "…"), "abce\u{301}f");
+        assert_eq!(truncate_end("abce\u{301}fg", 5, "…"), "abce\u{301}…");
+        assert_eq!(truncate_end("abcde\u{301}", 4, "…"), "abc…");
         assert_eq!(truncate_end("abc", 0, "…"), "");
         assert_eq!(truncate_start("abcdef", 4, "…"), "…def");
         assert_eq!(truncate_start("日本 語", 4, "…"), "…語");

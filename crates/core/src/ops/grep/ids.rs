@@ -1,8 +1,9 @@
 //! The ids of a session that is searched and not loaded.
 
 use crate::session::read::line_chunks::{LineChunk, read_chunks};
+use crate::session::read::record::scan_record;
 use memchr::memchr;
-use pisess_json::Raw;
+use pisess_json::Scanner;
 use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
@@ -55,12 +56,17 @@ impl SessionIds {
             self.add(id);
             return;
         }
-        let Ok(line) = Raw::parse(line.trim_ascii()) else {
+        let mut scanner = Scanner::new(line);
+        let mut blocks = Vec::new();
+        let Ok(record) = scan_record(&mut scanner, &mut blocks) else {
             return;
         };
-        let is_header = line.get("type").is_some_and(|kind| kind.is("session"));
-        if !is_header && let Some(id) = line.get_text("id") {
-            self.add(id.as_bytes());
+        let is_header = record.kind.is_some_and(|kind| kind.is("session"));
+        if scanner.at_end()
+            && !is_header
+            && let Some(id) = record.id
+        {
+            self.add(id.text().as_bytes());
         }
     }
 

@@ -1,12 +1,11 @@
 //! The tool behind a match: what printed the text, or what is called there.
 
 use crate::agents::readable::{Folders, describe_call};
-use crate::session::content::blocks_of_type;
 use crate::session::read::line_chunks::LineChunk;
-use crate::session::read::record::{Block, Member, MessageFacts};
+use crate::session::read::record::{Block, Member, MessageFacts, scan_record};
 use memchr::{memchr, memmem, memrchr};
-use pisess_json::Raw;
 use pisess_json::text::Text;
+use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
 
@@ -110,21 +109,21 @@ impl ToolUse {
 /// call. `call_id` is the id as the result has it.
 fn find_call_before(lines: &[u8], call_id: Raw, name: &Text, folders: Folders) -> Option<ToolUse> {
     let mut end = lines.len();
+    let mut blocks = Vec::new();
     while let Some(found) = memmem::rfind(&lines[..end], call_id.bytes()) {
         let line_start = memrchr(b'\n', &lines[..found]).map_or(0, |newline| newline + 1);
         let line_end = memchr(b'\n', &lines[found..]).map_or(lines.len(), |len| found + len);
         end = line_start;
-        let Ok(line) = Raw::parse(lines[line_start..line_end].trim_ascii()) else {
+        // One walk validates the line and collects the blocks of its message.
+        let mut scanner = Scanner::new(&lines[line_start..line_end]);
+        let is_entry = scan_record(&mut scanner, &mut blocks).is_ok() && scanner.at_end();
+        if !is_entry {
             continue;
-        };
-        let message = line.get("message").unwrap_or(Raw::NULL);
-        let content = message.get("content").unwrap_or(Raw::NULL);
-        for block in blocks_of_type(content, "toolCall") {
-            let has_id = block
-                .get("id")
-                .is_some_and(|id| id.bytes() == call_id.bytes());
-            if has_id {
-                let arguments = block.get("arguments").unwrap_or(Raw::NULL);
+        }
+        for block in &blocks {
+            let has_id = block.id.is_some_and(|id| id.bytes() == call_id.bytes());
+            if block.is_call() && has_id {
+                let arguments = block.arguments.unwrap_or(Raw::NULL);
                 return Some(ToolUse::new(name.as_borrowed(), arguments, folders));
             }
         }
