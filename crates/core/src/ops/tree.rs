@@ -7,11 +7,13 @@ use crate::session::entry::{EntryIx, Flags, Kind, Role, TreeVisibility};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Matches, SearchWords};
-use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows_as_pi, layout_rows_by_trunk};
+use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::borrow::Cow;
 use std::ops::Range;
+
+pub use crate::session::tree::Layout;
 
 /// The agents' filter modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -27,16 +29,6 @@ pub enum Filter {
     LabeledOnly,
     /// Every entry
     All,
-}
-
-/// How a tree is laid out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Layout {
-    /// The path to the leaf is not indented; what was left comes before what replaced it
-    #[default]
-    Trunk,
-    /// As in the agent pi: the branch with the leaf comes first, and each is indented
-    Pi,
 }
 
 /// A tree ready to be drawn: rows in drawing order.
@@ -86,11 +78,8 @@ pub fn build_view<'a>(
         let passes = filter_shows(session, &labels, leaf, filter, ix);
         is_visible.push(passes && search.is_match(&labels, ix));
     }
-    let layout_rows = match layout {
-        Layout::Trunk => layout_rows_by_trunk,
-        Layout::Pi => layout_rows_as_pi,
-    };
-    let tree_rows = layout_rows(session, Tree::new(session), &is_active, &is_visible);
+    let tree = Tree::new(session);
+    let tree_rows = layout_rows(session, tree, layout, &is_active, &is_visible);
     let call_numbers = number_calls(session, &is_active);
     TreeView {
         layout,

@@ -225,7 +225,7 @@ pub struct TreeRow {
     pub depth: u32,
     /// The number of levels that are drawn: bars, and the connector.
     pub level: u32,
-    /// Whether a connector is drawn to it: see the layouts.
+    /// Whether a connector is drawn to it, which each layout decides.
     pub has_connector: bool,
     /// Whether it is the last of its siblings.
     pub is_last: bool,
@@ -244,15 +244,46 @@ impl TreeRow {
     }
 }
 
-/// The visible entries in drawing order, before their layout.
+/// How a tree is laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Layout {
+    /// Branches that were left are indented, and the branch with the leaf comes last
+    #[default]
+    Trunk,
+    /// As in the agent pi: every branch is indented, and the branch with the leaf comes first
+    Pi,
+}
+
+/// Lays out the visible entries. Each becomes a child of its nearest visible ancestor, or a root.
+/// Returns positions in drawing order.
+pub fn layout_rows(
+    session: &Session,
+    tree: Tree,
+    layout: Layout,
+    is_active: &[bool],
+    is_visible: &[bool],
+) -> Vec<TreeRow> {
+    match layout {
+        Layout::Trunk => {
+            let rows = collect_visible_rows(session, tree, &[], is_visible);
+            layout_by_trunk(&rows, is_active)
+        }
+        Layout::Pi => {
+            let rows = collect_visible_rows(session, tree, is_active, is_visible);
+            layout_as_pi(rows)
+        }
+    }
+}
+
+/// The visible entries, before their layout.
 struct VisibleRows {
     entries: Vec<EntryIx>,
     /// For each, the row of its nearest visible ancestor, counted from 1; 0 if there is none.
     parent_rows: Vec<u32>,
 }
 
-/// Returns the visible entries in the order of `tree.walk(order)`, in which a row comes after that
-/// of its parent. Each entry becomes a child of its nearest visible ancestor.
+/// Returns the visible entries in the order of `tree.walk(order)`, in which a parent precedes its
+/// children.
 fn collect_visible_rows(
     session: &Session,
     tree: Tree,
@@ -282,19 +313,15 @@ fn collect_visible_rows(
     rows
 }
 
-/// Lays out the visible entries as pi does: each becomes a child of its nearest visible ancestor. A
-/// connector is drawn to a row if its visible parent has several visible children, or, for a root,
-/// if there are several. Returns positions in drawing order.
-pub fn layout_rows_as_pi(
-    session: &Session,
-    tree: Tree,
-    is_active: &[bool],
-    is_visible: &[bool],
-) -> Vec<TreeRow> {
+/// Lays out visible rows as pi does. They are in drawing order: the branch with the leaf is first.
+///
+/// A connector is drawn to a row if its parent has several children, or, for a root, if there are
+/// several.
+fn layout_as_pi(rows: VisibleRows) -> Vec<TreeRow> {
     let VisibleRows {
         entries,
         parent_rows,
-    } = collect_visible_rows(session, tree, is_active, is_visible);
+    } = rows;
     let mut tree_rows: Vec<TreeRow> = entries.into_iter().map(TreeRow::new).collect();
 
     // The number of children of each row that are rows, at most 2; of row 0, the roots. Counted
@@ -325,27 +352,22 @@ pub fn layout_rows_as_pi(
     tree_rows
 }
 
-/// Lays out the visible entries around the trunk, which is the path to the leaf. Each entry becomes
-/// a child of its nearest visible ancestor, or of the root.
+/// Lays out visible rows around the trunk, which is the path to the leaf. In `rows`, siblings are
+/// ordered by time.
 ///
-/// One child of each row may continue it: it is drawn last, at the level of its parent. A row of
-/// the trunk is continued by the next row of the trunk, and the last by none. Any other row is
-/// continued by the child with the newest entry of the file below it, which is where the branch
-/// was left; so are the roots if no row is of the trunk. All other children are drawn first, oldest
-/// first, one level in and with a connector.
+/// One child of each row may continue it: that child is drawn last, at the level of its parent. All
+/// other children are drawn before it, oldest first, one level deeper and with a connector.
 ///
-/// Returns positions in drawing order.
-pub fn layout_rows_by_trunk(
-    session: &Session,
-    tree: Tree,
-    is_active: &[bool],
-    is_visible: &[bool],
-) -> Vec<TreeRow> {
+/// - A row of the trunk is continued by the next row of the trunk, and the last of them by none.
+/// - Any other row is continued by the child whose subtree contains the newest entry, because the
+///   conversation left the branch there.
+/// - If no row is on the trunk, one of the roots is at the left. It is chosen in the same way.
+fn layout_by_trunk(rows: &VisibleRows, is_active: &[bool]) -> Vec<TreeRow> {
     let VisibleRows {
         entries,
         parent_rows,
-    } = collect_visible_rows(session, tree, &[], is_visible);
-    let continuations = find_continuations(&entries, &parent_rows, is_active);
+    } = rows;
+    let continuations = find_continuations(rows, is_active);
     let row_count = entries.len();
 
     // Rows are counted from 1; row 0 has the roots as its children. Backwards, so that the size of
@@ -389,8 +411,12 @@ pub fn layout_rows_by_trunk(
 }
 
 /// Returns, for each row, the child that continues it; 0 if none does. Rows are counted from 1, and
-/// row 0 has the roots as its children. See [`layout_rows_by_trunk`].
-fn find_continuations(entries: &[EntryIx], parent_rows: &[u32], is_active: &[bool]) -> Vec<u32> {
+/// row 0 has the roots as its children. See [`layout_by_trunk`].
+fn find_continuations(rows: &VisibleRows, is_active: &[bool]) -> Vec<u32> {
+    let VisibleRows {
+        entries,
+        parent_rows,
+    } = rows;
     let has_trunk = entries.iter().any(|ix| is_active[ix.index()]);
     let mut continuations = vec![0_u32; entries.len() + 1];
     // By row: the newest entry below it, as its index plus 1. Backwards, so that the number of each
@@ -436,10 +462,8 @@ mod tests {
         load(&text.into_bytes(), &LoadOptions::default()).unwrap()
     }
 
-    type LayoutRows = fn(&Session, Tree, &[bool], &[bool]) -> Vec<TreeRow>;
-
     /// Draws a session with the given leaf, or its own, without the hidden entries.
-    fn draw(layout_rows: LayoutRows, words: &str, leaf: &str, hidden: &str) -> Vec<String> {
+    fn draw(layout: Layout, words: &str, leaf: &str, hidden: &str) -> Vec<String> {
         let session = session(words);
         let tree = Tree::new(&session);
         let leaf = match leaf {
@@ -452,7 +476,7 @@ mod tests {
             .map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy()))
             .collect();
         let mut drawn = Vec::new();
-        for row in layout_rows(&session, tree, &active, &visible) {
+        for row in layout_rows(&session, tree, layout, &active, &visible) {
             let connector = match (row.has_connector, row.is_last) {
                 (true, true) => "└",
                 (true, false) => "├",
@@ -465,7 +489,7 @@ mod tests {
     }
 
     fn drawn(words: &str, hidden: &str) -> Vec<String> {
-        draw(layout_rows_as_pi, words, "", hidden)
+        draw(Layout::Pi, words, "", hidden)
     }
 
     #[test]
@@ -510,7 +534,7 @@ mod tests {
         ];
         for (words, leaf, hidden, expected) in cases {
             assert_eq!(
-                draw(layout_rows_by_trunk, words, leaf, hidden),
+                draw(Layout::Trunk, words, leaf, hidden),
                 expected,
                 "{words} with leaf {leaf} without {hidden}"
             );
@@ -530,7 +554,8 @@ mod tests {
         let visible = vec![true; session.entries.len()];
         for leaf in session.entry_indexes() {
             let active = active_mask(&session, Some(leaf));
-            let rows = layout_rows_by_trunk(&session, Tree::new(&session), &active, &visible);
+            let tree = Tree::new(&session);
+            let rows = layout_rows(&session, tree, Layout::Trunk, &active, &visible);
             let mut is_drawn = vec![false; session.entries.len()];
             for row in &rows {
                 if let Some(parent) = session.entry(row.entry).parent {
@@ -581,12 +606,11 @@ mod tests {
         let fan: String = (0..100_000)
             .map(|at| format!("n{at}<r@{} ", at % 10))
             .collect();
-        let layouts: [LayoutRows; 2] = [layout_rows_as_pi, layout_rows_by_trunk];
-        for layout_rows in layouts {
+        for layout in [Layout::Pi, Layout::Trunk] {
             let chain = format!("n0< {chain}");
-            assert_eq!(draw(layout_rows, &chain, "", "").len(), 100_000);
+            assert_eq!(draw(layout, &chain, "", "").len(), 100_000);
             let fan = format!("r< {fan}");
-            assert_eq!(draw(layout_rows, &fan, "", "").len(), 100_001);
+            assert_eq!(draw(layout, &fan, "", "").len(), 100_001);
         }
     }
 }
