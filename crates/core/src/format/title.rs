@@ -11,10 +11,8 @@
 //! ```
 
 use crate::format::{is_block_mark, strip_emphasis};
+use crate::session::envelope;
 use crate::session::forwarded::{self, BLOCKS_MARK};
-
-/// The starts of the elements that pi puts before the words of a user, and their ends.
-const ELEMENTS: [(&str, &str); 2] = [("<skill name=\"", "</skill>"), ("<file name=\"", "</file>")];
 
 /// The length in bytes from which a title is long enough for any list.
 const LONGEST_TITLE: usize = 400;
@@ -22,10 +20,7 @@ const LONGEST_TITLE: usize = 400;
 /// Whether a program put something before the words of the user, as far as the start of the message
 /// shows.
 pub fn may_have_envelope(start: &str) -> bool {
-    let is_element = ELEMENTS
-        .iter()
-        .any(|(opening, _)| start.starts_with(opening));
-    is_element || forwarded::may_be_forwarded(start.as_bytes())
+    envelope::may_begin_with_element(start) || forwarded::may_be_forwarded(start.as_bytes())
 }
 
 /// Returns the title that a message gives to its session, on one line. A skill without words of the
@@ -33,7 +28,7 @@ pub fn may_have_envelope(start: &str) -> bool {
 pub fn title_words(message: &str) -> String {
     let words = without_envelope(message);
     if words.trim().is_empty()
-        && let Some(name) = skill_name(message)
+        && let Some(name) = envelope::called_skill(message)
     {
         return format!("/skill:{name}");
     }
@@ -56,28 +51,7 @@ pub fn without_envelope(message: &str) -> &str {
         // The words are the end of the message.
         return &message[message.len() - words.len()..];
     }
-
-    let mut rest = message;
-    while let Some(closing) = closing_tag(rest) {
-        let Some(body_len) = rest.find(closing) else {
-            return "";
-        };
-        rest = rest[body_len + closing.len()..].trim_start();
-    }
-    rest
-}
-
-/// Returns the end of the element that a text begins with.
-fn closing_tag(text: &str) -> Option<&'static str> {
-    let element = ELEMENTS
-        .iter()
-        .find(|(opening, _)| text.starts_with(opening))?;
-    Some(element.1)
-}
-
-fn skill_name(message: &str) -> Option<&str> {
-    let attribute = message.strip_prefix(ELEMENTS[0].0)?;
-    attribute.split('"').next()
+    envelope::skip_elements(message)
 }
 
 /// Returns a text without the headings that it begins with, unless there is nothing else.
@@ -152,6 +126,10 @@ mod tests {
                 "/skill:s",
             ),
             ("<skill name=\"s\" location=\"/s\">\n# Be", "/skill:s"),
+            (
+                "<skill name=\"s\" location=\"/s\">\nEnd with </skill> tags.\n</skill>\n\nthe login page",
+                "the login page",
+            ),
             (
                 "<file name=\"a\">x</file>\n<file name=\"b\"></file>\nWhat is it?",
                 "What is it?",

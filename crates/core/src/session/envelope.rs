@@ -1,7 +1,7 @@
-//! What agents make of a command that the user typed.
+//! Elements that agents put around the words of a user.
 //!
-//! pi replaces `/skill:NAME ARGUMENTS` with the instructions of the skill and the arguments. Claude
-//! Code puts the parts of a command into elements:
+//! pi replaces `/skill:NAME ARGUMENTS` with the instructions of the skill and the arguments, and
+//! puts attached files before the words. Claude Code puts the parts of a command into elements:
 //!
 //! ```text
 //! <skill name="release" location="/s/SKILL.md">    <command-message>init</command-message>
@@ -18,6 +18,8 @@ pub const CLAUDE_COMMAND: &str = "claude.command";
 
 const SKILL_START: &str = "<skill name=\"";
 const SKILL_END: &str = "\n</skill>";
+const FILE_START: &str = "<file name=\"";
+const FILE_END: &str = "</file>";
 
 /// The names of the elements that begin a command of Claude Code.
 const COMMAND_MESSAGE: &str = "command-message";
@@ -36,10 +38,41 @@ struct SkillCall<'t> {
 /// Whether the start of a message may be that of a command.
 pub fn may_be_command(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
-    start.starts_with(b"<")
-        && [SKILL_START, "<command-", "<bash-input>"]
-            .iter()
-            .any(|prefix| start.starts_with(prefix.as_bytes()))
+    [SKILL_START, "<command-", "<bash-input>"]
+        .iter()
+        .any(|prefix| start.starts_with(prefix.as_bytes()))
+}
+
+/// Whether the start of a message may be that of a skill or an attached file.
+pub fn may_begin_with_element(start: &str) -> bool {
+    let start = start.trim_start();
+    start.starts_with(SKILL_START) || start.starts_with(FILE_START)
+}
+
+/// Returns the words of the user in a message, without the skills and attached files before them.
+/// Empty if one of these does not end.
+pub fn skip_elements(message: &str) -> &str {
+    let mut rest = message;
+    while let Some(after) = skip_element(rest) {
+        rest = after;
+    }
+    rest
+}
+
+/// Returns what follows the skill or attached file that a text begins with; empty if that does not
+/// end. `None` if the text begins with neither.
+fn skip_element(text: &str) -> Option<&str> {
+    if let Some(call) = read_skill_call(text) {
+        return Some(call.arguments.unwrap_or_default());
+    }
+    let file = text.trim_start().strip_prefix(FILE_START)?;
+    let after_file = file.split_once(FILE_END).map(|(_, after)| after);
+    Some(after_file.unwrap_or_default())
+}
+
+/// Returns the name of the skill that a message begins with.
+pub fn called_skill(message: &str) -> Option<&str> {
+    Some(read_skill_call(message)?.name)
 }
 
 /// Returns the command that the user typed, given the message that an agent made of it. `None` for
@@ -99,9 +132,9 @@ fn typed_in_elements(message: &str) -> Option<String> {
     Some(command.trim_end().to_owned())
 }
 
-/// Returns the content of the element that the text begins with.
+/// Returns the content of the element of this name that the text begins with.
 fn element_at_start<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    if text.strip_prefix('<')?.starts_with(name) {
+    if text.starts_with(&format!("<{name}>")) {
         find_element(text, name)
     } else {
         None
@@ -152,6 +185,7 @@ mod tests {
             "<command-name>",
             "<command-name></command-name>",
             "<command-message>x</command-message>",
+            "<bash-inputs>\n<bash-input>ls</bash-input>",
             "<plan>\n</plan>",
         ] {
             assert_eq!(typed_command(message), None, "{message}");
