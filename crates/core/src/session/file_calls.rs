@@ -68,6 +68,13 @@ pub fn called_file<'a>(
     Some((tool, path?))
 }
 
+/// The argument of an edit with a list of replacements.
+const REPLACEMENTS_KEY: &str = "edits";
+/// The names that agents use for the text that an edit replaces.
+const OLD_TEXT_KEYS: [&str; 3] = ["oldText", "old_text", "old_string"];
+/// The names that agents use for the new text.
+const NEW_TEXT_KEYS: [&str; 3] = ["newText", "new_text", "new_string"];
+
 /// A text that an edit replaces.
 pub struct TextReplacement {
     /// The text before the edit.
@@ -78,21 +85,35 @@ pub struct TextReplacement {
 
 /// Returns the replacements of an edit: a list of them, or one in the arguments themselves.
 pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
-    if let Some(edits) = arguments.get("edits")
-        && edits.is_array()
-    {
+    if let Some(edits) = replacement_list(arguments) {
         return edits.items().filter_map(read_replacement).collect();
     }
     Vec::from_iter(read_replacement(arguments))
 }
 
-/// Reads a replacement, by the names that agents use for its texts. `None` if it does not have
-/// both.
+/// Returns the number of replacements of an edit, including those that cannot be read.
+pub fn count_replacements(arguments: Raw) -> usize {
+    match replacement_list(arguments) {
+        Some(edits) => edits.items().count(),
+        None => 1,
+    }
+}
+
+/// Whether an argument of an edit contains what [`read_replacements`] reads.
+pub fn is_replacement_key(key: &str) -> bool {
+    key == REPLACEMENTS_KEY || OLD_TEXT_KEYS.contains(&key) || NEW_TEXT_KEYS.contains(&key)
+}
+
+fn replacement_list(arguments: Raw<'_>) -> Option<Raw<'_>> {
+    arguments
+        .get(REPLACEMENTS_KEY)
+        .filter(|edits| edits.is_array())
+}
+
+/// Reads a replacement; `None` if it does not have both texts.
 fn read_replacement(object: Raw) -> Option<TextReplacement> {
-    let old_keys = ["oldText", "old_text", "old_string"];
-    let old = old_keys.iter().find_map(|key| object.get(key))?;
-    let new_keys = ["newText", "new_text", "new_string"];
-    let new = new_keys.iter().find_map(|key| object.get(key))?;
+    let old = OLD_TEXT_KEYS.iter().find_map(|key| object.get(key))?;
+    let new = NEW_TEXT_KEYS.iter().find_map(|key| object.get(key))?;
     Some(TextReplacement {
         old: old.text()?.into_string_lossy(),
         new: new.text()?.into_string_lossy(),

@@ -7,7 +7,7 @@ use crate::format::changes::{DiffSign, classify_diff_line, diff_lines};
 use crate::format::{format_dollars, format_tokens};
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
-use crate::session::file_calls::read_replacements;
+use crate::session::file_calls::{count_replacements, is_replacement_key, read_replacements};
 use crate::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::js::number_to_string;
@@ -96,7 +96,8 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, around: Surroundings) -> Sh
 }
 
 impl ShownEntry {
-    /// Takes over a message: its content, and what is around it by role.
+    /// Adds the members of a message: each to the heading, the body or the other fields, as its role
+    /// requires.
     fn push_message(&mut self, message: Raw, role: Role, around: Surroundings) {
         if let Some(name) = message.get_text("role") {
             self.name = name.into_owned();
@@ -118,7 +119,7 @@ impl ShownEntry {
                     let text = value.text().unwrap_or_default();
                     self.body.push(ShownPart::Error(text.into_owned()));
                 }
-                b"command" | b"code" if is_execution && self.has_as_subject(value) => {}
+                b"command" | b"code" if is_execution && self.is_subject(value) => {}
                 b"command" | b"code" | b"output" if is_execution && value.is_string() => {
                     self.push_literal(value.text().unwrap_or_default());
                 }
@@ -132,8 +133,7 @@ impl ShownEntry {
         self.add_request_facts(message);
     }
 
-    /// Appends the content of a message: a text, or blocks of which the calls are shown with their
-    /// changes.
+    /// Appends the content of a message: a text, or blocks. An edit is shown as its changes.
     fn push_content(&mut self, content: Raw) {
         if let Some(text) = content.text() {
             self.push_prose(text);
@@ -166,11 +166,11 @@ impl ShownEntry {
         }
     }
 
-    /// Appends a block that is not a call. Its text becomes the part that `make_text` makes.
+    /// Appends a block that is not shown as a call. `make_text` decides how its text is shown.
     fn push_other_block(&mut self, block: Raw, make_text: fn(Text<'static>) -> ShownPart) {
         let mut parts = Vec::new();
         push_block(block, &mut parts);
-        // A text without a title is what the block says; below a title may be a value as JSON.
+        // A body without a title is the text of the block; a body below a title may be JSON.
         let is_thinking = block.get("type").is_some_and(|kind| kind.is("thinking"));
         let is_text = parts.len() == 1 || is_thinking;
         for part in parts {
@@ -209,10 +209,9 @@ impl ShownEntry {
     fn push_arguments(&mut self, call: Raw) {
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
         let replacements = read_replacements(arguments);
-        let edits = arguments.get("edits").filter(|edits| edits.is_array());
-        let edit_count = edits.map_or(1, |edits| edits.items().count());
-        // What is not understood as a whole is shown as it is.
-        if replacements.len() != edit_count {
+        // If this is not an edit, or one of its replacements cannot be read, the arguments are shown
+        // as any others.
+        if replacements.len() != count_replacements(arguments) {
             let mut parts = Vec::new();
             push_block(call, &mut parts);
             // The first part is the title, which names the tool and the id of the call.
@@ -224,11 +223,10 @@ impl ShownEntry {
 
         for (key, value) in super::decoded_members(arguments) {
             let key_text = key.to_string_lossy();
-            let is_replaced_text = key == "edits" || REPLACED_TEXTS.contains(&&*key_text);
             // The heading of a result has the path.
             let is_in_heading =
                 !self.subject.path.is_empty() && PATH_ARGUMENTS.contains(&&*key_text);
-            if !is_replaced_text && !is_in_heading {
+            if !is_replacement_key(&key_text) && !is_in_heading {
                 self.push_member(&key, value);
             }
         }
@@ -252,8 +250,8 @@ impl ShownEntry {
         self.subject.text = Text::from(first_line.to_owned());
     }
 
-    /// Whether a text is the subject of the heading, and nothing more.
-    fn has_as_subject(&self, value: Raw) -> bool {
+    /// Whether a text is the subject in the heading, except for white space at its end.
+    fn is_subject(&self, value: Raw) -> bool {
         value.text().is_some_and(|text| {
             text.as_bytes().trim_ascii_end() == self.subject.text.as_bytes().trim_ascii_end()
         })
@@ -322,15 +320,13 @@ impl ShownEntry {
 
     /// Appends a member to the other fields.
     fn push_rest(&mut self, key: Text, value: Raw) {
+        let key = key.into_owned();
         if value.is_string() {
-            return push_named(key.into_owned(), value, &mut self.rest);
+            push_named(key, value, &mut self.rest);
+        } else {
+            let rounded = round_numbers(value);
+            push_named(key, Raw::from_checked(&rounded), &mut self.rest);
         }
-        let rounded = round_numbers(value);
-        push_named(
-            key.into_owned(),
-            Raw::from_checked(&rounded),
-            &mut self.rest,
-        );
     }
 
     /// Appends a member with its name.
@@ -347,16 +343,6 @@ const USUAL_STOP_REASONS: [&str; 4] = ["stop", "toolUse", "error", "aborted"];
 /// The arguments of an edit with the path of the file.
 const PATH_ARGUMENTS: [&str; 2] = ["path", "file_path"];
 
-/// The arguments of an edit with the text that it replaces, and the new text.
-const REPLACED_TEXTS: [&str; 6] = [
-    "oldText",
-    "old_text",
-    "old_string",
-    "newText",
-    "new_text",
-    "new_string",
-];
-
 impl From<EntryPart> for ShownPart {
     fn from(part: EntryPart) -> ShownPart {
         match part {
@@ -372,7 +358,7 @@ const LONG_NUMBER_LEN: usize = 12;
 /// The number of decimal places to which a long fraction is rounded, in scientific notation.
 const ROUNDED_DECIMALS: usize = 8;
 
-/// Returns a value whose long fractions are rounded, as sums of prices in dollars need it.
+/// Returns a value with its long fractions rounded. Sums of prices often have such fractions.
 fn round_numbers(value: Raw) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.bytes().len());
     for (first, token) in tokens(value.bytes()) {
@@ -407,7 +393,7 @@ fn has_known_members(role: Role) -> bool {
     )
 }
 
-/// Whether a call has one argument, a text of one short line, which its description contains.
+/// Whether a call has no argument but a text of one short line, which its description contains.
 fn is_single_short_argument(arguments: Raw) -> bool {
     let mut members = arguments.members();
     let Some((_, value)) = members.next() else {
