@@ -408,8 +408,8 @@ pub enum ForkRows {
     Separate,
     /// Below their sources, in the order in which they were started.
     Nested,
-    /// Below their sources; but if the work went on in a fork, the newest such fork comes last and
-    /// continues its source at the same level.
+    /// Below their sources. If a fork has a newer message than its source, the fork with the newest
+    /// comes last and continues its source at the same level.
     NestedByTrunk,
 }
 
@@ -450,21 +450,23 @@ pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
             (is_fork, list[child].created_ms)
         });
     }
-    if fork_rows == ForkRows::NestedByTrunk {
-        let continuations = find_continuing_forks(list, &roots, &children_by_parent);
-        for (children, &continuation) in children_by_parent.iter_mut().zip(&continuations) {
-            if let Some(continuation) = continuation {
-                children.retain(|&child| child != continuation);
-                children.push(continuation);
-            }
+
+    let continuations = if fork_rows == ForkRows::NestedByTrunk {
+        find_continuing_forks(list, &roots, &children_by_parent)
+    } else {
+        vec![None; list.len()]
+    };
+    for (children, &continuation) in children_by_parent.iter_mut().zip(&continuations) {
+        if let Some(continuation) = continuation {
+            children.retain(|&child| child != continuation);
+            children.push(continuation);
         }
-        return stack_rows(&roots, &children_by_parent, &continuations);
     }
-    stack_rows(&roots, &children_by_parent, &vec![None; list.len()])
+    stack_rows(&roots, &children_by_parent, &continuations)
 }
 
-/// Returns, for each session, the fork that continues it: the one with the newest message in it or
-/// below it, if that is newer than any in the session itself.
+/// Returns, for each session, the fork that continues it: the fork with the newest message in it or
+/// below it, if that message is newer than all messages of the session itself.
 fn find_continuing_forks(
     list: &[ListedSession],
     roots: &[usize],
