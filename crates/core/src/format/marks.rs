@@ -1,7 +1,7 @@
 //! Marks of Markdown in a text that was joined to one line.
 
 /// Whether a word is the marker of a block: a fence with its language, the `#` of a heading, or the
-/// rule below a table's head. Three characters or fewer, such as a dash between words, are no rule.
+/// rule below a table's head. Up to three characters, such as a dash between words, are not a rule.
 pub fn is_block_mark(word: &str) -> bool {
     let is_heading = word.chars().all(|c| c == '#');
     let is_table_rule = word.len() > 3 && word.chars().all(|c| "|-:".contains(c));
@@ -11,17 +11,21 @@ pub fn is_block_mark(word: &str) -> bool {
 /// Removes the marks of strong emphasis around a word. Marks beside `/`, `*` or `\` are part of a
 /// pattern, such as `src/**/*.rs`, and stay.
 pub fn strip_emphasis(word: &str) -> String {
-    let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
     let word = match word.strip_prefix("**") {
-        Some(emphasized) if is_text(emphasized.chars().next()) => emphasized,
+        Some(emphasized) if emphasized.starts_with(is_outside_patterns) => emphasized,
         _ => word,
     };
     if let Some((emphasized, suffix)) = word.rsplit_once("**") {
         // Punctuation of the sentence may follow the closing mark.
         let is_punctuation = suffix.chars().all(|c| c.is_ascii_punctuation());
-        if is_punctuation && is_text(emphasized.chars().next_back()) {
+        if is_punctuation && emphasized.ends_with(is_outside_patterns) {
             return format!("{emphasized}{suffix}");
         }
     }
     word.to_owned()
+}
+
+/// Whether a character beside `**` shows that this is a mark, and not a part of a pattern.
+fn is_outside_patterns(c: char) -> bool {
+    !matches!(c, '/' | '*' | '\\')
 }

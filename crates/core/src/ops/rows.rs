@@ -183,14 +183,20 @@ pub enum GroupKind {
     Branch,
 }
 
+impl RowGroup {
+    fn of_row(index: usize) -> RowGroup {
+        RowGroup {
+            rows: index..index + 1,
+            kind: GroupKind::Entry,
+        }
+    }
+}
+
 /// Returns the rows of a view in groups, each of a single row.
 pub fn ungrouped_rows(view: &TreeView) -> Vec<RowGroup> {
     let mut groups = Vec::with_capacity(view.tree_rows.len());
     for index in 0..view.tree_rows.len() {
-        groups.push(RowGroup {
-            rows: index..index + 1,
-            kind: GroupKind::Entry,
-        });
+        groups.push(RowGroup::of_row(index));
     }
     groups
 }
@@ -223,10 +229,7 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
         match groups.last_mut() {
             // The run is folded already.
             Some(group) if run_length > SHORTEST_FOLD => group.rows.end = index + 1,
-            _ => groups.push(RowGroup {
-                rows: index..index + 1,
-                kind: GroupKind::Entry,
-            }),
+            _ => groups.push(RowGroup::of_row(index)),
         }
         if run_length == SHORTEST_FOLD {
             // The run is long enough: its single rows become one.

@@ -74,14 +74,11 @@ impl<'a> UniquePrefixes<'a> {
         let index = match self.sorted.binary_search(&SortedId::new(bytes)) {
             Ok(index) | Err(index) => index,
         };
+        let before = self.sorted[..index].last();
+        let after = self.sorted.get(index + 1);
         let mut shared = 0;
-        for neighbour in [index.checked_sub(1), Some(index + 1)]
-            .into_iter()
-            .flatten()
-        {
-            if let Some(neighbour) = self.sorted.get(neighbour) {
-                shared = shared.max(common_prefix_len(bytes, neighbour.id));
-            }
+        for neighbour in before.into_iter().chain(after) {
+            shared = shared.max(common_prefix_len(bytes, neighbour.id));
         }
 
         let shown = id.to_string_lossy();

@@ -39,7 +39,6 @@ use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::{MAX_HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
 use message::{ReplyEnd, SummaryMessage};
-use pisess_json::Raw;
 use quote::{cut_middle, display_width, ends_in_question, one_line, quote_line};
 use sections::*;
 use std::io;
@@ -85,13 +84,17 @@ pub fn extract_summary<'b>(
     messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
     messages.extend(recent);
 
-    // The search for secrets takes longer than all else that is done with a message, so it is done
-    // by the threads that read. The numbers of placeholders are given in the order of messages.
+    // The search for secrets takes most of the time, so the threads that read messages also search
+    // them. Placeholders are numbered afterwards, in the order of the messages.
     let rules = SecretSearch::default();
-    let read = |json: Raw| SearchedMessage::new(message::read_message(json, folders), &rules);
-    let add =
-        |entry, searched| builder.add_searched(&session.id(entry).to_string_lossy(), searched);
-    read_in_order(&messages, workers, reader, read, add)?;
+    read_in_order(
+        &messages,
+        workers,
+        reader,
+        |json| SearchedMessage::new(message::read_message(json, folders), &rules),
+        |entry, message| builder.add_searched(&session.id(entry).to_string_lossy(), message),
+    )?;
+
     let instructions = input.instructions.unwrap_or_default();
     builder.add_note("Asked of this summary", instructions);
     Ok(builder.finish())
