@@ -26,7 +26,8 @@ impl DiffSign {
     }
 }
 
-/// Returns the side of a line of a diff, which begins with its sign, and the line. Headers of files are on no side.
+/// Returns the sign with which a line of a diff begins, and the line. The headers of files,
+/// `---` and `+++`, count as common lines.
 pub fn classify_diff_line(line: &str) -> (DiffSign, &str) {
     if line.starts_with('+') && !line.starts_with("+++") {
         (DiffSign::Added, line)

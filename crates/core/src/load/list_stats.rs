@@ -162,9 +162,10 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
     })
 }
 
-/// The number of UTF-16 units in which a title is searched, below a heading.
+/// The number of UTF-16 units to read of a message for a title, which may be below a heading.
 const TITLE_UNITS: usize = 2 * ROW_UNITS;
-/// The same, if a program put something before the words of the user: a skill is often long.
+/// The number of UTF-16 units to read if a program put something before the words of the user, such
+/// as a skill, which is often long.
 const ENVELOPE_UNITS: usize = 64 * 1024;
 
 /// Returns the words of a message that can be a title, at most [`PREVIEW_UNITS`] units of them.

@@ -85,7 +85,7 @@ pub struct Totals {
     pub took_ms: i64,
     /// The time of the earliest entry; `None` if no entry has one.
     pub first_ms: Option<i64>,
-    /// The time of the latest entry, likewise.
+    /// The time of the latest entry; `None` if no entry has one.
     pub last_ms: Option<i64>,
     /// Hashes of the absolute paths of the files that were written or edited.
     changed_files: HashSet<u64>,
