@@ -19,7 +19,7 @@ use std::ops::Range;
 /// The minimum number of consecutive tool rows that are folded.
 const SHORTEST_FOLD: usize = 3;
 
-/// The maximum number of printed rows of a branch that was left and is not folded.
+/// The maximum number of printed rows of a branch that is not folded.
 const LONGEST_OPEN_BRANCH: usize = 3;
 
 /// The author of a row, which decides its colour.
@@ -168,11 +168,11 @@ pub struct RowGroup {
     /// The range of the rows. The printed row has the position of the first, and the id of the
     /// last.
     pub rows: Range<usize>,
-    /// What the printed row stands for.
+    /// What the printed row represents.
     pub kind: GroupKind,
 }
 
-/// What a printed row stands for.
+/// What a printed row represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupKind {
     /// An entry.
@@ -244,8 +244,8 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
     groups
 }
 
-/// Folds each branch that was left on the trunk and has more than `LONGEST_OPEN_BRANCH` printed
-/// rows. The view must have the layout of the trunk.
+/// Folds each branch that begins on the trunk and has more than `LONGEST_OPEN_BRANCH` printed rows.
+/// The view must have the layout of the trunk.
 pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGroup> {
     let mut folded: Vec<RowGroup> = Vec::with_capacity(groups.len());
     // The index in `folded` of the first group of the current branch; `None` on the trunk.
