@@ -248,6 +248,16 @@ mod tests {
     }
 
     #[test]
+    fn an_output_that_is_not_a_list_is_among_the_other_fields() {
+        assert_eq!(
+            shown(
+                r#"{"type":"message","message":{"role":"toolResult","toolName":"t","content":{"a":1}}}"#
+            ),
+            "rest toolName=t\nrest content={\"a\": 1}\n"
+        );
+    }
+
+    #[test]
     fn a_tool_call_is_one_text() {
         assert_eq!(
             shown(

@@ -68,24 +68,23 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, around: Surroundings) -> Sh
         name: line.get_text("type").unwrap_or_default().into_owned(),
         ..ShownEntry::default()
     };
-    let is_summary = matches!(kind, Kind::Compaction | Kind::BranchSummary);
     for (key, value) in super::decoded_members(line) {
         match (key.as_bytes(), kind) {
             (b"type" | b"id" | b"parentId" | b"timestamp", _) => {}
             (b"message", Kind::Message) if value.is_object() => {
                 shown.push_message(value, role, around);
             }
-            (b"message", Kind::Message) => shown.push_member(&key, value),
+            (b"message", Kind::Message) | (b"customType", Kind::CustomMessage) => {
+                shown.push_member(&key, value);
+            }
             (b"content", Kind::CustomMessage) => shown.push_content(value),
-            (b"summary", _) if is_summary && value.is_string() => {
+            (b"summary", Kind::Compaction | Kind::BranchSummary) if value.is_string() => {
                 shown.push_prose(value.text().unwrap_or_default());
             }
-            (b"customType", Kind::CustomMessage) => shown.push_member(&key, value),
-            (_, Kind::Message | Kind::CustomMessage) => {
-                shown.push_rest(key, value);
+            (_, Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary) => {
+                shown.push_rest(key, value)
             }
-            _ if is_summary => shown.push_rest(key, value),
-            // Of a setting, and of an entry of an unknown type, every field is what it says.
+            // The body of a setting, and of an entry of an unknown type, is all its fields.
             _ => shown.push_member(&key, value),
         }
     }
@@ -159,6 +158,10 @@ impl ShownEntry {
     fn push_output(&mut self, content: Raw) {
         if let Some(text) = content.text() {
             self.push_literal(text);
+            return;
+        }
+        if !content.is_array() {
+            self.push_rest(Text::from("content"), content);
             return;
         }
         for block in content.items() {
