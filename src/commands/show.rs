@@ -5,8 +5,9 @@ use crate::agents::readable::{CallDescription, Folders};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Clock, Exit, Failure, Glyphs, Links, Styles, Ui, apply_style, display_width, push_wrapped_line,
-    to_visible, to_visible_lines, truncate_end, truncate_path,
+    Cell, Clock, Exit, Failure, Glyphs, Links, Styles, Ui, apply_style, cell_text, cell_width,
+    display_width, format_cell, push_wrapped_line, to_visible, to_visible_lines, truncate_end,
+    truncate_path,
 };
 use crate::cli::pruned::open_with_pruned;
 use crate::cli::renderer::RendererArgs;
@@ -128,19 +129,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         LoadOptions::default()
     };
     let ShownEntries { open, entries } = open_and_resolve(args, options, ui)?;
-    match (args.json, args.children) {
-        (true, _) => print_entry_lines(&open, &entries, ui)?,
-        (false, true) => {
-            let leaf = open.session.leaf;
-            let drawing = view_without_layout(&open.session, leaf);
-            let edits = open.find_edits(leaf)?;
-            print_rows(&drawing, &edits, &entries, ui)?;
-        }
-        (false, false) if is_quotation => print_quotations(args, &open, &entries, ui)?,
-        (false, false) => {
-            let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
-            print_in_full(args, &open, &entries, &rendered, ui)?;
-        }
+    if args.json {
+        print_entry_lines(&open, &entries, ui)?;
+    } else if args.children {
+        let leaf = open.session.leaf;
+        let drawing = view_without_layout(&open.session, leaf);
+        let edits = open.find_edits(leaf)?;
+        print_rows(&drawing, &edits, &entries, ui)?;
+    } else if is_quotation {
+        print_quotations(args, &open, &entries, ui)?;
+    } else {
+        let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
+        print_in_full(args, &open, &entries, &rendered, ui)?;
     }
     Ok(Exit::Done)
 }
@@ -243,8 +243,8 @@ fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Fail
     Ok(entries)
 }
 
-/// Prints entries in full, with an empty line between two: a heading, a line of facts, and what was
-/// said or done, or the text that a renderer made of the entry.
+/// Prints entries in full, with an empty line between two. If a renderer made a text of an entry, it
+/// replaces the entry's own.
 fn print_in_full(
     args: &Args,
     open: &OpenSession,
@@ -270,9 +270,9 @@ fn print_in_full(
         clock: Clock::new(ui),
         styles: ui.styles,
         width: ui.row_width(),
+        shows_all_fields: args.all_fields,
     };
     for (index, &ix) in entries.iter().enumerate() {
-        let mut out = String::from(if index == 0 { "" } else { "\n" });
         let entry = session.entry(ix);
         let line = open.input.map_read_error(reader.read_line(ix))?;
         let line = Raw::from_checked(line.trim_ascii());
@@ -288,34 +288,18 @@ fn print_in_full(
             shown.body = vec![ShownPart::Prose(Text::from(markdown.clone()))];
         }
 
-        painter.push_heading(ix, &shown, &mut out);
-        painter.push_facts(ix, &shown, &mut out);
-        let mut was_text = false;
-        for part in &shown.body {
-            let is_text = is_text(part);
-            // An empty line separates two texts.
-            if is_text && was_text {
-                out.push('\n');
-            }
-            painter.push_part(part, painter.styles.bold, &mut out);
-            was_text = is_text;
+        let mut out = String::new();
+        if index > 0 {
+            out.push('\n');
         }
-        if args.all_fields {
-            for part in shown.rest {
-                painter.push_part(&ShownPart::from(part), painter.styles.dim, &mut out);
-            }
-        }
+        painter.push_entry(ix, shown, &mut out);
         ui.print(&out)?;
     }
     Ok(())
 }
 
-fn is_text(part: &ShownPart) -> bool {
-    !matches!(part, ShownPart::Title(_) | ShownPart::Field(..))
-}
-
-/// Returns the block of the call that a tool result answers, which is in a reply above it; `None`
-/// for any other entry, and if no reply above has the call.
+/// Returns the block of the call that a tool result answers. Replies above the result are searched
+/// for it. `None` if none has the call, and for any other entry.
 fn find_answered_call(reader: &EntryReader, ix: EntryIx, line: Raw) -> io::Result<Option<Vec<u8>>> {
     let session = reader.session();
     let message = line.get("message").unwrap_or(Raw::NULL);
@@ -348,7 +332,7 @@ const MIN_SUBJECT_COLUMNS: usize = 16;
 const FACT_INDENT: usize = 2;
 const TEXT_INDENT: usize = 4;
 
-/// The appearance of entries in full.
+/// Formats entries in full.
 struct ShownPainter<'a> {
     session: &'a Session,
     labels: Labels<'a>,
@@ -361,52 +345,49 @@ struct ShownPainter<'a> {
     styles: Styles,
     /// The width of the terminal; `None` if lines are not broken.
     width: Option<usize>,
+    /// Whether fields that are neither facts nor text are shown.
+    shows_all_fields: bool,
 }
 
 impl ShownPainter<'_> {
-    /// Appends the heading of an entry: its id, what it is, its time, how it ended, its label, and
-    /// whether it was edited. If the line is too long, the command or path in it is cut.
+    /// Appends an entry: a heading, a line of facts, and its text.
+    fn push_entry(&self, ix: EntryIx, shown: ShownEntry, out: &mut String) {
+        self.push_heading(ix, &shown, out);
+        self.push_facts(ix, &shown, out);
+
+        let mut follows_text = false;
+        for part in &shown.body {
+            let is_text = !matches!(part, ShownPart::Title(_) | ShownPart::Field(..));
+            // An empty line separates two texts.
+            if is_text && follows_text {
+                out.push('\n');
+            }
+            self.push_part(part, self.styles.bold, out);
+            follows_text = is_text;
+        }
+
+        if self.shows_all_fields {
+            for part in shown.rest {
+                self.push_part(&ShownPart::from(part), self.styles.dim, out);
+            }
+        }
+    }
+
+    /// Appends the heading of an entry: its id, its name, what its tool worked on, and its remarks.
+    /// If the line is too long, the command or path that the tool worked on is cut.
     fn push_heading(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
-        let styles = &self.styles;
-        let entry = self.session.entry(ix);
+        let id = self.heading_id(ix);
         let name = visible_text(&shown.name);
-        let tone = tone_style(row_tone(entry.kind, entry.role), styles);
-        let name_style = if entry.role == Role::ToolResult {
-            styles.bold
-        } else {
-            tone
-        };
-
-        let mut after = vec![(self.clock.format_time(entry.time_ms), styles.dim)];
-        if let Some(ending) = Ending::from_entry(entry) {
-            let ending = match ending {
-                Ending::Failed => "failed",
-                Ending::Aborted => "aborted",
-            };
-            after.push((ending.to_owned(), styles.error));
-        }
-        if let Some(label) = self.labels.get(ix) {
-            after.push((format!("[{}]", visible_text(&label)), styles.label));
-        }
-        if let Some(&edited) = self.edits.get(&ix) {
-            after.push((edit_mark(edited).to_owned(), styles.summary));
-        }
-
-        let id = self.session.id(ix);
-        let id_width = if id.is_empty() {
-            *out += &apply_style("(no id)", styles.dim);
-            display_width("(no id)")
-        } else {
-            *out += &self.ids.format_id(&id);
-            display_width(&visible_text(&id))
-        };
-        *out += "  ";
-        *out += &apply_style(&name, name_style);
-        let mut width_of_others = id_width + 2 + display_width(&name);
-        for (text, _) in &after {
+        let remarks = self.heading_remarks(ix);
+        let mut width_of_others = cell_width(&id) + 2 + display_width(&name) + 1;
+        for (text, _) in &remarks {
             width_of_others += display_width(DOT) + display_width(text);
         }
-        let subject = self.format_subject(&shown.subject, width_of_others + 1);
+
+        *out += &format_cell(&id);
+        *out += "  ";
+        *out += &apply_style(&name, self.name_style(ix));
+        let subject = self.format_subject(&shown.subject, width_of_others);
         if !subject.is_empty() {
             let subject = match self.subject_file(&shown.subject) {
                 Some(file) => self.links.link_path(&subject, &file),
@@ -414,11 +395,50 @@ impl ShownPainter<'_> {
             };
             *out += &format!(" {subject}");
         }
-        for (text, style) in after {
-            *out += &apply_style(DOT, styles.dim);
-            *out += &apply_style(&text, style);
+        for (text, style) in &remarks {
+            *out += &apply_style(DOT, self.styles.dim);
+            *out += &apply_style(text, *style);
         }
         out.push('\n');
+    }
+
+    fn heading_id(&self, ix: EntryIx) -> Cell {
+        let id = self.session.id(ix);
+        if id.is_empty() {
+            return vec![("(no id)".to_owned(), self.styles.dim)];
+        }
+        self.ids.text_cell(&id)
+    }
+
+    /// Returns the style of an entry's name, which is that of its row in the tree. A tool, which is
+    /// dimmed there, is bold.
+    fn name_style(&self, ix: EntryIx) -> Style {
+        let entry = self.session.entry(ix);
+        if entry.role == Role::ToolResult {
+            self.styles.bold
+        } else {
+            tone_style(row_tone(entry.kind, entry.role), &self.styles)
+        }
+    }
+
+    /// Returns the end of a heading: the time of the entry, how it ended, its label, and whether it
+    /// was edited.
+    fn heading_remarks(&self, ix: EntryIx) -> Cell {
+        let styles = &self.styles;
+        let entry = self.session.entry(ix);
+        let mut remarks = vec![(self.clock.format_time(entry.time_ms), styles.dim)];
+        match Ending::from_entry(entry) {
+            Some(Ending::Failed) => remarks.push(("failed".to_owned(), styles.error)),
+            Some(Ending::Aborted) => remarks.push(("aborted".to_owned(), styles.error)),
+            None => {}
+        }
+        if let Some(label) = self.labels.get(ix) {
+            remarks.push((format!("[{}]", visible_text(&label)), styles.label));
+        }
+        if let Some(&edited) = self.edits.get(&ix) {
+            remarks.push((edit_mark(edited).to_owned(), styles.summary));
+        }
+        remarks
     }
 
     /// Returns what a tool worked on, cut to the columns that the rest of the line leaves. A path
@@ -443,9 +463,10 @@ impl ShownPainter<'_> {
     /// Returns the file that a tool worked on, if it names one.
     fn subject_file(&self, subject: &CallDescription) -> Option<PathBuf> {
         let text = subject.text.to_string_lossy();
-        let path = text
-            .get(subject.path.clone())
-            .filter(|path| !path.is_empty())?;
+        let path = text.get(subject.path.clone())?;
+        if path.is_empty() {
+            return None;
+        }
         if let Some(below_home) = path.strip_prefix("~/") {
             return Some(Path::new(self.home.as_ref()?).join(below_home));
         }
@@ -453,39 +474,31 @@ impl ShownPainter<'_> {
         Some(Path::new(&*cwd.to_string_lossy()).join(path))
     }
 
-    /// Appends a line of facts: those of the entry, its line and its parent.
+    /// Appends a line of facts: those of the entry, its line and its parent. In a line that is
+    /// broken, the prefix of the parent's id does not stand out.
     fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
         facts.push(format!("line {}", self.session.entry(ix).line.0));
         let parent = self.session.parent_id(ix);
-        if parent.is_none() {
-            facts.push("no parent".to_owned());
-        }
-        let mut line = facts.join(DOT);
-
-        let parent_name = parent.as_ref().map(visible_text);
-        let parent_name = parent_name.unwrap_or_default();
-        let plain_parent = match &parent {
-            Some(_) => format!("{DOT}parent {parent_name}"),
-            None => String::new(),
+        facts.push(match &parent {
+            Some(_) => "parent ".to_owned(),
+            None => "no parent".to_owned(),
+        });
+        let line = facts.join(DOT);
+        let parent = match &parent {
+            Some(id) => self.ids.text_cell(id),
+            None => Cell::new(),
         };
-        let whole_width = FACT_INDENT + display_width(&line) + display_width(&plain_parent);
+
+        let whole_width = FACT_INDENT + display_width(&line) + cell_width(&parent);
         if self.width.is_some_and(|width| whole_width > width) {
-            line += &plain_parent;
-            push_wrapped_line(out, &line, FACT_INDENT, self.width, self.styles.dim);
+            let plain_line = line + &cell_text(&parent);
+            push_wrapped_line(out, &plain_line, FACT_INDENT, self.width, self.styles.dim);
             return;
         }
-
-        let before_parent = if parent.is_some() {
-            format!("{line}{DOT}parent ")
-        } else {
-            line
-        };
-        out.extend(std::iter::repeat_n(' ', FACT_INDENT));
-        *out += &apply_style(&before_parent, self.styles.dim);
-        if let Some(parent) = &parent {
-            *out += &self.ids.format_id(parent);
-        }
+        *out += &" ".repeat(FACT_INDENT);
+        *out += &apply_style(&line, self.styles.dim);
+        *out += &format_cell(&parent);
         out.push('\n');
     }
 
@@ -538,7 +551,7 @@ impl ShownPainter<'_> {
     }
 }
 
-/// Separates facts.
+/// Separates facts, and the remarks of a heading.
 const DOT: &str = Glyphs::UNICODE.dot;
 
 /// Finds the lines of diffs in a text: those of a hunk, and those of a block of code in the

@@ -29,7 +29,7 @@ pub use rows::{
     truncate_path, truncate_start,
 };
 use shown::EscapingWriter;
-pub use table::{COLUMN_GAP, Cell, Column, Table, plain_cell};
+pub use table::{COLUMN_GAP, Cell, Column, Table, cell_text, cell_width, format_cell, plain_cell};
 pub use wrap::push_wrapped_line;
 
 use crate::cli::options::{ColorChoice, LinkChoice};

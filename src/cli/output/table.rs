@@ -3,7 +3,7 @@
 //! `comfy-table` arranges the columns, given the widest cells among the first rows. It would count
 //! the escape sequences of colours as text, so the rows are drawn here.
 
-use super::{Failure, RowBuffer, Ui, display_width, truncate_end};
+use super::{Failure, RowBuffer, Ui, apply_style, display_width, truncate_end};
 use comfy_table::{ColumnConstraint, ContentArrangement, TableStyle, Width};
 use owo_colors::Style;
 use std::mem::take;
@@ -261,13 +261,22 @@ impl Table {
 }
 
 /// Returns the width of a cell, in columns of the terminal.
-fn cell_width(cell: &Cell) -> usize {
+pub fn cell_width(cell: &Cell) -> usize {
     cell.iter().map(|(text, _)| display_width(text)).sum()
 }
 
 /// Returns the text of a cell without its styles.
-fn cell_text(cell: &Cell) -> String {
+pub fn cell_text(cell: &Cell) -> String {
     cell.iter().map(|(text, _)| text.as_str()).collect()
+}
+
+/// Returns the text of a cell with its styles, for a line that is not cut.
+pub fn format_cell(cell: &Cell) -> String {
+    let mut out = String::new();
+    for (text, style) in cell {
+        out += &apply_style(text, *style);
+    }
+    out
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The ids of entries: of each, the shortest prefix that names the entry stands out.
+//! The ids of entries. The shortest prefix that names an entry stands out.
 
-use crate::cli::output::{Cell, RowBuffer, Styles, apply_style, display_width, to_visible};
+use crate::cli::output::{Cell, RowBuffer, Styles, display_width, to_visible};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::prefixes::UniquePrefixes;
@@ -10,7 +10,7 @@ use pisess_json::text::Text;
 /// Draws the ids of a session.
 pub struct IdPainter<'a> {
     session: &'a Session,
-    /// The prefixes; `None` without colour, where nothing can stand out.
+    /// `None` without colour: then nothing can stand out.
     prefixes: Option<UniquePrefixes<'a>>,
     styles: Styles,
 }
@@ -29,8 +29,8 @@ impl<'a> IdPainter<'a> {
         }
     }
 
-    /// Draws the id of an entry as parts of a row, padded to `width` columns, and two spaces. No
-    /// other part may be open.
+    /// Draws the id of an entry as parts of a row, padded to `width` columns, and two spaces. The
+    /// part before it must be finished.
     pub fn draw_id(&self, rows: &mut RowBuffer, ix: EntryIx, width: usize) {
         let id = self.session.id(ix);
         let Some(prefixes) = &self.prefixes else {
@@ -52,22 +52,13 @@ impl<'a> IdPainter<'a> {
         self.text_cell(&self.session.id(ix))
     }
 
-    /// Returns an id for a cell. If it is that of an entry, its prefix stands out.
+    /// Returns an id for a cell. If the session has an entry with this id, its prefix stands out.
     pub fn text_cell(&self, id: &Text) -> Cell {
         let prefixes = match &self.prefixes {
             Some(prefixes) if self.session.find_entry(id).is_some() => prefixes,
             _ => return vec![(to_visible(&id.to_string_lossy()), self.styles.dim)],
         };
         split_id(id, prefixes, &self.styles)
-    }
-
-    /// Returns an id with its styles, for a line that is not cut.
-    pub fn format_id(&self, id: &Text) -> String {
-        let mut out = String::new();
-        for (text, style) in self.text_cell(id) {
-            out += &apply_style(&text, style);
-        }
-        out
     }
 }
 
