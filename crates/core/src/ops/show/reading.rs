@@ -340,7 +340,8 @@ impl ShownEntry {
     }
 }
 
-/// The reasons to stop that need no fact: those of an answer, and those that the heading shows.
+/// The reasons to stop for which no fact is shown. `stop` and `toolUse` are usual; the heading shows
+/// `error` and `aborted`.
 const USUAL_STOP_REASONS: [&str; 4] = ["stop", "toolUse", "error", "aborted"];
 
 /// The arguments of an edit with the path of the file.
