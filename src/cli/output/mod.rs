@@ -59,8 +59,8 @@ pub struct Ui<'w> {
     /// The number of lines at the start of the output that the pager keeps on the screen.
     heading_lines: usize,
     pager: Option<Pager>,
-    /// Notes that are printed once the answer is: on a terminal, the answer is then above them, and
-    /// the titles of a table are the first line of the pager.
+    /// Notes that wait until the answer is printed. On a terminal, they are then below it, and the
+    /// first line of the pager is that of the answer.
     pending_notes: Vec<String>,
     /// Whether notes are printed at once, because the command does not end by itself.
     prints_notes_at_once: bool,
@@ -144,10 +144,11 @@ impl<'w> Ui<'w> {
         let is_forced = self
             .env_var("CLICOLOR_FORCE")
             .is_some_and(|value| !matches!(&*value, "" | "0"));
-        if is_disabled || is_forced {
-            return !is_disabled;
+        if is_disabled {
+            return false;
         }
-        self.world.terminals.stdout && !self.is_dumb_terminal()
+        let can_show = self.world.terminals.stdout && !self.is_dumb_terminal();
+        is_forced || can_show
     }
 
     pub(in crate::cli) fn is_dumb_terminal(&self) -> bool {
