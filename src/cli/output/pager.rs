@@ -24,8 +24,8 @@ pub(super) struct Pager {
 
 impl Pager {
     /// Starts the pager that the environment names; `None` for `cat` or an empty name, or if there
-    /// is no pager and none was named. If it is less, it starts at a line, and keeps lines at the
-    /// start on the screen while it scrolls.
+    /// is no pager and none was named. If it is less, it opens at `first_line`, and the first
+    /// `heading_lines` stay on the screen while it scrolls.
     ///
     /// # Errors
     /// If the pager that was named cannot be started.
@@ -103,8 +103,8 @@ impl Pager {
 /// a key.
 const FIRST_VERSION_WITH_HEADER: u32 = 600;
 
-/// Whether the pager is a less that can keep lines on the screen. Only its version shows this, so
-/// that it is asked for it.
+/// Whether the pager is a less that can keep lines on the screen. No option reports this, so the
+/// version decides.
 fn less_keeps_headings(command_line: &str, world: &World) -> bool {
     let program = command_line.split_whitespace().next().unwrap_or_default();
     let is_less = program.rsplit('/').next() == Some("less");
@@ -123,15 +123,33 @@ fn less_keeps_headings(command_line: &str, world: &World) -> bool {
     let Ok(output) = child.wait_with_output() else {
         return false;
     };
-    // `less 643 (GNU regular expressions)`, or `less 643x` for a version in between.
-    let text = String::from_utf8_lossy(&output.stdout);
-    let version = text.split_whitespace().nth(1).unwrap_or_default();
-    let digits = version.trim_end_matches(|c: char| !c.is_ascii_digit());
-    digits
-        .parse()
-        .is_ok_and(|number: u32| number >= FIRST_VERSION_WITH_HEADER)
+    let version = parse_less_version(&String::from_utf8_lossy(&output.stdout));
+    version.is_some_and(|version| version >= FIRST_VERSION_WITH_HEADER)
+}
+
+/// Returns the number in the output of `less --version`: 643 of `less 643 (GNU regular
+/// expressions)`. Between two releases, a letter or a second number follows it: `643x`, `581.2`.
+fn parse_less_version(output: &str) -> Option<u32> {
+    let version = output.split_whitespace().nth(1)?;
+    let number = version.split(|c: char| !c.is_ascii_digit()).next()?;
+    number.parse().ok()
 }
 
 fn wait_for_exit(child: &Mutex<Child>) {
     let _: io::Result<_> = child.lock().unwrap_or_else(PoisonError::into_inner).wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_less_is_its_first_number() {
+        let version = |name: &str| parse_less_version(&format!("less {name} (PCRE2 ...)"));
+        assert_eq!(version("643"), Some(643));
+        assert_eq!(version("643x"), Some(643));
+        assert_eq!(version("661.1"), Some(661));
+        assert_eq!(parse_less_version("BusyBox v1.36.1"), None);
+        assert_eq!(parse_less_version(""), None);
+    }
 }
