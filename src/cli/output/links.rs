@@ -1,9 +1,9 @@
-//! Links on a terminal (OSC 8): a path that a click opens.
+//! Links on a terminal (OSC 8): a click on a path opens the file.
 
 use crate::cli::options::LinkChoice;
 use std::path::{Path, PathBuf};
 
-/// The environment variable that asks for links where `--hyperlink` is not given.
+/// The environment variable with the default of `--hyperlink`.
 const LINK_VARIABLE: &str = "PISESS_HYPERLINK";
 
 /// The values of `TERM_PROGRAM` and `TERM` of terminals with links.
@@ -28,7 +28,7 @@ const TERMINAL_VARIABLES: [&str; 3] = ["WT_SESSION", "DOMTERM", "KONSOLE_VERSION
 /// The first version of the library VTE, which GNOME's terminals use, whose links are reliable.
 const FIRST_VTE_VERSION: u32 = 5000;
 
-/// Makes links, if they are wanted.
+/// Makes links, if they are enabled.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
     is_enabled: bool,
@@ -37,7 +37,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Returns links as requested: `--hyperlink`, else the environment variable, else none. With
+    /// Enables links as requested by `--hyperlink`, else by the environment variable, else not. With
     /// `auto`, `is_terminal` and the environment decide.
     pub fn new(
         choice: Option<LinkChoice>,
@@ -45,15 +45,10 @@ impl Links {
         env: &dyn Fn(&str) -> Option<String>,
         folder: &Path,
     ) -> Links {
-        let wanted = choice.or_else(|| match &*env(LINK_VARIABLE)? {
-            "" | "0" | "never" => None,
-            "always" => Some(LinkChoice::Always),
-            _ => Some(LinkChoice::Auto),
-        });
-        let is_enabled = match wanted {
-            Some(LinkChoice::Always) => true,
-            Some(LinkChoice::Auto) => is_terminal && terminal_has_links(env),
-            Some(LinkChoice::Never) | None => false,
+        let is_enabled = match choice.unwrap_or_else(|| default_choice(env)) {
+            LinkChoice::Always => true,
+            LinkChoice::Auto => is_terminal && terminal_has_links(env),
+            LinkChoice::Never => false,
         };
         Links {
             is_enabled,
@@ -61,13 +56,22 @@ impl Links {
         }
     }
 
-    /// Returns a text as a link to a file. `text` is visible already, and may have styles.
+    /// Returns a text as a link to a file. `text` is escaped already, and may have styles.
     pub fn link_path(&self, text: &str, path: &Path) -> String {
         if !self.is_enabled || text.is_empty() {
             return text.to_owned();
         }
         let address = file_address(&self.folder.join(path));
         format!("\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\")
+    }
+}
+
+/// Returns the choice of the environment, for a command line without `--hyperlink`.
+fn default_choice(env: &dyn Fn(&str) -> Option<String>) -> LinkChoice {
+    match env(LINK_VARIABLE).as_deref() {
+        None | Some("" | "0" | "never") => LinkChoice::Never,
+        Some("always") => LinkChoice::Always,
+        Some(_) => LinkChoice::Auto,
     }
 }
 
@@ -85,8 +89,8 @@ fn terminal_has_links(env: &dyn Fn(&str) -> Option<String>) -> bool {
         || vte_version.is_some_and(|version| version >= FIRST_VTE_VERSION)
 }
 
-/// Returns the `file:` address of an absolute path. Every byte but letters, digits and a few marks
-/// is escaped.
+/// Returns the `file:` address of an absolute path. Every byte is escaped, except for letters,
+/// digits and a few marks.
 fn file_address(path: &Path) -> String {
     let mut address = String::from("file://");
     let bytes = path.as_os_str().as_encoded_bytes();
@@ -112,23 +116,26 @@ mod tests {
 
     #[test]
     fn links_are_made_where_they_are_wanted() {
-        let env = |name: &str| match name {
-            "VTE_VERSION" => Some("7600".to_owned()),
-            _ => None,
+        let auto = Some(LinkChoice::Auto);
+        assert_eq!(link(auto, true, "VTE_VERSION=7600"), LINKED);
+        assert_eq!(link(auto, false, "VTE_VERSION=7600"), "x");
+        assert_eq!(link(auto, true, ""), "x");
+        assert_eq!(link(Some(LinkChoice::Always), false, ""), LINKED);
+        assert_eq!(link(None, true, "VTE_VERSION=7600"), "x");
+        let always = "PISESS_HYPERLINK=always";
+        assert_eq!(link(None, false, always), LINKED);
+        assert_eq!(link(Some(LinkChoice::Never), false, always), "x");
+    }
+
+    const LINKED: &str = "\x1b]8;;file:///w/a%20b\x1b\\x\x1b]8;;\x1b\\";
+
+    /// Returns a text linked to a file, given the one variable of the environment.
+    fn link(choice: Option<LinkChoice>, is_terminal: bool, variable: &str) -> String {
+        let env = |name: &str| {
+            let value = variable.strip_prefix(name)?.strip_prefix('=')?;
+            Some(value.to_owned())
         };
-        let none = |_: &str| None;
-        let link = |choice, is_terminal, env: &dyn Fn(&str) -> Option<String>| {
-            let links = Links::new(choice, is_terminal, env, Path::new("/w"));
-            links.link_path("x", Path::new("a b"))
-        };
-        let linked = "\x1b]8;;file:///w/a%20b\x1b\\x\x1b]8;;\x1b\\";
-        assert_eq!(link(Some(LinkChoice::Auto), true, &env), linked);
-        assert_eq!(link(Some(LinkChoice::Auto), false, &env), "x");
-        assert_eq!(link(Some(LinkChoice::Auto), true, &none), "x");
-        assert_eq!(link(Some(LinkChoice::Always), false, &none), linked);
-        assert_eq!(link(None, true, &env), "x");
-        let asks = |name: &str| (name == LINK_VARIABLE).then(|| "always".to_owned());
-        assert_eq!(link(None, false, &asks), linked);
-        assert_eq!(link(Some(LinkChoice::Never), false, &asks), "x");
+        let links = Links::new(choice, is_terminal, &env, Path::new("/w"));
+        links.link_path("x", Path::new("a b"))
     }
 }
