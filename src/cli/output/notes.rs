@@ -1,4 +1,4 @@
-//! Paths in notes, short enough that a note is one line of the terminal.
+//! Paths in notes, shortened so that a note fits into one line of the terminal.
 
 use super::{display_width, truncate_path};
 
@@ -10,23 +10,28 @@ const HINT_START: &str = "(hint: ";
 
 /// Returns a note with `~` in place of the home directory.
 pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
-    // If the home directory is `/`, every path would begin with `~`.
-    let Some(home) = home.filter(|home| home.len() > 1) else {
+    let Some(home) = home else {
         return note.to_owned();
     };
+    // If the home directory is `/`, every path would begin with `~`.
+    if home.len() < 2 {
+        return note.to_owned();
+    }
+
     let mut shown = String::new();
     let mut rest = note;
     while let Some(offset) = rest.find(home) {
-        let after = &rest[offset + home.len()..];
-        let before = rest[..offset].chars().next_back();
-        let begins_path = before.is_none_or(|c| c.is_whitespace() || "`'\"(=".contains(c));
+        let (before, from_home) = rest.split_at(offset);
+        let after = &from_home[home.len()..];
+        let previous_char = before.chars().next_back();
+        let begins_path = previous_char.is_none_or(|c| c.is_whitespace() || "`'\"(=".contains(c));
         let is_whole_name = after.starts_with(['/', '\\']);
-        shown.push_str(&rest[..offset]);
-        shown.push_str(if begins_path && is_whole_name {
-            "~"
+        shown.push_str(before);
+        if begins_path && is_whole_name {
+            shown.push('~');
         } else {
-            home
-        });
+            shown.push_str(home);
+        }
         rest = after;
     }
     shown.push_str(rest);

@@ -32,16 +32,11 @@ pub struct Progress {
 impl Ui<'_> {
     /// Returns a progress bar for files, shown on a terminal if there are several.
     pub fn start_progress<I: FileItem>(&self, items: &[I]) -> Progress {
-        if items.len() < 2 {
+        let may_draw = self.draw_predicate();
+        if may_draw.is_none() || items.len() < 2 {
             return Progress::default();
         }
-        let drawing = self.draw_predicate();
-        let mut paths = Vec::new();
-        if drawing.is_some() {
-            for item in items {
-                paths.push(item.path().to_owned());
-            }
-        }
+        let paths: Vec<PathBuf> = items.iter().map(|item| item.path().to_owned()).collect();
 
         // The sizes are looked up by the thread that draws, and only if the job takes long.
         let sizes = OnceLock::new();
@@ -49,7 +44,7 @@ impl Ui<'_> {
             let sizes = sizes.get_or_init(|| FileSizes::read(&paths));
             sizes.format_bar(done_count, elapsed)
         };
-        self.progress.start_job(bar, drawing)
+        self.progress.start_job(bar, may_draw)
     }
 
     /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
@@ -71,7 +66,7 @@ impl Ui<'_> {
 
 /// The sizes of the files of a job.
 struct FileSizes {
-    /// For each number of files, the size of that many files from the first.
+    /// The sums of the sizes of the first 0, 1, 2, … files.
     sums: Vec<u64>,
 }
 
@@ -90,8 +85,8 @@ impl FileSizes {
         FileSizes { sums }
     }
 
-    /// Returns the bar with the number and the size of the files that are done, and how long the
-    /// others will take if they are as fast. Files are done about in their order.
+    /// Returns the bar with the number and the size of the files that are done, and an estimate of
+    /// the time that is left. The size is that of the first files, which are done about in order.
     fn format_bar(&self, done_count: usize, elapsed: Duration) -> String {
         let file_count = self.sums.len() - 1;
         let done_count = done_count.min(file_count);
