@@ -1,24 +1,25 @@
 //! Choosing one of several rows: with the program in `PISESS_CHOOSER`, with fzf, or from a numbered
 //! list.
 //!
-//! A program reads a row per line, `NAME<TAB>TEXT`, and prints the chosen one. Only the name is
-//! looked at, and it is looked up among those that were offered. So no text in a session can change
-//! what is chosen, and none reaches a shell.
+//! A program reads a row per line, `NAME<TAB>TEXT`, and prints the chosen one. Only the name is read
+//! back, and it must be one of those that were offered. So no text in a session can change what is
+//! chosen, and none reaches a shell.
 
 use crate::cli::output::{Failure, Ui, to_visible, truncate_end};
 use crate::cli::process::command_line::parse_command;
 use crate::cli::process::signals::{SignalGuard, shell_exit_code};
 use foldhash::{HashMap, HashMapExt};
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
-/// The variable that sets the program. If it is empty, the list is numbered.
+/// The variable that names the program. If it is empty, the list is numbered.
 const CHOOSER_VARIABLE: &str = "PISESS_CHOOSER";
-/// The variables that a program can use for a preview: the program that runs pisess, and the session
-/// whose entries are offered.
+/// The variables that a program can use for a preview: how pisess was called, and the session whose
+/// entries are offered.
 const PROGRAM_VARIABLE: &str = "PISESS_PROGRAM";
 const SESSION_VARIABLE: &str = "PISESS_SESSION";
 
@@ -33,10 +34,10 @@ const MOST_OUTPUT_BYTES: u64 = 1 << 20;
 /// The exit code of a program in which nothing was chosen.
 const NO_CHOICE: i32 = 1;
 
-/// What is chosen.
+/// What the user is asked for.
 #[derive(Clone, Copy)]
 pub struct Question<'q> {
-    /// What a row is: a session or an entry.
+    /// The noun for a row: `session` or `entry`.
     pub noun: &'static str,
     /// The session whose entries are offered, if they are entries.
     pub session: Option<&'q Path>,
@@ -46,7 +47,7 @@ pub struct Question<'q> {
 
 /// Why nothing was chosen.
 pub enum Stop {
-    /// The user cancelled the program. The exit code is its own.
+    /// The user cancelled the program, which ended with this exit code.
     Cancelled(u8),
     Failed(Failure),
 }
@@ -74,7 +75,7 @@ enum Kind {
 }
 
 struct RunningProgram {
-    /// How it was named, for messages.
+    /// The name of the program, for messages.
     name: String,
     child: Child,
     /// Closed after the last row.
@@ -140,7 +141,7 @@ impl Chooser {
             Some(name) if !name.contains(char::is_control) && !self.offered.contains_key(name) => {
                 name.to_owned()
             }
-            // A name that would not come back as it is: the number makes it distinct.
+            // The program would not print this name as it is. The number makes it distinct.
             _ => format!("{index}:{}", to_visible(&name.to_string_lossy())),
         };
         let text = truncate_end(&to_visible(text), ROW_WIDTH, "…");
@@ -187,16 +188,12 @@ fn require_terminal(noun: &str, ui: &Ui) -> Result<(), Failure> {
 }
 
 /// Returns the command that runs fzf. Its preview is what `show` prints. The shell of the preview
-/// gets the name of a row, in quotes by fzf, and never the text.
+/// gets the name of a row, which fzf quotes, and never the text.
 fn fzf_command(question: &Question, ui: &Ui) -> Command {
     let color = if ui.wants_colour() { "always" } else { "never" };
-    let [program, session] = if cfg!(windows) {
-        [PROGRAM_VARIABLE, SESSION_VARIABLE].map(|variable| format!("\"%{variable}%\""))
-    } else {
-        [PROGRAM_VARIABLE, SESSION_VARIABLE].map(|variable| format!("\"${variable}\""))
-    };
+    let program = shell_variable(PROGRAM_VARIABLE);
     let arguments = match question.session {
-        Some(_) => format!("{session} {{1}}"),
+        Some(_) => format!("{} {{1}}", shell_variable(SESSION_VARIABLE)),
         None => "{1}".to_owned(),
     };
     let preview = format!("{program} show -q --color {color} -- {arguments}");
@@ -205,11 +202,20 @@ fn fzf_command(question: &Question, ui: &Ui) -> Command {
     command.args(["--delimiter", "\t", "--with-nth", "2..", "--no-multi"]);
     command.args(["--prompt", &format!("{}> ", question.noun)]);
     command.args(["--preview", &preview, "--preview-window", "down:60%:wrap"]);
-    // fzf quotes for this shell; another one may understand its quotes otherwise.
+    // fzf quotes for this shell. Others, such as fish, read these quotes differently.
     if !cfg!(windows) {
         command.env("SHELL", "/bin/sh");
     }
     command
+}
+
+/// Returns a variable as the shell of a preview expands it, in quotes.
+fn shell_variable(name: &str) -> String {
+    if cfg!(windows) {
+        format!("\"%{name}%\"")
+    } else {
+        format!("\"${name}\"")
+    }
 }
 
 impl RunningProgram {
@@ -248,7 +254,7 @@ impl RunningProgram {
         }
     }
 
-    /// Waits until the program exits. Returns the number of the chosen row, `None` if there is none.
+    /// Waits until the program exits. Returns the index of the chosen row, `None` if there is none.
     fn finish(self, offered: &HashMap<String, usize>) -> Result<Option<usize>, Stop> {
         let RunningProgram {
             name,
@@ -259,23 +265,20 @@ impl RunningProgram {
         } = self;
         drop(stdin);
         let output = output.join().unwrap_or_default();
-        let status = child.wait();
+        let waited = child.wait();
         // A signal that arrived in the meantime ends pisess here.
         drop(waiting);
 
-        let failure = |what: &dyn std::fmt::Display| {
-            let name = to_visible(&name);
-            Stop::Failed(Failure::command_error(format_args!(
-                "the chooser {name}: {what}"
-            )))
+        let status = match waited {
+            Ok(status) => status,
+            Err(error) => return Err(chooser_failure(&name, error)),
         };
-        let status = status.map_err(|error| failure(&error))?;
         match shell_exit_code(status) {
             0 => {}
             NO_CHOICE => return Ok(None),
-            // Programs exit like this if they are cancelled, also without a signal.
+            // A cancelled program exits with 128 plus the number of a signal, even without one.
             code @ 129..=255 => return Err(Stop::Cancelled(code as u8)),
-            _ => return Err(failure(&status)),
+            _ => return Err(chooser_failure(&name, status)),
         }
 
         for line in output.split(|&byte| byte == b'\n') {
@@ -288,15 +291,23 @@ impl RunningProgram {
         if output.trim_ascii().is_empty() {
             return Ok(None);
         }
-        Err(failure(&"it printed none of the rows that it read"))
+        let what = "it printed none of the rows that it read";
+        Err(chooser_failure(&name, what))
     }
 }
 
-/// Returns the start of a program's output, and reads the rest, so that the program can end.
+fn chooser_failure(name: &str, what: impl Display) -> Stop {
+    let name = to_visible(name);
+    Stop::Failed(Failure::command_error(format_args!(
+        "the chooser {name}: {what}"
+    )))
+}
+
+/// Returns the start of a program's output. The rest is read as well, so that the program can end.
 fn read_output(stdout: Option<ChildStdout>) -> Vec<u8> {
     let mut start = Vec::new();
     if let Some(mut stdout) = stdout {
-        // What cannot be read is not there.
+        // If reading fails, what was read until then is the output.
         let _ = stdout
             .by_ref()
             .take(MOST_OUTPUT_BYTES)
@@ -306,8 +317,8 @@ fn read_output(stdout: Option<ChildStdout>) -> Vec<u8> {
     start
 }
 
-/// Prints the rows with numbers, and asks for one of these. Returns the index of its row, `None` for
-/// an empty answer.
+/// Prints the rows with numbers, and asks for a number. Returns the index of its row, `None` for an
+/// empty answer.
 fn choose_number(noun: &str, texts: &[String], ui: &mut Ui) -> Result<Option<usize>, Failure> {
     let number_width = texts.len().to_string().len();
     let width = ui.row_width().unwrap_or(DEFAULT_WIDTH);

@@ -17,8 +17,8 @@ use std::path::Path;
 /// The width of the age of an entry, in columns.
 const AGE_WIDTH: usize = 5;
 
-/// Asks for one of the entries that `tree` draws, the last in the file first, and returns a
-/// reference to it.
+/// Asks for one of the entries that `tree` draws, and returns a reference to it. The last entry of
+/// the file is offered first.
 pub fn choose_entry(session: &Path, program: &OsStr, ui: &mut Ui) -> Result<String, Stop> {
     if session == Path::new("-") {
         let failure =
@@ -84,8 +84,8 @@ fn entry_row(painter: &EntryPainter, ix: EntryIx, now_ms: i64) -> String {
     String::from_utf8_lossy(&rows.text).trim_end().to_owned()
 }
 
-/// Returns a reference to an entry without a character that is special in a shell: its id, or its
-/// line if a later entry has the same id.
+/// Returns a reference to an entry in which no character is special in a shell: its id, or its line
+/// if its id has such characters or is that of a later entry.
 fn plain_reference(open: &OpenSession, ix: EntryIx) -> String {
     let id = open.session.id(ix);
     let is_own = open.session.find_entry(&id) == Some(ix);

@@ -1,7 +1,7 @@
-//! What a command line lacks: `--choose` asks for the session, or for the entry if the session is
-//! given. A command that only reads takes `last` on a terminal.
+//! Completes a command line that lacks a session or an entry. `--choose` asks for the session, or for
+//! the entry if the session is given. On a terminal, a command that only reads takes `last`.
 //!
-//! A missing word is inserted into the command line, which is then run as if it had been typed.
+//! A missing word is inserted into the command line, which is then run as if the word was typed.
 
 mod chooser;
 mod entries;
@@ -39,7 +39,7 @@ pub struct PartialLine {
 /// Returns the command line with the session or the entry that the user chooses.
 ///
 /// # Errors
-/// If the command takes none, if it is given already, or if none is chosen.
+/// If the command takes neither, if both are given already, or if none is chosen.
 pub fn choose_missing(
     args: &[OsString],
     parser: &LineParser,
@@ -60,24 +60,24 @@ pub fn choose_missing(
         .first()
         .map_or(OsStr::new("pisess"), OsString::as_os_str);
 
-    // A mistake in the rest of the command line is reported before anything is asked, by whoever
-    // parses the command line with these words in the place of the missing ones.
-    let mut planned = args.to_vec();
+    // Before anything is asked, the command line is checked with other words in the place of the
+    // missing ones. If the rest of it is invalid, it is returned so, and its parser reports why.
+    let mut trial = args.to_vec();
     if !slots.has_session() {
-        planned = insert_word(&planned, slots.session_place, "last".into(), parser)?;
+        trial = insert_word(&trial, slots.session_place, "last".into(), parser)?;
     }
-    let needs_entry =
-        slots.has_session() || slots.takes_entry && lacks_argument(&(parser.check)(&planned));
-    let entry_places = if needs_entry {
-        slots.entry_places()?
+    let needs_entry = if slots.has_session() {
+        true
     } else {
-        EntryPlaces::default()
+        slots.takes_entry && lacks_argument(&(parser.check)(&trial))
     };
+    let mut entry_places = EntryPlaces::default();
     if needs_entry {
-        planned = entry_places.fill(&planned, "@", parser)?;
+        entry_places = slots.entry_places()?;
+        trial = entry_places.fill(&trial, "@", parser)?;
     }
-    if (parser.check)(&planned).is_err() {
-        return Ok(planned);
+    if (parser.check)(&trial).is_err() {
+        return Ok(trial);
     }
 
     let mut completed = args.to_vec();
@@ -100,14 +100,14 @@ pub fn choose_missing(
 }
 
 /// Returns the command line with the newest session of the current directory, and reports which one
-/// that is. `None` if it lacks something else, or if the session must be given: in a pipe, and to a
-/// command that writes.
+/// that is. `None` if it lacks something else, if standard input or output is not a terminal, or if
+/// the command writes.
 pub fn take_last(
     args: &[OsString],
     parser: &LineParser,
     ui: &mut Ui,
 ) -> Result<Option<Vec<OsString>>, Failure> {
-    // What is piped in may be meant as the session.
+    // What is piped in may be the intended session.
     let terminals = &ui.world.terminals;
     if !terminals.stdin || !terminals.stdout {
         return Ok(None);
@@ -121,8 +121,8 @@ pub fn take_last(
     if slots.has_session() || writes_files(&partial.command) {
         return Ok(None);
     }
-    let planned = insert_word(args, slots.session_place, "last".into(), parser)?;
-    if (parser.check)(&planned).is_err() {
+    let trial = insert_word(args, slots.session_place, "last".into(), parser)?;
+    if (parser.check)(&trial).is_err() {
         return Ok(None);
     }
 
@@ -139,13 +139,14 @@ fn lacks_argument(checked: &Result<(), clap::Error>) -> bool {
     }
 }
 
-/// The places of the session and of an entry among the words of a command line that are no options.
+/// Where the session and an entry belong in a command line. A word, here and below, is an argument
+/// that is neither an option nor its value.
 struct Slots {
     /// The name of the command.
     command: String,
     /// Whether the command takes an entry.
     takes_entry: bool,
-    /// Whether the session is one that was archived.
+    /// Whether SESSION names an archived session.
     takes_archives: bool,
     /// The number of words before the session.
     session_place: usize,
@@ -233,12 +234,12 @@ impl Slots {
     }
 }
 
-/// Where references to entries are inserted.
+/// Where references to entries are inserted: the number of words before each.
 #[derive(Default)]
 struct EntryPlaces {
-    /// The place of the chosen one.
+    /// The place of the chosen entry.
     chosen: Option<usize>,
-    /// The place of the leaf.
+    /// The place of the leaf, if it is inserted, too.
     leaf: Option<usize>,
 }
 
@@ -250,10 +251,11 @@ impl EntryPlaces {
         parser: &LineParser,
     ) -> Result<Vec<OsString>, Failure> {
         let mut filled = args.to_vec();
-        for (place, word) in [(self.chosen, reference), (self.leaf, "@")] {
-            if let Some(place) = place {
-                filled = insert_word(&filled, place, word.into(), parser)?;
-            }
+        if let Some(place) = self.chosen {
+            filled = insert_word(&filled, place, reference.into(), parser)?;
+        }
+        if let Some(place) = self.leaf {
+            filled = insert_word(&filled, place, "@".into(), parser)?;
         }
         Ok(filled)
     }
@@ -264,7 +266,7 @@ fn is_named(arg: &Arg, name: &str) -> bool {
     value_name(arg).split('|').any(|part| part == name)
 }
 
-/// Returns the words of a command line that are neither options nor their values, in order.
+/// Returns the words of a command line, in order.
 fn given_words(partial: &PartialLine) -> Vec<OsString> {
     let mut words = Vec::new();
     for arg in partial.command.get_positionals() {
@@ -279,7 +281,7 @@ fn given_words(partial: &PartialLine) -> Vec<OsString> {
 }
 
 /// Returns the command line with a word inserted after this number of other words. The place is
-/// found by parsing, because only the parser knows which words are values of options.
+/// found by parsing, because only the parser knows which arguments are values of options.
 fn insert_word(
     args: &[OsString],
     place: usize,

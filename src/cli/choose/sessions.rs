@@ -18,28 +18,21 @@ use std::path::{Path, PathBuf};
 const AGE_WIDTH: usize = 5;
 const PROJECT_WIDTH: usize = 24;
 const COST_WIDTH: usize = 7;
-/// The width of the project on a terminal that is narrower than a row may be.
+/// The width of the project on a terminal that is narrower than [`ROW_WIDTH`].
 const NARROW_PROJECT_WIDTH: usize = 16;
 
-/// Asks for one of the sessions in the stores of both agents, those that changed last first.
-/// Sessions of sub-agents are not offered.
+/// Asks for one of the sessions in the stores of both agents. The session that changed last is
+/// offered first; sessions of sub-agents are not offered.
 pub fn choose_session(program: &OsStr, ui: &mut Ui) -> Result<PathBuf, Stop> {
     let mut files = SessionStores::locate(ui).find_sessions(&Scope::All).files;
     files.retain(|file| file.owner.is_none());
     files.sort_by_cached_key(|file| Reverse(modified_ms(&file.path)));
     let mut files = files.into_iter();
 
-    // Not every file is a session. The question is asked only if there is one.
+    // Not every file is a session. If none is, nothing is asked.
     let painter = RowPainter::new(ui)?;
-    let read_row = |path: &Path| Some(painter.row(&read_for_list(path)?));
-    let mut first_row = None;
-    for file in files.by_ref() {
-        if let Some(row) = read_row(&file.path) {
-            first_row = Some((file.path, row));
-            break;
-        }
-    }
-    let Some((first_path, first_row)) = first_row else {
+    let first_row = files.find_map(|file| painter.read_row(file.path));
+    let Some(first_row) = first_row else {
         let failure = Failure::invalid("there are no sessions to choose from");
         return Err(failure
             .with_hint("the stores of pi and oh-my-pi are empty; `pisess help sessions` says where they are")
@@ -53,23 +46,19 @@ pub fn choose_session(program: &OsStr, ui: &mut Ui) -> Result<PathBuf, Stop> {
         program,
     };
     let mut chooser = Chooser::start(&question, ui)?;
-    chooser.offer(first_path.as_os_str(), &first_row);
-    let mut paths = vec![first_path];
-    let work = |path: PathBuf| {
-        let row = read_row(&path);
-        (path, row)
-    };
+    chooser.offer(first_row.path.as_os_str(), &first_row.text);
+    let mut paths = vec![first_row.path];
     // An error means only that no more rows are wanted.
     let _: Result<(), Full> = in_order(
-        files.map(|file| file.path),
+        files,
         ui.processor_count(),
-        work,
-        |(path, row)| {
+        |file| painter.read_row(file.path),
+        |row| {
             let Some(row) = row else {
                 return Ok(());
             };
-            let wants_more = chooser.offer(path.as_os_str(), &row);
-            paths.push(path);
+            let wants_more = chooser.offer(row.path.as_os_str(), &row.text);
+            paths.push(row.path);
             if wants_more { Ok(()) } else { Err(Full) }
         },
     );
@@ -79,6 +68,12 @@ pub fn choose_session(program: &OsStr, ui: &mut Ui) -> Result<PathBuf, Stop> {
 
 /// No more rows are wanted.
 struct Full;
+
+/// A session that can be chosen.
+struct SessionRow {
+    path: PathBuf,
+    text: String,
+}
 
 /// Formats sessions as rows: age, project, cost and title.
 struct RowPainter {
@@ -101,7 +96,14 @@ impl RowPainter {
         })
     }
 
-    fn row(&self, session: &ListedSession) -> String {
+    /// Reads the row of a session. `None` if the file is not a session, or cannot be read.
+    fn read_row(&self, path: PathBuf) -> Option<SessionRow> {
+        let session = read_for_list(&path)?;
+        let text = self.format_row(&session);
+        Some(SessionRow { path, text })
+    }
+
+    fn format_row(&self, session: &ListedSession) -> String {
         let age = format_age(self.now_ms, session.modified_ms);
         let cwd = session.cwd.to_string_lossy();
         let project = to_visible(&abbreviate_home(&cwd, self.home.as_deref()));
@@ -120,7 +122,7 @@ fn shown_title(session: &ListedSession) -> String {
     to_visible(&words.join(" "))
 }
 
-/// Reports which session a command uses that was given none. `how` is how it was found.
+/// Reports the session that completes a command line. `how` begins the report: `chose`, `last is`.
 pub fn report_session(how: &str, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
     let Some(session) = read_for_list(path) else {
         ui.print_status(&format!("{how} {}", path.display()));
