@@ -93,16 +93,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         args,
         worst_exit: Exit::Done,
         reported_leftovers: HashSet::default(),
-        plan: session_moves_table(),
     };
     report.report_unread(&mut mover, ui);
     report.report_forks(&mover, ui);
     // `print` raises `report.worst_exit`, also before printing fails.
     let print = |ui: &mut Ui| {
+        let mut plan = session_moves_table();
         for (session, result) in results {
-            report.report_session(session, result, ui)?;
+            report.report_session(session, result, &mut plan, ui)?;
         }
-        std::mem::replace(&mut report.plan, session_moves_table()).print(ui)
+        plan.print(ui)
     };
     let printed = if args.change.dry_run {
         print(ui)
@@ -204,8 +204,6 @@ struct RelocationReport<'a> {
     worst_exit: Exit,
     /// The files and directories that were reported to be left behind.
     reported_leftovers: HashSet<String>,
-    /// With `-n`, the sessions that would be moved.
-    plan: PlanTable,
 }
 
 impl RelocationReport<'_> {
@@ -245,12 +243,13 @@ impl RelocationReport<'_> {
         }
     }
 
-    /// Prints the result for a session: as JSON, or the new path. What is left in the old directory
-    /// is reported on standard error.
+    /// Prints the result for a session: as JSON, or the new path. With `-n`, adds it to the plan.
+    /// What is left in the old directory is reported on standard error.
     fn report_session(
         &mut self,
         session: &Path,
         result: Result<Relocation, Failure>,
+        plan: &mut PlanTable,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let outcome = match result {
@@ -271,9 +270,8 @@ impl RelocationReport<'_> {
         match outcome.status {
             Status::Failed => Ok(()),
             Status::Planned => {
-                let cells = [&outcome.path, &outcome.to].map(|path| path_cell(path, ui));
-                self.plan
-                    .add_row(size_on_disk(&outcome.path), cells.into(), ui)
+                let cells = vec![path_cell(&outcome.path, ui), path_cell(&outcome.to, ui)];
+                plan.add_row(size_on_disk(&outcome.path), cells, ui)
             }
             Status::Current => {
                 ui.print_status(&format!("nothing to do in {path}"));

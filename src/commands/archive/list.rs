@@ -77,13 +77,14 @@ pub fn list_archived(
         }
     }
     if list.is_empty() && exit == Exit::Done {
-        ui.warn(match (has_archives, all) {
-            (true, _) => "these options choose none of the archived sessions (hint: omit them)",
-            (false, true) => "no archived sessions (hint: `pisess archive SESSION` archives one)",
-            (false, false) => {
-                "no archived sessions of this project (hint: --all includes all projects)"
-            }
-        });
+        let note = if has_archives {
+            "these options choose none of the archived sessions (hint: omit them)"
+        } else if all {
+            "no archived sessions (hint: `pisess archive SESSION` archives one)"
+        } else {
+            "no archived sessions of this project (hint: --all includes all projects)"
+        };
+        ui.warn(note);
     }
     list.sort_by_key(|archived| Reverse(archived.facts.modified_ms));
     if json {

@@ -81,15 +81,12 @@ impl ArchiveResult {
         match (self.status, to) {
             (Status::Failed, _) => Ok(()),
             (Status::Planned, _) => {
-                let to = match &self.to {
+                let from_cell = path_cell(&self.path, ui);
+                let to_cell = match &self.to {
                     Some(to) => path_cell(to, ui),
                     None => plain_cell("(deleted)".to_owned()),
                 };
-                plan.add_row(
-                    size_on_disk(&self.path),
-                    vec![path_cell(&self.path, ui), to],
-                    ui,
-                )
+                plan.add_row(size_on_disk(&self.path), vec![from_cell, to_cell], ui)
             }
             (_, to) => ui.print_path(&to.unwrap_or(path)),
         }
