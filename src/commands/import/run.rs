@@ -15,7 +15,9 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Committed, Fill, Locked, Member, NewFolder, SessionFile};
+use pisess_store::{
+    self as store, Committed, Fill, FnWriter, Locked, Member, NewFolder, SessionFile,
+};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,23 +37,6 @@ pub struct ImportResult {
     pub planned_bytes: usize,
     /// What the commit reports.
     pub committed: Option<Committed>,
-}
-
-/// Counts what would be written.
-#[derive(Default)]
-struct ByteCounter {
-    bytes: usize,
-}
-
-impl Write for ByteCounter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// What is left to do for a session that was imported before.
@@ -183,7 +168,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Creates a session with this id at a path. Its directory is made, too, unless the user gave
-    /// the path. With `-n`, only the entries are counted.
+    /// the path. With `-n`, only the entries and bytes are counted.
     fn create_session(
         &self,
         destination: &Destination,
@@ -200,12 +185,16 @@ impl<'a> Importer<'a> {
         }
 
         if self.change.dry_run {
-            let mut counter = ByteCounter::default();
+            let mut planned_bytes = 0;
+            let mut counter = FnWriter(|piece: &[u8]| {
+                planned_bytes += piece.len();
+                Ok(())
+            });
             let entries = self
                 .write_session(destination, id, &mut counter)
                 .map_err(|error| unreadable_source(&destination.source, error))?;
             return Ok(ImportResult {
-                planned_bytes: counter.bytes,
+                planned_bytes,
                 ..ImportResult::new(path, Action::Create, entries)
             });
         }
