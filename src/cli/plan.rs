@@ -34,7 +34,7 @@ impl PlanTable {
         }
     }
 
-    /// Adds a row, and prints the rows so far once their number decides the widths of the columns.
+    /// Adds a row. Prints the rows so far once there are enough to set the widths of the columns.
     pub fn add_row(&mut self, bytes: usize, cells: Vec<Cell>, ui: &mut Ui) -> Result<(), Failure> {
         self.row_count += 1;
         self.total_bytes += bytes;

@@ -504,16 +504,16 @@ impl ChangeReport {
 /// A line that would be written, as the row of a plan shows it.
 struct PlannedLine {
     id: String,
-    /// Its type; of a message, the role.
+    /// The type of the entry; of a message, the role.
     entry_type: String,
-    /// The start of what it says.
+    /// The start of its text.
     content: String,
 }
 
-/// The maximum length of what a row shows of a line, in UTF-16 units.
+/// The maximum length of a cell with text of a line, in UTF-16 units.
 const MAX_CONTENT_UNITS: usize = 200;
 
-/// The members whose text is what an entry says. Of each type of entry, the first that it has.
+/// The members that describe an entry without content. The first one that it has is shown.
 const CONTENT_MEMBERS: [&str; 9] = [
     "label",
     "name",
@@ -536,21 +536,21 @@ impl PlannedLine {
                 content: visible_start(&Text::from_wtf8(line)),
             };
         };
-        let shown = |value: Option<Raw>| match value.and_then(Raw::text) {
-            Some(text) => visible_start(&text),
-            None => String::new(),
+        let id = entry.get_text("id").unwrap_or_default();
+        let message = entry.get("message").unwrap_or(Raw::NULL);
+        let role_or_type = match message.get("role") {
+            Some(role) => role.text(),
+            None => entry.get_text("type"),
         };
-        let message = entry.get("message");
-        let role = message.and_then(|message| message.get("role"));
         PlannedLine {
-            id: shown(entry.get("id")),
-            entry_type: shown(role.or_else(|| entry.get("type"))),
+            id: visible_start(&id),
+            entry_type: visible_start(&role_or_type.unwrap_or_default()),
             content: visible_start(&line_content(entry)),
         }
     }
 }
 
-/// Returns what an entry says: the text of its content, or the first of [`CONTENT_MEMBERS`].
+/// Returns the text of an entry: that of its content, or the first of [`CONTENT_MEMBERS`].
 fn line_content(entry: Raw<'_>) -> Text<'_> {
     let holder = entry.get("message").unwrap_or(entry);
     if let Some(content) = holder.get("content") {
