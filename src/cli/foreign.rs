@@ -80,7 +80,7 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
 }
 
 /// Returns the note that an agent has no sessions in a place.
-pub fn none_found(origin: Origin, place: &ForeignPlace) -> String {
+pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
     let agent = match origin {
         Origin::Claude => "Claude Code",
         Origin::Codex => "Codex",

@@ -68,8 +68,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// agents. For a directory, all sessions below it are listed, including those in hidden
 /// directories.
 ///
-/// The columns are the age of the last user or assistant message, the end of the session id, the program of its agent (`pi`, or `omp` for oh-my-pi)
-/// and the project (if there are several), the numbers of messages and branches, the size of the
+/// The columns are the age of the last user or assistant message, the end of the session id, the
+/// program of its agent (`pi`, or `omp` for oh-my-pi) and the project (if there are several), the numbers of messages and branches, the size of the
 /// context at the leaf in tokens, the cost, and the name or the first user message that is more
 /// than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
@@ -162,7 +162,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let found_none = list.is_empty() && !has_failures;
     if let Some(source) = args.source {
         if found_none {
-            ui.warn(&foreign::none_found(source, &args.foreign_place()));
+            ui.warn(&foreign::none_found_note(source, &args.foreign_place()));
         }
     } else if found_none && has_files && !args.lists_cwd() && !args.period.is_given() {
         ui.warn(NO_SESSIONS);
@@ -180,15 +180,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     warn_torn(&torn_paths, ui);
 
     sort_sessions(&mut list, args.sort);
-    let is_for_programs = args.json || args.only.is_set();
-    let fork_rows = if !args.forks {
-        ForkRows::Separate
-    } else if is_for_programs {
-        ForkRows::Nested
-    } else {
-        ForkRows::NestedByTrunk
-    };
-    let mut rows = limit_rows(build_rows(&list, fork_rows), args.limit);
+    let mut rows = limit_rows(build_rows(&list, args.fork_rows()), args.limit);
     if args.repo {
         group_by_repository(&mut list, &mut rows, |session| {
             repository_of(&stores.resolve_folder(&session.cwd), &mut repositories)
@@ -249,7 +241,7 @@ impl Args {
         self.sessions.paths.is_empty() && !self.sessions.all
     }
 
-    /// Returns the note if no file is found; `None` if it was printed by whoever searched the paths.
+    /// Returns the note if no file is found. `None` if paths are given: their search prints one.
     fn none_found_note(&self) -> Option<&'static str> {
         if self.repo && self.lists_cwd() {
             Some(NONE_IN_REPOSITORY)
@@ -259,6 +251,18 @@ impl Args {
             Some(NO_SESSIONS_ANYWHERE)
         } else {
             None
+        }
+    }
+
+    /// Returns where the rows of forks are. Programs get all forks in the same order.
+    fn fork_rows(&self) -> ForkRows {
+        let is_for_programs = self.json || self.only.is_set();
+        if !self.forks {
+            ForkRows::Separate
+        } else if is_for_programs {
+            ForkRows::Nested
+        } else {
+            ForkRows::NestedByTrunk
         }
     }
 

@@ -36,12 +36,13 @@ struct ListColumn {
     sort_order: Option<Order>,
     /// The columns with a rank are left out if space is scarce, the lowest rank first.
     drop_rank: Option<u8>,
-    /// For each cell, the number of characters at its end that stand out.
+    /// The ends of its cells, if they stand out.
     bright_ends: Option<BrightEnds>,
 }
 
 /// The ends of cells that stand out.
 struct BrightEnds {
+    /// For each cell, the length of its end in characters.
     lengths: Vec<usize>,
     style: Style,
 }
@@ -76,7 +77,7 @@ impl ListColumn {
         self
     }
 
-    /// Takes a cell, as the table draws it.
+    /// Takes a cell for the table, with its end as a part of its own if that stands out.
     fn take_cell(&mut self, row_index: usize) -> Cell {
         let (text, style) = std::mem::take(&mut self.cells[row_index]);
         let Some(bright) = &self.bright_ends else {
@@ -298,8 +299,8 @@ impl ColumnSource<'_> {
     }
 
     /// Returns the columns with the numbers of messages and branches, the tokens, the size of the
-    /// context and the cost of a session. A column that tells nothing about any session is hidden:
-    /// one branch each, no context, no cost.
+    /// context and the cost of a session. A column is hidden if each session has one branch, or none
+    /// has a context or a cost.
     fn count_columns(&self) -> [ListColumn; 5] {
         let plain = Style::new();
         let messages = self.cells(plain, |session| session.message_count.to_string());
