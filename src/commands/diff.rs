@@ -241,7 +241,8 @@ fn print_entries(
 }
 
 impl PathEnd<'_> {
-    /// Returns the heading of a side: its name, and how much of its path only it has.
+    /// Returns the heading of a side: its name, the length of its path, and how many entries of that
+    /// the other side lacks.
     fn side_line(&self, sign: &str, own_count: usize) -> String {
         let path_len = self.open.session.path(self.entry).len();
         let entries = format_count(path_len, "entry", "entries");
@@ -261,6 +262,9 @@ impl PathEnd<'_> {
         entries: &[EntryIx],
         ui: &mut Ui,
     ) -> Result<(), Failure> {
+        if entries.is_empty() {
+            return Ok(());
+        }
         let session = &self.open.session;
         let drawing = view_without_layout(session, self.entry);
         let edits = self.open.find_edits(self.entry)?;
