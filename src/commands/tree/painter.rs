@@ -110,7 +110,7 @@ fn bars_below_row(bars: u32, tree_row: &TreeRow) -> u32 {
 
 /// How the rows are drawn.
 pub struct RowArgs {
-    /// Whether consecutive tool results become one row, and in the layout of the trunk also a long
+    /// Whether consecutive tool results become one row. In the layout of the trunk, so does a long
     /// branch that was left.
     pub folds_rows: bool,
     pub shows_ids: bool,
@@ -265,8 +265,9 @@ impl<'a> TreePainter<'a> {
         Ok(())
     }
 
-    /// Returns the position of a printed row.
-    fn position(&self, group: &RowGroup) -> &TreeRow {
+    /// Returns the first row of the drawing that a printed row stands for: it has the level and the
+    /// connector.
+    fn first_tree_row(&self, group: &RowGroup) -> &TreeRow {
         &self.entry_painter.drawing.tree_rows[group.rows.start]
     }
 
@@ -291,7 +292,7 @@ impl<'a> TreePainter<'a> {
             if starts_batch {
                 bars_at_starts.push(bars);
             }
-            let tree_row = self.position(group);
+            let tree_row = self.first_tree_row(group);
             bars = bars_below_row(bars_beside_row(bars, tree_row), tree_row);
         }
 
@@ -331,7 +332,7 @@ impl<'a> TreePainter<'a> {
             if drawing.is_live() {
                 rows.set_previous_time(None);
             }
-            let tree_row = self.position(group);
+            let tree_row = self.first_tree_row(group);
             bars = bars_beside_row(bars, tree_row);
             self.draw_row(group, bars, rows);
             bars = bars_below_row(bars, tree_row);
@@ -473,9 +474,9 @@ impl<'a> TreePainter<'a> {
             };
             marks.push(RowMark::new(format!("  (after {parent})"), styles.active));
         }
-        let position = self.position(group);
-        if position.has_connector
-            && let Some(extent) = self.branch_extent(position.entry)
+        let first_row = self.first_tree_row(group);
+        if first_row.has_connector
+            && let Some(extent) = self.branch_extent(first_row.entry)
         {
             marks.push(RowMark::new(format!("  {extent}"), styles.dim));
         }
@@ -499,14 +500,11 @@ impl<'a> TreePainter<'a> {
     fn branch_marks(&self, group: &RowGroup) -> Vec<RowMark> {
         let styles = &self.entry_painter.styles;
         let mut marks = Vec::new();
-        if self
-            .entry_painter
-            .drawing
-            .is_undone(self.shown_entry(group))
-        {
+        let last_entry = self.shown_entry(group);
+        if self.entry_painter.drawing.is_undone(last_entry) {
             marks.push(RowMark::new("  (undone)".to_owned(), styles.dim));
         }
-        let first_entry = self.position(group).entry;
+        let first_entry = self.first_tree_row(group).entry;
         if let Some(newest_ms) = self.branch_extents[first_entry.index()].newest_ms {
             let age = format_age(self.now_ms, newest_ms);
             marks.push(RowMark::new(format!("  {age}"), styles.dim));
@@ -586,7 +584,7 @@ impl<'a> TreePainter<'a> {
     /// `max_levels`, an ellipsis replaces the others.
     fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
-        let tree_row = self.position(group);
+        let tree_row = self.first_tree_row(group);
         let is_folded = group.kind == GroupKind::Branch;
         let connector = match (tree_row.has_connector, tree_row.is_last) {
             (true, true) if is_folded => glyphs.folded_corner,
