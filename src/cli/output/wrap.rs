@@ -8,13 +8,16 @@ use unicode_segmentation::UnicodeSegmentation;
 /// The columns that a tab may take.
 const TAB_COLUMNS: usize = 8;
 
+/// The maximum number of digits in the mark of a numbered item.
+const MAX_NUMBER_DIGITS: usize = 3;
+
 /// The minimum width of a line, however far it is indented.
 const MIN_LINE_COLUMNS: usize = 20;
 
-/// Appends one line, which is already visible, indented by `indent` columns. If it is wider than
-/// `width` columns with its indentation, it is broken between words, and its further rows begin
-/// where its text begins, behind the mark of a list. A word that is too long is broken anywhere.
-/// Without a width, the line is not broken.
+/// Appends one line, which is escaped already, indented by `indent` columns. If it is wider than
+/// `width` columns with this indentation, it is broken between words. A word that is too long is
+/// broken anywhere. Further rows begin below the text of the first, after its own indentation and
+/// the mark of a list. Without a width, the line is not broken.
 pub fn push_wrapped_line(
     out: &mut String,
     line: &str,
@@ -47,32 +50,32 @@ pub fn push_wrapped_line(
 }
 
 fn push_row(out: &mut String, indent: usize, text: &str, style: Style) {
-    out.extend(std::iter::repeat_n(' ', indent));
+    *out += &" ".repeat(indent);
     *out += &apply_style(text, style);
     out.push('\n');
 }
 
-/// Returns the length in bytes of the first row of a text, at least one character.
+/// Returns the length in bytes of the first row of a text, at least one character. What follows the
+/// row is not read: a line of megabytes has many rows.
 fn find_row_end(text: &str, room: usize) -> usize {
-    if columns(text) <= room {
-        return text.len();
-    }
-    // A tab takes more columns than it counts, so each is a word that needs them all.
     let mut fitting = 0;
-    let mut left = room;
+    let mut columns_left = room;
     for grapheme in text.graphemes(true) {
         let width = columns(grapheme);
-        if width > left {
+        if width > columns_left {
             break;
         }
-        left -= width;
+        columns_left -= width;
         fitting += grapheme.len();
+    }
+    if fitting == text.len() {
+        return fitting;
     }
     if fitting == 0 {
         return text.graphemes(true).next().map_or(text.len(), str::len);
     }
 
-    // A space after the last word that fits may be left out.
+    // The space after the last word that fits needs no column: rows are printed without it.
     let breaks_before_space = text[fitting..].starts_with(' ');
     if breaks_before_space {
         return fitting;
@@ -84,7 +87,8 @@ fn find_row_end(text: &str, room: usize) -> usize {
     }
 }
 
-/// Returns the columns of a text, in which a tab counts as many as it may take.
+/// Returns the columns of a text. A tab counts as many as it may take: how many it does take
+/// depends on where it is.
 fn columns(text: &str) -> usize {
     let tabs = text.matches('\t').count();
     display_width(text) + tabs * (TAB_COLUMNS - 1)
@@ -95,11 +99,10 @@ fn hanging_columns(line: &str) -> usize {
     let text = line.trim_start();
     let indentation = columns(&line[..line.len() - text.len()]);
     let (mark, _) = text.split_once(' ').unwrap_or_default();
-    let is_number = mark.len() <= 4
-        && mark.ends_with(['.', ')'])
-        && mark[..mark.len() - 1]
-            .bytes()
-            .all(|byte| byte.is_ascii_digit());
+    let digits = mark.strip_suffix(['.', ')']);
+    let is_number = digits.is_some_and(|digits| {
+        digits.len() <= MAX_NUMBER_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit())
+    });
     if matches!(mark, "-" | "*" | "+" | "•" | ">") || is_number {
         indentation + display_width(mark) + 1
     } else {
@@ -115,6 +118,13 @@ mod tests {
         let mut out = String::new();
         push_wrapped_line(&mut out, line, 2, Some(width), Style::new());
         out
+    }
+
+    /// If each row read the rest of the line, this would take minutes.
+    #[test]
+    fn a_line_of_megabytes_is_broken() {
+        let rows = wrapped(&"é".repeat(1 << 20), 22);
+        assert_eq!(rows.lines().count(), (1_usize << 20).div_ceil(20));
     }
 
     #[test]
