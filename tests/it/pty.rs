@@ -26,25 +26,27 @@ pub fn on_terminal(command: Command) -> (String, i32) {
     (seen, status.code().expect("no signal"))
 }
 
-/// Runs a command on a terminal of 80 columns on which a line is typed as soon as each of these
-/// questions appears. Returns what appears there and the exit code.
+/// Runs a command on a terminal of 80 columns. As soon as a question of `answers` appears, its
+/// answer is typed. Returns what appears there and the exit code.
 pub fn answered(mut command: Command, answers: &[(&str, &str)]) -> (String, i32) {
     let (terminal, inside) = terminal();
     command.stdin(Stdio::from(inside.try_clone().unwrap()));
     let mut keyboard = File::from(terminal.try_clone().unwrap());
-    let mut answers = answers.iter();
-    let mut next = answers.next();
+    let mut open_answers = answers;
     let mut read_to = 0;
     let (seen, status) = watched_reading(command, (terminal, inside), |seen, _| {
-        while let Some((question, answer)) = next
-            && let Some(at) = seen[read_to..].find(question)
+        while let [(question, answer), others @ ..] = open_answers
+            && let Some(offset) = seen[read_to..].find(question)
         {
-            read_to += at + question.len();
+            read_to += offset + question.len();
             writeln!(keyboard, "{answer}").unwrap();
-            next = answers.next();
+            open_answers = others;
         }
     });
-    assert!(next.is_none(), "not asked: {next:?}: {seen}");
+    assert!(
+        open_answers.is_empty(),
+        "not asked: {open_answers:?}: {seen}"
+    );
     (seen, status.code().expect("no signal"))
 }
 
@@ -59,7 +61,7 @@ fn watched(
     watched_reading(command, ends, watch)
 }
 
-/// Like [`watched`], with the input that the command has.
+/// Like [`watched`], but standard input stays as the command has it.
 fn watched_reading(
     mut command: Command,
     (terminal, inside): (OwnedFd, OwnedFd),
