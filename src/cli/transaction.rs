@@ -493,9 +493,13 @@ impl ChangeReport {
         let mut table = PlanTable::new(&columns, noun);
         for line in &self.lines {
             let planned = PlannedLine::from_json(line);
-            let cells = [planned.id, planned.entry_type, planned.content].map(plain_cell);
+            let cells = vec![
+                plain_cell(planned.id),
+                plain_cell(planned.entry_type),
+                plain_cell(planned.content),
+            ];
             // Each line ends with a line feed.
-            table.add_row(line.len() + 1, cells.into(), ui)?;
+            table.add_row(line.len() + 1, cells, ui)?;
         }
         table.print(ui)
     }
