@@ -34,7 +34,7 @@ pub struct World<'a> {
     /// Runs a program with these arguments on the same streams, replacing pisess if possible;
     /// returns its exit code.
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
-    /// Starts a program: a pager on the terminal of standard output, or a browser.
+    /// Starts a program: a pager, a chooser or a browser.
     pub spawn: &'a dyn Fn(&mut Command) -> io::Result<Child>,
     /// Whether standard output is this file.
     pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),

@@ -203,8 +203,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     ui.adjust_exit_code(code)
 }
 
-/// Runs a command line after what it lacks is added, and returns its exit code: with `--choose`,
-/// what the user chooses; on a terminal, the session of a command that reads.
+/// Completes a command line, runs it, and returns its exit code. With `--choose`, the user chooses
+/// what it lacks. On a terminal, a command that reads takes `last` if it lacks a session.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
     let cli = match &parsed {
@@ -218,7 +218,7 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
         return run_parsed(parsed, args, ui);
     };
 
-    // What completes a command line prints notes.
+    // To complete a command line, notes are printed and questions asked.
     ui.configure(cli.color, cli.hyperlink, cli.quiet);
     if cli.choose {
         return match choose::choose_missing(args, &LINE_PARSER, ui) {
@@ -272,7 +272,7 @@ fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
     build_cli().try_get_matches_from(args)
 }
 
-/// How command lines are parsed, for what completes them.
+/// How `cli::choose` parses command lines, which are defined here.
 const LINE_PARSER: LineParser = LineParser {
     check: |args| parse(args).map(drop),
     parse_partly: |args| {

@@ -1,9 +1,9 @@
 //! Choosing one of several rows: with the program in `PISESS_CHOOSER`, with fzf, or from a numbered
 //! list.
 //!
-//! A program reads a row per line, `NAME<TAB>TEXT`, and prints the chosen one. Only the name is read
-//! back, and it must be one of those that were offered. So no text in a session can change what is
-//! chosen, and none reaches a shell.
+//! A program reads a row per line, `NAME<TAB>TEXT`, and prints the chosen one. Only the name is
+//! read back, and it must be one of those that were offered. So no text in a session can change
+//! what is chosen, and none reaches a shell.
 
 use crate::cli::output::{Failure, Ui, to_visible, truncate_end};
 use crate::cli::process::command_line::parse_command;
@@ -232,7 +232,7 @@ impl RunningProgram {
             None => command.env_remove(SESSION_VARIABLE),
         };
         let waiting = SignalGuard::install();
-        let mut child = (ui.world.spawn)(command)?;
+        let mut child = ui.spawn(command)?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take();
         // A program may print while it still reads.

@@ -89,12 +89,16 @@ fn entry_row(painter: &EntryPainter, ix: EntryIx, now_ms: i64) -> String {
 fn plain_reference(open: &OpenSession, ix: EntryIx) -> String {
     let id = open.session.id(ix);
     let is_own = open.session.find_entry(&id) == Some(ix);
-    let is_plain = |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    if is_own && !id.is_empty() && id.as_bytes().iter().all(is_plain) {
+    let is_plain = !id.is_empty() && id.as_bytes().iter().all(is_plain_in_shell);
+    if is_own && is_plain {
         format!("id:{}", id.to_string_lossy())
     } else {
         line_reference(open, ix)
     }
+}
+
+fn is_plain_in_shell(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 fn line_reference(open: &OpenSession, ix: EntryIx) -> String {

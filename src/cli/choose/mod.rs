@@ -1,5 +1,5 @@
-//! Completes a command line that lacks a session or an entry. `--choose` asks for the session, or for
-//! the entry if the session is given. On a terminal, a command that only reads takes `last`.
+//! Completes a command line that lacks a session or an entry. `--choose` asks for the session, or
+//! for the entry if the session is given. On a terminal, a command that only reads takes `last`.
 //!
 //! A missing word is inserted into the command line, which is then run as if the word was typed.
 
@@ -20,7 +20,7 @@ use sessions::{choose_session, report_session};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// How command lines are parsed.
+/// How command lines are parsed, which `commands/mod.rs` defines.
 pub struct LineParser {
     /// Returns the error of a command line, if it has one.
     pub check: fn(&[OsString]) -> Result<(), clap::Error>,
@@ -177,8 +177,8 @@ impl Slots {
         } else {
             None
         };
-        let has_flag = |id| partial.matches.get_flag(id);
-        let takes_archives = command == "archive" && (has_flag("restore") || has_flag("delete"));
+        let takes_archives = command == "archive"
+            && (partial.matches.get_flag("restore") || partial.matches.get_flag("delete"));
         Some(Slots {
             command,
             takes_archives,
