@@ -196,8 +196,8 @@ impl Failure {
         to_visible(&format!("{:#}{hint}", self.error))
     }
 
-    /// Returns the line of a note on a file that was found below a directory. That it is missing
-    /// needs no hint on paths: nobody gave this one.
+    /// Returns the line of a note on a file that was found below a directory. If the file is
+    /// missing, the hint to check the path is omitted, because the user did not give this path.
     pub fn to_note(&self) -> String {
         if self.is_missing_file {
             to_visible(&format!("{:#}", self.error))

@@ -141,8 +141,10 @@ impl Table {
             let has_titles = self.columns.iter().any(|column| !column.title.is_empty());
             if has_titles {
                 ui.keep_heading();
-                let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.heading)];
-                let titles: Vec<_> = self.columns.iter().map(title).collect();
+                let mut titles = Vec::new();
+                for column in &self.columns {
+                    titles.push(vec![(column.title.to_owned(), ui.styles.heading)]);
+                }
                 self.draw_row(&titles, &mut pen);
             }
         }

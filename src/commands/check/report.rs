@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// path is printed once, above them.
 const MAX_LINES_WITH_PATH: usize = 8;
 
-/// What precedes the consequence of a finding, on its own line.
+/// The indentation of the consequence of a finding, which is on a line of its own.
 const CONSEQUENCE_INDENT: &str = "    ";
 
 /// Prints findings and counts them.
