@@ -18,7 +18,7 @@ use crate::export::atif::{SubAgent, has_steps, write_trajectory};
 use crate::export::cuts::Cuts;
 use crate::export::fit::fit_to_size;
 use crate::export::markdown::write_document;
-use crate::export::page::{is_page_of_session, write_page};
+use crate::export::page::{OwnPage, read_own_page, write_page};
 use crate::export::source::{Contents, Display};
 use crate::export::static_html::write_static_page;
 use crate::export::verify::{Rendition, find_leaked_values};
@@ -84,7 +84,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Writes one HTML file that needs no network, with the tree on the left and the path to the
 /// selected entry on the right. The file is named after the session and written to the current
 /// directory; its path is printed. A page that pisess wrote of the same session is replaced,
-/// unless it was changed since or has the session attached; any other file only with --force.
+/// unless it was changed since or has the session attached; any other file only with --force. A page
+/// made with --redact is replaced without --force only by another one made with --redact.
 ///
 /// With --as markdown or --static, the path to the leaf, or to REF, is written as a document.
 /// Without REF, the document and a note report how many other branches are not in it. With REF, the
@@ -358,6 +359,7 @@ fn export_session(
         RequestScope::AllBranches
     };
     contents.requests = requests_with_pruned(&open, scope);
+    contents.is_redacted = args.redact;
     if format == Rendition::Page {
         contents.work = count_work(&open, &contents);
         contents.file_name = file_name(&open.input);
@@ -556,24 +558,33 @@ impl Exporter<'_> {
     ) -> Result<Option<Committed>, Failure> {
         let path = ui.resolve_path(path);
         let _waiting = ui.start_spinner("exporting");
-        if self.args.force || !self.is_own_page(contents, &path) {
+        if self.args.force {
             return self.create_file_at(contents, &path, Replaced::IfForced, ui);
+        }
+        let Some(page) = self.own_page(contents, &path) else {
+            return self.create_file_at(contents, &path, Replaced::IfForced, ui);
+        };
+        if !self.may_replace(page) {
+            return Err(redacted_page_failure(&path));
         }
         self.create_file_at(contents, &path, Replaced::OwnPage, ui)
     }
 
-    /// Whether the file at a path is a page that pisess wrote of this session, without the session
-    /// itself, and that was not changed since.
-    fn is_own_page(&self, contents: &Contents, path: &Path) -> bool {
-        let is_page = matches!(self.format, Rendition::Page | Rendition::StaticPage);
-        if !is_page {
-            return false;
+    /// Returns the page at a path if pisess wrote it of this session, without the session itself,
+    /// and it was not changed since.
+    fn own_page(&self, contents: &Contents, path: &Path) -> Option<OwnPage> {
+        if !matches!(self.format, Rendition::Page | Rendition::StaticPage) {
+            return None;
         }
-        // Whatever cannot be read is not replaced.
-        match Glance::open(path) {
-            Ok(file) => is_page_of_session(&file, contents.session).unwrap_or(false),
-            Err(_) => false,
-        }
+        // A file that cannot be read is not replaced.
+        let file = Glance::open(path).ok()?;
+        read_own_page(&file, contents.session).ok()?
+    }
+
+    /// Whether the export may replace a page without `--force`. A redacted page is replaced only by
+    /// a redacted one: it may be at a place where others see it.
+    fn may_replace(&self, page: OwnPage) -> bool {
+        !page.is_redacted || self.removed.is_some()
     }
 
     /// Writes the export to a file, as [`Exporter::create_file`] does. A page that is to be replaced
@@ -600,8 +611,11 @@ impl Exporter<'_> {
                 left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
                 refuse_leftovers(!left_secrets.is_empty())?;
             }
-            if replaces_page && !self.is_own_page(contents, path) {
-                return Err(io::ErrorKind::AlreadyExists.into());
+            if replaces_page {
+                let page = self.own_page(contents, path);
+                if !page.is_some_and(|page| self.may_replace(page)) {
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
             }
             Ok(())
         };
@@ -714,6 +728,16 @@ impl Exporter<'_> {
         }
         io::Write::flush(&mut out)
     }
+}
+
+/// Returns the failure for an export with secrets that would replace a page without them.
+fn redacted_page_failure(page: &Path) -> Failure {
+    let path = to_visible(&page.to_string_lossy());
+    Failure::invalid(format_args!(
+        "cannot create {path}: the page there is redacted, and this export is not"
+    ))
+    .with_path(&path)
+    .with_hint("add --redact, choose another name, or overwrite it with --force")
 }
 
 /// Returns the path of a session; an empty text for a stream.

@@ -55,12 +55,12 @@ fn a_page_of_the_same_session_is_replaced() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
     s.run("export ./tour.jsonl -o ./page.html");
     let page = s.text("page.html");
-    for form in ["", "--static", "--redact", "'@~3'"] {
+    for form in ["", "--static", "'@~3'", "--redact"] {
         let line = format!("export -q ./tour.jsonl -o ./page.html {form}");
         assert_eq!(s.run(&line), "./page.html\n");
     }
     assert!(s.text("page.html") != page);
-    s.run("export ./tour.jsonl -o ./page.html");
+    s.run("export ./tour.jsonl -o ./page.html --force");
     assert_eq!(s.text("page.html"), page);
 
     // A page of another session, a page with a session, and files that only look like a page.
@@ -97,6 +97,38 @@ fn a_page_of_the_same_session_is_replaced() {
     s.run("export -q ./tour.jsonl -o ./page.md");
     assert_snapshot!(s.pisess("export -q ./tour.jsonl -o ./page.md").done().fails(2), @"cannot create ./page.md: it already exists (hint: choose another name, or overwrite it with --force)");
     assert_snapshot!(s.pisess("export -q ./tour.jsonl --as md -o ./page.html").done().fails(2), @"cannot create ./page.html: it already exists (hint: choose another name, or overwrite it with --force)");
+}
+
+/// A page without secrets, which may be shared already, is not replaced by a page with them.
+#[test]
+fn a_redacted_page_is_replaced_by_a_redacted_one() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    for redacted_form in ["--redact", "--redact --static"] {
+        s.run(&format!(
+            "export -q ./tour.jsonl -o ./page.html --force {redacted_form}"
+        ));
+        let redacted_page = s.text("page.html");
+        let head = redacted_page.split_once("<title>").unwrap().0;
+        assert!(head.contains("<meta name=\"pisess-redacted\" content=\"yes\">"));
+        for form in ["", "--static", "'@~3'", "--attach"] {
+            let run = s
+                .pisess(&format!("export -q ./tour.jsonl -o ./page.html {form}"))
+                .done();
+            assert!(
+                run.fails(2).contains("the page there is redacted"),
+                "{form}"
+            );
+            assert_eq!(s.text("page.html"), redacted_page);
+        }
+        s.run("export -q ./tour.jsonl -o ./page.html --redact --static");
+        s.run("export -q ./tour.jsonl -o ./page.html --redact");
+    }
+
+    assert_snapshot!(s.pisess("export -q ./tour.jsonl -o ./page.html").done().fails(2), @"cannot create ./page.html: the page there is redacted, and this export is not (hint: add --redact, choose another name, or overwrite it with --force)");
+    s.run("export -q ./tour.jsonl -o ./page.html --force");
+    let page = s.text("page.html");
+    assert!(!page.contains("pisess-redacted"));
+    s.run("export -q ./tour.jsonl -o ./page.html");
 }
 
 /// `--open` starts the program in `PISESS_BROWSER` with the path of the page, and does not wait.

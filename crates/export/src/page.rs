@@ -178,6 +178,11 @@ impl PageHead {
         } else {
             session_line(contents.session)
         };
+        let redacted_line = if contents.is_redacted {
+            REDACTED_LINE
+        } else {
+            ""
+        };
         let style = self.style;
         write!(
             out,
@@ -188,7 +193,7 @@ impl PageHead {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"referrer\" content=\"no-referrer\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
-             {GENERATOR_LINE}{session_line}\
+             {GENERATOR_LINE}{session_line}{redacted_line}\
              <link rel=\"icon\" href=\"data:,\">\n\
              <title>{}</title>\n<style>{style}</style>\n</head>\n",
             hash(style),
@@ -206,6 +211,9 @@ const GENERATOR_LINE: &str = "<meta name=\"generator\" content=\"pisess\">\n";
 /// Begins the line with the id of the session in a page.
 pub(super) const SESSION_START: &str = "<meta name=\"pisess-session\" content=\"";
 
+/// The line after that with the id, if the session was redacted for the page.
+const REDACTED_LINE: &str = "<meta name=\"pisess-redacted\" content=\"yes\">\n";
+
 /// Returns the line with the id of the session; empty if it has none.
 fn session_line(session: &Session) -> String {
     let id = session.header.id.to_string_lossy();
@@ -218,27 +226,46 @@ fn session_line(session: &Session) -> String {
 /// The maximum number of bytes before the title of a page.
 const LONGEST_HEAD: usize = 4096;
 
-/// Whether a file is a page that pisess wrote of this session, and that was not changed since. Of
+/// A page that pisess wrote of a session, and that was not changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnPage {
+    /// Whether the session was redacted for the page.
+    pub is_redacted: bool,
+}
+
+/// Returns what is known of a file if it is an unchanged page that pisess wrote of this session. Of
 /// the head, only lines before the title count, as the title is a text of the session. A page with
 /// an attached session has no line with its id, because it may be the only copy of entries that the
-/// session has no longer.
-pub fn is_page_of_session(file: &dyn ReadAt, session: &Session) -> io::Result<bool> {
-    let line = session_line(session);
-    let mut head =
-        vec![0; usize::try_from(file.len()).map_or(LONGEST_HEAD, |len| len.min(LONGEST_HEAD))];
+/// session no longer has.
+pub fn read_own_page(file: &dyn ReadAt, session: &Session) -> io::Result<Option<OwnPage>> {
+    let session_line = session_line(session);
+    if session_line.is_empty() {
+        return Ok(None);
+    }
+    let head_len = file.len().min(LONGEST_HEAD as u64) as usize;
+    let mut head = vec![0; head_len];
     file.read_exact_at(&mut head, 0)?;
     let head = String::from_utf8_lossy(&head);
     let Some((before_title, _)) = head.split_once("<title>") else {
-        return Ok(false);
+        return Ok(None);
     };
-    let own_lines = format!("{GENERATOR_LINE}{line}");
-    if line.is_empty()
-        || !before_title.starts_with(PAGE_START)
-        || !before_title.contains(&own_lines)
-    {
-        return Ok(false);
+    let own_lines = format!("{GENERATOR_LINE}{session_line}");
+    if !before_title.starts_with(PAGE_START) {
+        return Ok(None);
     }
+    let Some((_, after_own_lines)) = before_title.split_once(&own_lines) else {
+        return Ok(None);
+    };
+    if !has_valid_checksum(file)? {
+        return Ok(None);
+    }
+    Ok(Some(OwnPage {
+        is_redacted: after_own_lines.starts_with(REDACTED_LINE),
+    }))
+}
 
+/// Whether a file ends as a page does, with the checksum of its content.
+fn has_valid_checksum(file: &dyn ReadAt) -> io::Result<bool> {
     let Some(content_len) = file.len().checked_sub(page_end(0).len() as u64) else {
         return Ok(false);
     };
@@ -251,6 +278,7 @@ pub fn is_page_of_session(file: &dyn ReadAt, session: &Session) -> io::Result<bo
         checksum.update(&buffer[..len]);
         offset += len as u64;
     }
+
     let end = page_end(checksum.sum());
     let mut found_end = vec![0; end.len()];
     file.read_exact_at(&mut found_end, content_len)?;

@@ -53,6 +53,8 @@ pub struct Contents<'a> {
     pub work: Work,
     /// The name of the session's file, if it is known.
     pub file_name: Option<String>,
+    /// Whether the session was redacted for the export.
+    pub is_redacted: bool,
     /// Whether only the path to `path_end` is exported.
     path_only: bool,
     /// The last entry of the path, whether or not it is exported.
@@ -138,6 +140,7 @@ impl<'a> Contents<'a> {
             requests: None,
             work: Work::default(),
             file_name: None,
+            is_redacted: false,
             path_only,
             path_end,
             entry_numbers: Vec::new(),
