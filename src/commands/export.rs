@@ -242,10 +242,7 @@ impl Args {
                 .with_hint("omit --open, or write a page with --as html"));
         }
         if self.open && self.output.as_deref() == Some(Path::new("-")) {
-            return Err(
-                Failure::usage_error("--open needs a file, not standard output")
-                    .with_hint("give a path with -o"),
-            );
+            return Err(open_needs_file_failure());
         }
         if !self.redact && self.redaction != RedactionArgs::default() {
             return Err(Failure::usage_error(
@@ -349,30 +346,8 @@ fn export_session(
         ..load_options(ui)
     };
     let open = OpenSession::from_input(input, options, ui)?;
-    let end = open.resolve_position(args.at.as_deref().unwrap_or(LEAF_REFERENCE))?;
-    let is_trajectory = format == Rendition::Trajectory;
-    let path_only = args.at.is_some() || is_trajectory;
-    let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
-    let scope = if path_only {
-        RequestScope::PathTo(end)
-    } else {
-        RequestScope::AllBranches
-    };
-    contents.requests = requests_with_pruned(&open, scope);
-    contents.is_redacted = args.redact;
-    if format == Rendition::Page {
-        contents.work = count_work(&open, &contents);
-        contents.file_name = file_name(&open.input);
-    }
-    let shown = contents.entries.iter().copied();
-    contents.rendered = args.renderers.render(&open, shown, ui)?;
-    if is_trajectory && !has_steps(&contents) {
-        return Err(open
-            .input
-            .negative_answer("the path has no message")
-            .with_hint("name an entry further down"));
-    }
-    let agents = if is_trajectory {
+    let mut contents = load_contents(args, format, &open, ui)?;
+    let agents = if format == Rendition::Trajectory {
         open_sub_agents(&open.input, args, removed_secrets.as_mut(), ui)?
     } else {
         Vec::new()
@@ -406,26 +381,47 @@ fn export_session(
     if let Some(max_size) = args.max_size {
         exporter.fit_to_size(&mut contents, max_size, ui)?;
     }
-    if output == Path::new("-") {
-        if args.open {
-            return Err(
-                Failure::usage_error("--open needs a file, not standard output")
-                    .with_hint("give a path with -o"),
-            );
-        }
-        exporter.print_to_stdout(&contents, ui)?;
-        return Ok(Exit::Done);
-    }
-    if let Some(committed) = exporter.create_file(&contents, &output, ui)? {
-        ui.report_commit_warnings(&committed);
-    }
-    exporter.print_path(&contents, &output, ui)?;
-    if args.open {
-        let page = ui.resolve_path(&output);
-        let opened = open_page(&page, ui);
-        opened.map_err(|failure| failure.after_writing(&output.to_string_lossy()))?;
-    }
+    exporter.write_output(&contents, &output, ui)?;
     Ok(Exit::Done)
+}
+
+/// Collects the contents of the export, without cuts.
+fn load_contents<'a>(
+    args: &Args,
+    format: Rendition,
+    open: &'a OpenSession,
+    ui: &mut Ui,
+) -> Result<Contents<'a>, Failure> {
+    let end = open.resolve_position(args.at.as_deref().unwrap_or(LEAF_REFERENCE))?;
+    let is_trajectory = format == Rendition::Trajectory;
+    let path_only = args.at.is_some() || is_trajectory;
+    let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
+    let scope = if path_only {
+        RequestScope::PathTo(end)
+    } else {
+        RequestScope::AllBranches
+    };
+    contents.requests = requests_with_pruned(open, scope);
+    contents.is_redacted = args.redact;
+    if format == Rendition::Page {
+        contents.work = count_work(open, &contents);
+        contents.file_name = file_name(&open.input);
+    }
+    let shown = contents.entries.iter().copied();
+    contents.rendered = args.renderers.render(open, shown, ui)?;
+    if is_trajectory && !has_steps(&contents) {
+        return Err(open
+            .input
+            .negative_answer("the path has no message")
+            .with_hint("name an entry further down"));
+    }
+    Ok(contents)
+}
+
+/// Returns the failure for `--open` if the export is printed.
+fn open_needs_file_failure() -> Failure {
+    Failure::usage_error("--open needs a file, not standard output")
+        .with_hint("give a path with -o")
 }
 
 /// Returns what the entries of a page count for, as `stats` counts them. What was pruned from the
@@ -544,6 +540,29 @@ impl Exporter<'_> {
             .session
             .failure(problem)
             .with_hint("give a larger --max-size"))
+    }
+
+    /// Writes the export to standard output or to a file, whose path is then printed. With `--open`,
+    /// the file is shown in the browser.
+    fn write_output(&self, contents: &Contents, output: &Path, ui: &mut Ui) -> Result<(), Failure> {
+        if output == Path::new("-") {
+            // The export of a stream is printed if there is no `-o`.
+            if self.args.open {
+                return Err(open_needs_file_failure());
+            }
+            return self.print_to_stdout(contents, ui);
+        }
+
+        if let Some(committed) = self.create_file(contents, output, ui)? {
+            ui.report_commit_warnings(&committed);
+        }
+        self.print_path(contents, output, ui)?;
+        if self.args.open {
+            let page = ui.resolve_path(output);
+            let opened = open_page(&page, ui);
+            opened.map_err(|failure| failure.after_writing(&output.to_string_lossy()))?;
+        }
+        Ok(())
     }
 
     /// Writes the export to a new file, or in place of a page of the same session. With `--redact`,
