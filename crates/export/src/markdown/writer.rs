@@ -6,7 +6,9 @@ use super::escape::{
 use crate::html::Html;
 use crate::markup::{Event, Markup, Tag};
 use crate::source::Display;
-use memchr::memchr;
+use fence::{Fence, is_fenced, longest_run_inside};
+
+mod fence;
 
 /// Returns markup as Markdown. `is_in_document` returns whether the document contains the entry
 /// with this number.
@@ -31,18 +33,6 @@ pub fn markup_to_quotation(
     writer.write_markup(markup, is_in_document);
     writer.close_element();
     writer.finish()
-}
-
-/// A fenced block that is being written. Its text is not collected, as it may be long.
-struct Fence {
-    /// The backticks of the opening line, which also end the block.
-    marks: String,
-    /// The number of line breaks that are not written yet. It is 1 before any text, for the break
-    /// after the opening line. A break at the end of the text is never written, because the closing
-    /// line begins with one.
-    pending_breaks: usize,
-    /// Whether no line with text was written yet.
-    is_empty: bool,
 }
 
 /// Writes markup as Markdown, event by event.
@@ -445,76 +435,6 @@ impl MarkdownWriter {
         self.block_ended = true;
     }
 
-    /// Begins a fenced block. Its fence is one backtick longer than `longest_run`, the longest run
-    /// of backticks in the text, and has at least the three backticks that Markdown requires.
-    fn open_fence(&mut self, tag: Tag, value: &str, longest_run: usize) {
-        self.open_elements.push((tag, value.to_owned()));
-        let mut language = if tag == Tag::Diff {
-            "diff"
-        } else {
-            // The number of the first line may follow the language.
-            value.split(' ').next().unwrap_or_default()
-        };
-        // The language comes from the session. One with other characters is left out.
-        if !language.chars().all(is_language_char) {
-            language = "";
-        }
-
-        let marks = "`".repeat(usize::max(longest_run + 1, 3));
-        self.block_ended = true;
-        self.begin_block();
-        self.push(&format!("{marks}{language}"));
-        self.fence = Some(Fence {
-            marks,
-            pending_breaks: 1,
-            is_empty: true,
-        });
-    }
-
-    /// Writes text in the open fence as it is. A line break is only counted, and written before the
-    /// next line that has text: a break at the end of the text is that of the closing line.
-    fn write_fenced_text(&mut self, text: &str) {
-        for (index, line) in text.split('\n').enumerate() {
-            let Some(fence) = &mut self.fence else {
-                return;
-            };
-            if index > 0 {
-                fence.pending_breaks += 1;
-            }
-            if line.is_empty() {
-                continue;
-            }
-            fence.is_empty = false;
-            let line_breaks = std::mem::take(&mut fence.pending_breaks);
-            self.break_lines(line_breaks);
-            self.push(line);
-        }
-    }
-
-    /// Ends the open fence, on a line of its own.
-    fn close_fence(&mut self) {
-        let Some(fence) = self.fence.take() else {
-            return;
-        };
-        // Without any text, one pending break is that of the opening line.
-        let opening_breaks = if fence.is_empty { 1 } else { 0 };
-        let mut line_breaks = fence.pending_breaks;
-        // The break that ends the text and that of the closing line are one.
-        if line_breaks > opening_breaks {
-            line_breaks -= 1;
-        }
-        self.break_lines(line_breaks);
-        self.break_line();
-        self.push(&fence.marks);
-        self.block_ended = true;
-    }
-
-    fn break_lines(&mut self, count: usize) {
-        for _ in 0..count {
-            self.break_line();
-        }
-    }
-
     /// Returns the Markdown, which ends in one line break unless it is empty.
     fn finish(mut self) -> String {
         self.out.truncate(self.out.trim_end().len());
@@ -552,45 +472,6 @@ fn is_collected(tag: Tag) -> bool {
         tag,
         Tag::Code | Tag::Entry | Tag::Summary | Tag::ToolHead | Tag::Call
     )
-}
-
-/// Whether the text of the element is written in a fence.
-fn is_fenced(tag: Tag) -> bool {
-    matches!(tag, Tag::Block | Tag::Output | Tag::Diff)
-}
-
-/// Whether a character occurs in the names of languages after a fence.
-fn is_language_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.')
-}
-
-/// Returns the length of the longest run of backticks in an element. `events` begins behind the
-/// opening of the element, and is read up to the matching close.
-fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) -> usize {
-    let mut longest_run = 0;
-    // The length of the run that the text so far ends with. Another piece of text may continue it.
-    let mut current_run = 0;
-    // The number of open elements, including the one that is searched.
-    let mut depth = 1;
-    for event in events {
-        match event {
-            // Most text has no backtick, and `memchr` is faster than the loop below.
-            Event::Text(text) if memchr(b'`', text.as_bytes()).is_none() => current_run = 0,
-            Event::Text(text) => {
-                for byte in text.bytes() {
-                    current_run = if byte == b'`' { current_run + 1 } else { 0 };
-                    longest_run = longest_run.max(current_run);
-                }
-            }
-            Event::Open(..) => depth += 1,
-            Event::Close => depth -= 1,
-            Event::Section | Event::SectionEnd | Event::Word(_) | Event::WordEnd => {}
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    longest_run
 }
 
 /// Returns the mark that both begins and ends an element; `None` if there is no such mark.
