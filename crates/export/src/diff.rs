@@ -9,14 +9,14 @@ use std::ops::Range;
 /// The length in bytes above which the lines of a diff are not coloured.
 const LONGEST_COLOURED: usize = 512 * 1024;
 
-/// What pi writes in place of the lines that it skips.
+/// The text that pi writes in place of skipped lines.
 const SKIPPED: &str = "...";
 
 /// A line of a diff.
 #[derive(Debug, PartialEq, Eq)]
 struct DiffLine<'t> {
     sign: DiffSign,
-    /// What the line begins with, as in a unified diff; nothing in a line such as `@@ … @@`.
+    /// The sign at the start of the line, as in a unified diff; empty in a line such as `@@ … @@`.
     sign_text: &'t str,
     /// Its number in the file, if the diff has numbers.
     number: &'t str,
@@ -36,9 +36,9 @@ pub struct DiffStyle {
     pub may_have_numbers: bool,
 }
 
-/// Appends the first lines of a diff. Each line has its side, and begins with its sign. Adjacent
-/// lines of one side become one element, and common lines have none. The value of the diff is how
-/// many lines it adds and removes, whether they are shown or not.
+/// Appends the first lines of a diff, each with its sign. Adjacent added lines become one element,
+/// as do adjacent removed lines; common lines have no element. The value of the diff is its number
+/// of added and removed lines, including those that are not shown.
 pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Markup) {
     let byte_count: usize = lines.iter().map(|(_, text)| text.len()).sum();
     let language = if markup.has_colours() && byte_count <= LONGEST_COLOURED {
@@ -53,7 +53,7 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
     mark_changes(&mut parsed_lines);
     let shown_lines = &parsed_lines[..style.shown_count.min(parsed_lines.len())];
 
-    markup.push_element_with(Tag::Diff, &count_changes(lines), |markup| {
+    markup.push_element_with(Tag::Diff, &format_change_counts(lines), |markup| {
         let mut writer = SectionWriter::new(markup);
         for run in shown_lines.chunk_by(|line, next| line.sign == next.sign) {
             writer.divide_if_full();
@@ -76,8 +76,8 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
     });
 }
 
-/// Returns how many lines a diff adds and removes: `+3 −1`.
-fn count_changes(lines: &[(DiffSign, &str)]) -> String {
+/// Returns the number of added and of removed lines: `+3 −1`.
+fn format_change_counts(lines: &[(DiffSign, &str)]) -> String {
     let mut added = 0;
     let mut removed = 0;
     for (sign, _) in lines {
@@ -117,8 +117,8 @@ fn parse_lines<'t>(lines: &[(DiffSign, &'t str)]) -> Vec<DiffLine<'t>> {
     parsed_lines
 }
 
-/// Divides the texts of the lines into number and text, as in the diffs of pi: if each line has a
-/// number, or is what pi writes for skipped lines.
+/// Divides the texts of the lines into number and text, as in the diffs of pi. Nothing is divided
+/// unless each line has a number or is [`SKIPPED`].
 fn split_numbers(lines: &mut [DiffLine]) {
     for line in &*lines {
         let is_numbered = split_number(line.text).is_some() || line.text.trim() == SKIPPED;
@@ -148,8 +148,8 @@ fn split_number(line: &str) -> Option<(&str, &str)> {
     text.strip_prefix(' ').map(|text| (number, text))
 }
 
-/// Marks what differs in lines that were replaced: removed lines that added lines follow directly,
-/// the first with the first, and so on.
+/// Marks the changed parts of replaced lines. If added lines directly follow removed lines, the
+/// first removed line is compared with the first added line, and so on.
 fn mark_changes(lines: &mut [DiffLine]) {
     let mut start = 0;
     while start < lines.len() {
@@ -168,7 +168,7 @@ fn mark_changes(lines: &mut [DiffLine]) {
     }
 }
 
-/// The index after the lines of this side that begin at `start`.
+/// Returns the index after the run of lines with this sign that begins at `start`.
 fn run_end(lines: &[DiffLine], start: usize, sign: DiffSign) -> usize {
     let mut end = start;
     while end < lines.len() && lines[end].sign == sign {
@@ -177,8 +177,8 @@ fn run_end(lines: &[DiffLine], start: usize, sign: DiffSign) -> usize {
     end
 }
 
-/// Returns the parts of two lines that differ, in whole words: what is between the longest common
-/// beginning and the longest common end. `None` if less than a third of the longer line is common,
+/// Returns the changed parts of two lines, in whole words: the text between the longest common
+/// prefix and the longest common suffix. `None` if less than a third of the longer line is common,
 /// as the lines then have little to do with each other.
 fn changed_parts(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
     let mut common_start = 0;

@@ -5,8 +5,8 @@
 //! escaped, and a fence is longer than any in its content, so no content can end the block that it
 //! is in.
 //!
-//! What no reader of the conversation needs is left out, unless a filter asks for it: settings,
-//! bookkeeping, and messages that the agent does not show. The time is written at each request, and
+//! Settings, bookkeeping, and messages that the agent does not show are left out, unless a filter
+//! asks for them. The time is written at each request, and
 //! the model at its first answer and where it changes.
 
 use super::entry_view::draw_entry;
@@ -77,8 +77,8 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     write_gap(&gaps[path.len()], display, out)
 }
 
-/// Writes the line above what follows a request, which is an answer or the first tool that the model
-/// used, with the model if it has changed.
+/// Writes the line above the first answer or tool result after a request, with the model if it has
+/// changed.
 fn write_answer_mark(
     new_model: Option<&str>,
     display: Display,
@@ -90,8 +90,7 @@ fn write_answer_mark(
     }
 }
 
-/// Writes what was left out between two entries so that the document is small enough; nothing if
-/// nothing was.
+/// Writes the note about a gap, if the size limit made one.
 fn write_gap(gap: &Gap, display: Display, out: &mut dyn Write) -> io::Result<()> {
     write_notes(gap.note().as_slice(), display, out)
 }

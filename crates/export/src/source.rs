@@ -74,7 +74,7 @@ struct PathEntry {
     is_kept: bool,
 }
 
-/// What was left out between two entries of an export.
+/// The number of entries and tool calls that an export omits at one place of its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     entries: usize,
@@ -351,8 +351,8 @@ impl<'a> Contents<'a> {
         self.cuts.omits_thinking && !self.requested_cuts.omits_thinking
     }
 
-    /// Returns what was left out before each entry of the exported path, and after its last one, so
-    /// that the export is small enough. What the user asked to leave out does not count.
+    /// Returns the gap before each entry of the exported path, and as the last item the gap at its
+    /// end. Only the size limit makes gaps: cuts that the user requested are not counted.
     pub fn find_gaps(&self, exported_path: &[EntryIx]) -> Vec<Gap> {
         let mut gaps = vec![Gap::default(); exported_path.len() + 1];
         if self.cuts == self.requested_cuts {
