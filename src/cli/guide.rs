@@ -5,7 +5,7 @@
 //! examples.
 
 use super::output::{Column, Table};
-use clap::Command;
+use clap::{Arg, Command};
 
 /// A row of a table: a form and its meaning.
 pub type GuideRow = (&'static str, &'static str);
@@ -15,7 +15,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ("0", "success, or nothing to do"),
     (
         "1",
-        "negative answer (for example: no match, nothing to compact), or a check found something",
+        "negative answer (such as no match, or nothing to compact), or a check found something",
     ),
     (
         "2",
@@ -27,7 +27,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ),
     (
         "4",
-        "the change was written, but a later step failed (such as printing the result); do not retry unless the hint suggests it",
+        "the change is saved; something after it failed. Do not run the command again unless the hint says so",
     ),
 ];
 
@@ -35,7 +35,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 10] = [
     (
         "@",
-        "the leaf, from which the conversation continues; if the help of a command says so, as that of `show` does, the last entry of the conversation, before labels, names, marks and settings at the end; `switch @~3` counts from there, too",
+        "where the conversation is now; `show`, `label`, `edit`, `pick` and `switch @~3` skip labels, names and settings at the end",
     ),
     ("-", "the previous leaf, as in `switch -`"),
     (
@@ -59,13 +59,6 @@ pub const REFERENCES: [GuideRow; 10] = [
         "the nearest entry whose role or type is user, at REF or above it",
     ),
 ];
-
-/// The rules by which references are resolved.
-pub const REFERENCE_RULES: &str = "\
-REF arguments name an entry in any of the forms below. The whole argument is first tried as an id or \
-label; then suffixes are removed from the right. References are case-sensitive. An unknown or ambiguous \
-reference is an error (exit 2), and the message lists the candidates. In `@^`, `@~3` and `--at @`, `@` is always the leaf. In a shell, quote a reference that \
-contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
 pub const ENVIRONMENT: [GuideRow; 18] = [
@@ -143,8 +136,8 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
     ),
 ];
 
-/// A section of the main man page and of `pisess help TOPIC`: a heading and paragraphs. Text in
-/// backticks is literal.
+/// A section of the main man page and of `pisess help TOPIC`: a heading, paragraphs and a table.
+/// Text in backticks is literal.
 pub struct Section {
     /// Its name as a TOPIC.
     pub name: &'static str,
@@ -152,43 +145,91 @@ pub struct Section {
     pub title: &'static str,
     /// The paragraphs.
     pub paragraphs: &'static [&'static str],
+    /// The rows of the table below the paragraphs.
+    pub rows: &'static [GuideRow],
+    /// The heading of the shared options that it explains. The help of a command names these
+    /// options, and leaves their meaning to the topic.
+    pub option_heading: Option<&'static str>,
+}
+
+impl Section {
+    const fn new(
+        name: &'static str,
+        title: &'static str,
+        paragraphs: &'static [&'static str],
+    ) -> Section {
+        Section {
+            name,
+            title,
+            paragraphs,
+            rows: &[],
+            option_heading: None,
+        }
+    }
+
+    const fn with_rows(self, rows: &'static [GuideRow]) -> Section {
+        Section { rows, ..self }
+    }
+
+    const fn with_options(self, heading: &'static str) -> Section {
+        Section {
+            option_heading: Some(heading),
+            ..self
+        }
+    }
 }
 
 /// The sections of the main man page that `pisess help TOPIC` prints.
-pub const TOPICS: [Section; 8] = [
-    Section {
-        name: "sessions",
-        title: "SESSIONS",
-        paragraphs: &[
+pub const TOPICS: [Section; 10] = [
+    Section::new(
+        "references",
+        "REFERENCES",
+        &[
+            "A REF argument names an entry in one of the forms below. The whole argument is first tried as an id \
+             or label; then suffixes are removed from the right. References are case-sensitive. An unknown or \
+             ambiguous reference is an error (exit 2), and the message lists the candidates.",
+            "`@` is the leaf: the last entry of the file, where the conversation continues. Labels, names, marks \
+             of `switch` and settings can be the last entry, too. `show`, `label`, `edit` and `pick` skip them in \
+             `@`, and `switch` in `@^` and `@~3`. In `--at @`, `@` is always the leaf.",
+            "In a shell, quote a reference that contains a brace or begins with a tilde.",
+        ],
+    )
+    .with_rows(&REFERENCES),
+    Section::new(
+        "sessions",
+        "SESSIONS",
+        &[
             "A session is a file of JSON lines: a header followed by entries. Each entry names its parent, so \
-             the entries form a tree. The last entry of the file is the `leaf`, from which the conversation \
-             continues; the context that a model sees is built from the `path` from the root to the leaf. All \
-             other branches remain in the file.",
+             the entries form a tree. The last entry of the file is the `leaf`, where the conversation \
+             continues. A model sees a context built from the `path` from the root to the leaf. All other \
+             branches remain in the file.",
             "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both \
-             call their format version 3; a file is attributed to one of them by content that only that agent \
-             writes. Older files (version 1, version 2 and the draft tree format) are read as if they \
-             had been migrated, and the ids displayed are those that a migration would give them. Files of \
-             version 4, written by pi's newer harness and not by the coding agent, are refused.",
+             call their format version 3. Content that only one agent writes decides whose file it is. Older \
+             files (version 1, version 2 and the draft tree format) are read as if they had been migrated, with \
+             the ids that a migration would give them. Files of version 4, which pi's newer harness writes, \
+             are refused.",
             "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
-             changed session for the current directory in the stores of both agents, as for their `--continue`, and \
-             `last~1` the one before. Sessions of oh-my-pi without a name and without a message are skipped. Any change to the file counts, even a label, whereas `pisess list` sorts by the last \
-             message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
-             name that the user gave it (`append --name`). Sessions for the current directory are looked up first, then all \
-             others. An existing path always wins. If a name matches several sessions, the command fails and \
-             lists them. A command that changes a session found by name reports its path on standard error.",
-            "On a terminal, a command that only reads takes `last` if SESSION is omitted, and reports which session that is. \
-             A command that writes requires SESSION.",
-            "With `--choose`, pisess asks for the session. If SESSION is given, or the command needs a REF, too, it asks for \
-             the entry. It runs the command in `PISESS_CHOOSER`, otherwise `fzf`. Without these, it prints a numbered list \
-             of the 20 newest and reads a number. The command reads a row per line, a name and a text with a tab between \
-             them, and prints the chosen row. The name is the path of a session or a reference to an entry, which belongs \
-             to the session in `PISESS_SESSION`. If nothing is chosen, the exit code is 1. If the command is cancelled, the \
-             exit code is its own, such as 130.",
-            "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
-             `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
-             What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
-             their subdirectories. If a directory contains no sessions, a command that only reads takes the sessions of the \
-              project in it from the stores, and notes that.",
+             changed session for the current directory in the stores of both agents, as for their `--continue`. \
+             `last~1` is the one before. Any change to the file counts, even a label, whereas `pisess list` \
+             sorts by the last message. Sessions of oh-my-pi without a name and without a message are skipped.",
+            "The start or end of a session's id (4 characters or more) is also a name, and so is the exact name \
+             that the user gave it (`append --name`). Sessions for the current directory are looked up first, \
+             then all others. An existing path always wins. If a name matches several sessions, the command \
+             fails and lists them. A command that changes a session found by name reports its path on standard \
+             error.",
+            "On a terminal, a reading command takes `last` if SESSION is omitted, and reports which session that \
+             is. A writing command requires SESSION.",
+            "With `--choose`, pisess asks for the session. If SESSION is given, or the command needs a REF, too, \
+             it asks for the entry. It runs the command in `PISESS_CHOOSER`, otherwise `fzf`. Without these, it \
+             prints a numbered list of the 20 newest and reads a number. If nothing is chosen, the exit code is 1.",
+            "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It prints the chosen \
+             row. The name is the path of a session, or a reference to an entry of the session in \
+             `PISESS_SESSION`. If the command is cancelled, pisess exits with its exit code, such as 130.",
+            "A command that takes several sessions also takes directories. Reading commands (`list`, `grep`, \
+             `stats`, `check`, and `migrate` or `redact` with `--check` or `-n`) search directories \
+             recursively. Writing commands (`migrate`, `check --repair`) do so only with `-r`. If a directory \
+             contains no sessions, a reading command takes the sessions of the project in it from the stores, \
+             and notes that.",
             "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
              of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
              `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
@@ -196,73 +237,77 @@ pub const TOPICS: [Section; 8] = [
              `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same \
              effect as in oh-my-pi.",
         ],
-    },
-    Section {
-        name: "times",
-        title: "TIMES",
-        paragraphs: &[
-            "`--since` and `--until` of `list`, `grep` and `stats` take an age (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`; a year is 365.25 days, a month a twelfth of it), \
-             `today`, `yesterday`, a weekday (the last one, which can be today), a date, month or year (`2026-10-31`, \
-             `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). Times without a \
-             zone are local, and days begin at midnight.",
+    ),
+    Section::new(
+        "times",
+        "TIMES",
+        &[
+            "`--since` and `--until` of `list`, `grep` and `stats` take one of these: an age (`30min`, `12h`, \
+             `7d`, `2w`, `6mo`, `1y`), `today`, `yesterday`, a weekday, a date, month or year (`2026-10-31`, \
+             `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). A \
+             weekday is the last one, which can be today. A year is 365.25 days, a month a twelfth of it. Times \
+             without a zone are local, and days begin at midnight.",
             "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
              2026-10` is October. An age is counted from now, so `--since 7d` begins at this time of day; a date begins at \
              midnight. `list` includes a session if it was created in this period, or anything was written to it then: a \
              message, a label, a compaction. `grep` and `stats` read only entries of this period.",
         ],
-    },
-    Section {
-        name: "streams",
-        title: "STREAMS",
-        paragraphs: &[
+    ),
+    Section::new(
+        "streams",
+        "STREAMS",
+        &[
             "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
              errors. If the reader closes the pipe early, the command still succeeds.",
             "Human-readable output is coloured and truncated to the terminal width only on a terminal, and \
-             its meaning never depends on colour. Control characters, escape sequences and characters that \
-             change the direction of writing are escaped in text from a session, even in a pipe. Data \
-             requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
-             escaped on a terminal.",
-            "On a terminal, the output of commands that look into a session or find sessions (such as `tree` and `list`), and help, \
-             are shown by a pager: the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. Unless \
-             `LESS` is set, `less` exits at once if everything fits on the screen. `--no-pager` prints without a pager, as \
-             does an empty `PISESS_PAGER`. Quitting the pager early is success.",
-            "What takes longer than half a second shows its progress on standard error, if that is a terminal that no other \
-             program (such as fzf) uses. The progress is cleared before anything is printed.",
+             its meaning never depends on colour. Text from a session is escaped, even in a pipe: control \
+             characters, escape sequences and characters that change the direction of writing. Data requested \
+             verbatim (`--json`, `context --as text`, lines of a session) is escaped only on a terminal.",
+            "On a terminal, a pager shows help and the output of commands that print or find sessions, such as \
+             `tree` and `list`. It is the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. \
+             Unless `LESS` is set, `less` exits at once if everything fits on the screen. `--no-pager` prints \
+             without a pager, as does an empty `PISESS_PAGER`. Quitting the pager early is success.",
+            "A command that takes longer than half a second shows its progress on standard error, if that is a \
+             terminal that no other program (such as fzf) uses. The progress is cleared before anything is \
+             printed.",
             "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \
              changed session to standard output. With `-o` the result is written elsewhere and the session is \
-             left unchanged. The outcome (the id of the new entry, the path of the new file, the text to be \
-             edited and sent again) is printed to standard output, or to standard error if standard output \
-             carries the session.",
-            "A partly damaged file is read as far as possible: malformed lines, a truncated end, invalid UTF-8 \
+             left unchanged. The outcome is printed to standard output, or to standard error if standard output \
+             carries the session. It is the id of the new entry, the path of the new file, or the text to be \
+             edited and sent again.",
+            "A partly damaged file is read as far as possible. Malformed lines, a truncated end, invalid UTF-8 \
              and cycles are reported once on standard error, and the damaged bytes are kept unchanged.",
         ],
-    },
-    Section {
-        name: "summaries",
-        title: "SUMMARIES",
-        paragraphs: &[
+    ),
+    Section::new(
+        "summaries",
+        "SUMMARIES",
+        &[
             "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
              available: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), or the output of \
-             a summarizer (`--summarizer`, or `PISESS_SUMMARIZER` for every command). Otherwise they extract a summary from the conversation itself; this uses \
-             neither a model nor the network, and its result is always the same.",
-            "A summarizer is any command that reads on standard input the prompt that the file's agent would send \
-             (`--prompt` prints it), and prints the summary on standard output: for example `llm -m MODEL`, where \
-             `llm` is a separate program for sending prompts to models (https://llm.datasette.io).",
+             a summarizer (`--summarizer`, or `PISESS_SUMMARIZER` for every command). Otherwise they extract a \
+             summary from the conversation itself. This uses neither a model nor the network, and its result is \
+             always the same.",
+            "A summarizer is any command that reads a prompt on standard input and prints the summary on \
+             standard output. The prompt is the one that the file's agent would send; `--prompt` prints it. An \
+             example is `llm -m MODEL`, where `llm` is a separate program for sending prompts to models \
+             (https://llm.datasette.io).",
             "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content is passed to them on standard input \
              only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
              or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
-            "Lists of the files that were read and changed are stored with each summary, as the agents do, so \
-             that the agents' later summaries can build on them.",
+            "As the agents do, pisess stores with each summary which files were read and changed. The agents' \
+             later summaries build on these lists.",
         ],
-    },
-    Section {
-        name: "hooks",
-        title: "HOOKS",
-        paragraphs: &[
+    )
+    .with_options("Summary"),
+    Section::new(
+        "hooks",
+        "HOOKS",
+        &[
             "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and `context`, and can \
              change or cancel the operation. A hook is a shell command, given with `--hook`, or in \
              `PISESS_HOOK` for every command. It receives one JSON object on standard input, whose `type` is \
-             the event and whose `ctx` describes the session, and may reply with one JSON object on standard \
+             the event and whose `ctx` describes the session. It may reply with one JSON object on standard \
              output. No output, `null` and `{}` all mean to continue. The fields are those of the agents' own \
              events.",
             "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
@@ -272,50 +317,58 @@ pub const TOPICS: [Section; 8] = [
              written. A dry run runs these hooks, too.",
             "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
              `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
-             change is written.",
+             change is saved.",
             "`PISESS_HOOK` and `PISESS_SUMMARIZER` are unset in the environment of a hook and of a summarizer, so \
              that it can run pisess itself.",
         ],
-    },
-    Section {
-        name: "writing",
-        title: "WRITING",
-        paragraphs: &[
+    )
+    .with_options("Hook"),
+    Section::new(
+        "writing",
+        "WRITING",
+        &[
             "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
-             add entries. `migrate` and `relocate` change fields of existing lines; `prune` moves payloads, old entries \
-             and branches to `SESSION.pruned`; `archive` removes a session only after its archive was read again; and `check --repair` removes damaged lines, which it keeps in \
-             `FILE.rejected`.",
-            "Added entries are appended to the file with a single write, followed by fsync. If a file must \
-             be rewritten, as by a migration, its content is written to a new file with the same mode, owner and attributes, which \
-             then replaces the old one by a rename, so that a crash leaves either the old file or the new one.",
+             add entries. `migrate` and `relocate` change fields of existing lines. `prune` moves payloads, old entries \
+             and branches to `SESSION.pruned`. `archive` removes a session only after its archive was read again. \
+             `check --repair` removes damaged lines, and keeps them in `FILE.rejected`.",
+            "Added entries are appended to the file with a single write, followed by fsync. A rewrite, such as a \
+             migration, writes a new file with the same mode, owner and attributes, and renames it over the old \
+             one. A crash leaves either the old file or the new one.",
             "The session is locked from its last read until the write is complete. If another process holds \
              the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
-             planned again on the new content; if it changed in any other way, nothing is written (exit 3).",
-            "An operation that fails (exit code 2 or 3) changes nothing; of several files, those that did not \
-             fail are still written. Without `--force`, pisess refuses to overwrite an existing output, to \
-             write to a file system without locks, to rewrite a file whose attributes cannot be kept, and to \
-             change a session that a running oh-my-pi has open. It always refuses to rewrite a file with \
-             several hard links.",
+             planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
+            "An operation that fails (exit code 2 or 3) changes nothing. Of several files, those that did not \
+             fail are still written.",
+            "Without `--force`, pisess refuses to overwrite an existing output, to write to a file system \
+             without locks, to rewrite a file whose attributes cannot be kept, and to change a session that a \
+             running oh-my-pi has open. It always refuses to rewrite a file with several hard links.",
         ],
-    },
-    Section {
-        name: "agents",
-        title: "RUNNING AGENTS",
-        paragraphs: &[
+    )
+    .with_options("Writing"),
+    Section::new(
+        "agents",
+        "RUNNING AGENTS",
+        &[
             "A running pi reads its session once and keeps its own leaf in memory. An entry added by another \
-             program stays in the file, but pi continues from the leaf it knows, on a branch beside the new \
-             entry, until it opens the session again. Close pi, or reopen the session in it, before you \
+             program stays in the file. But until pi opens the session again, it continues from the leaf it \
+             knows, on a branch beside the new entry. Close pi, or reopen the session in it, before you \
              continue.",
             "A running oh-my-pi rewrites its file from time to time, and fails if the file changed underneath \
-             it. While oh-my-pi may still be using the file (its lock file is held, it has the file open, or \
-             it wrote a moment ago and has not recorded its exit), changes are refused (exit 3). Use `--force` \
-             to write anyway.",
+             it. Changes are refused (exit 3) while oh-my-pi may still use the file: its lock file is held, it \
+             has the file open, or it wrote a moment ago and has not recorded its exit. Use `--force` to write \
+             anyway.",
         ],
-    },
-    Section {
-        name: "programs",
-        title: "FURTHER COMMANDS",
-        paragraphs: &[
+    ),
+    Section::new(
+        "exit-codes",
+        "EXIT STATUS",
+        &["For several files, the exit code is the most serious one: 2, then 3, then 1."],
+    )
+    .with_rows(&EXIT_CODES),
+    Section::new(
+        "programs",
+        "FURTHER COMMANDS",
+        &[
             "If pisess has no command `foo`, `pisess foo` runs the program `pisess-foo` with the remaining \
              arguments and the same streams and environment, and exits with its exit code. Options before the \
              name are not passed on. `pisess help foo` runs `pisess-foo --help`. A name consists of letters, \
@@ -324,7 +377,7 @@ pub const TOPICS: [Section; 8] = [
              whose contents may not be trustworthy. `pisess --list` lists all commands, with the paths of \
              programs.",
         ],
-    },
+    ),
 ];
 
 /// Examples that combine commands.
@@ -431,7 +484,8 @@ impl Guide {
         codes
     }
 
-    /// Returns the end of the command's long help.
+    /// Returns the end of the command's long help: its examples, and the topics that explain what it
+    /// shares with other commands.
     pub fn command_help(&self, command: &Command) -> String {
         let mut text = String::from("Examples:\n");
         for example in self.examples {
@@ -441,6 +495,30 @@ impl Guide {
                 fold_line(example.line, HELP_COLUMNS - 2)
             );
         }
+        let rows = self.topic_rows(command);
+        let rows = rows
+            .iter()
+            .map(|(topic, what)| [(*topic).to_owned(), what.clone()]);
+        let topics = format_rows(rows);
+        text + "More, with `pisess help TOPIC`:\n" + topics.trim_end()
+    }
+
+    /// Returns the topics that concern a command, each with what it explains.
+    fn topic_rows(&self, command: &Command) -> Vec<(&'static str, String)> {
+        let mut rows = Vec::new();
+        for topic in &TOPICS {
+            let Some(heading) = topic.option_heading else {
+                continue;
+            };
+            let hidden = command
+                .get_arguments()
+                .filter(|arg| arg.is_hide_long_help_set())
+                .filter(|arg| arg.get_help_heading() == Some(heading));
+            let names: Vec<_> = hidden.map(option_name).collect();
+            if !names.is_empty() {
+                rows.push((topic.name, names.join(", ")));
+            }
+        }
         if takes_reference(command) {
             let leaf = if self.is_of_conversation {
                 "the last entry of the conversation"
@@ -448,12 +526,25 @@ impl Guide {
                 "the leaf"
             };
             let forms = format!(
-                "REF is @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3 or \
-                 REF^{{user}}; see `pisess --help` for all forms."
+                "REF: @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3, REF^{{user}}"
             );
-            text += &format!("{}\n", indent_text(&forms, 0));
+            rows.push(("references", forms));
         }
-        text + "Exit codes:\n" + format_table(self.exit_codes(command)).trim_end()
+        let codes = match self.found {
+            Some(found) => format!("1 here means: {found}"),
+            None => "how the command ended".to_owned(),
+        };
+        rows.push(("exit-codes", codes));
+        rows
+    }
+}
+
+/// Returns an option as the list of a topic names it, such as `--output (-o)`.
+fn option_name(arg: &Arg) -> String {
+    let long = arg.get_long().unwrap_or_default();
+    match arg.get_short() {
+        Some(short) => format!("--{long} (-{short})"),
+        None => format!("--{long}"),
     }
 }
 
@@ -513,14 +604,16 @@ fn last_space(line: &str, most_bytes: usize) -> Option<usize> {
 pub fn general_help() -> String {
     format!(
         "REF arguments name an entry in one of these forms:\n{}\n\
-         SESSION is a path, - for standard input, or a name: `last` (the most recently\n\
-         changed session for the current directory), `last~1` (the one before that),\n\
-         the start or end of an id, or the name that the user gave the session.\n\n\
+         SESSION is a file, - for standard input, `last` (this directory's newest),\n\
+         `last~1` (the one before), part of an id, or a name.\n\n\
          `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
-         {}.\n\n\
+         {}\n\
          Exit codes:\n{}",
         format_table(REFERENCES),
-        topic_names().collect::<Vec<_>>().join(", "),
+        indent_text(
+            &format!("{}.", topic_names().collect::<Vec<_>>().join(", ")),
+            0
+        ),
         format_table(EXIT_CODES).trim_end()
     )
 }
@@ -530,8 +623,9 @@ pub fn topic_names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|section| section.name)
 }
 
-/// Returns the section with this name, as a text.
-pub fn topic_text(name: &str) -> Option<String> {
+/// Returns the section with this name, as a text. `shared_options` has the options that several
+/// commands share.
+pub fn topic_text(name: &str, shared_options: &Command) -> Option<String> {
     let section = TOPICS.iter().find(|section| section.name == name)?;
     let mut text = format!("{}\n", section.title);
     for paragraph in section.paragraphs {
@@ -539,7 +633,39 @@ pub fn topic_text(name: &str) -> Option<String> {
         text.push('\n');
         text.push_str(&indent_text(&plain, 2));
     }
+    if !section.rows.is_empty() {
+        text.push('\n');
+        text.push_str(&format_table(section.rows.iter().copied()).replace('`', ""));
+    }
+    if let Some(heading) = section.option_heading {
+        text.push_str("\n  Options:\n");
+        text.push_str(&format_rows(option_rows(shared_options, heading)));
+    }
     Some(text)
+}
+
+/// Returns the options below a heading, each with its help.
+fn option_rows(shared_options: &Command, heading: &str) -> Vec<[String; 2]> {
+    let mut rows = Vec::new();
+    for arg in shared_options.get_arguments() {
+        if arg.get_help_heading() != Some(heading) {
+            continue;
+        }
+        let mut name = option_name(arg);
+        if arg.get_action().takes_values()
+            && let Some(values) = arg.get_value_names()
+        {
+            name += &format!(" {}", values.join(" "));
+        }
+        let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        if arg.get_action().takes_values()
+            && let [default] = arg.get_default_values()
+        {
+            help += &format!(" [default: {}]", default.to_string_lossy());
+        }
+        rows.push([name, help]);
+    }
+    rows
 }
 
 /// Returns the end of the short help.
@@ -547,11 +673,17 @@ pub fn short_help() -> String {
     format!("Exit codes:\n{}", format_table(EXIT_CODES).trim_end())
 }
 
-/// Returns rows as a text, indented.
+/// Returns the rows of a guide as a text, indented.
 fn format_table(rows: impl IntoIterator<Item = GuideRow>) -> String {
+    let rows = rows.into_iter();
+    format_rows(rows.map(|(form, meaning)| [form.to_owned(), meaning.to_owned()]))
+}
+
+/// Returns rows as a text, indented.
+fn format_rows(rows: impl IntoIterator<Item = [String; 2]>) -> String {
     let mut table = Table::new([Column::text(""), Column::text("").allow_shrink()]);
-    for (form, meaning) in rows {
-        table.add_text_row([form.to_owned(), meaning.to_owned()]);
+    for row in rows {
+        table.add_text_row(row);
     }
     table
         .format_wrapped(HELP_COLUMNS - 2)

@@ -44,17 +44,17 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append entries: messages, custom data, settings or a session name.
 ///
-/// Entries are given by options, or read as JSON lines from standard input in the format of the
-/// file's agent (pi or oh-my-pi). If `id`, `parentId` or `timestamp` is missing, it is filled in:
-/// the parent of the first entry is the leaf or `--at REF`; the parent of each later entry is the
-/// entry before it. Fields that are present are kept byte for byte.
+/// The entries come from options, or as JSON lines from standard input, in the format of the file's
+/// agent (pi or oh-my-pi). A missing `id`, `parentId` or `timestamp` is filled in. The parent of
+/// the first entry is the leaf or `--at REF`. The parent of each later entry is the entry before
+/// it. Fields that are present are kept byte for byte.
 ///
-/// All entries are validated before any is written: fields that the agent relies on must be
-/// present, ids must be new, and entries that are referred to must exist in the session. The ids of
-/// the new entries are printed; the last one is the new leaf.
+/// All entries are validated before any is written. Fields that the agent relies on must be
+/// present, ids must be new, and references must lead to entries of the session. The ids of the new
+/// entries are printed; the last one is the new leaf.
 ///
-/// --name also changes the title line of a session of oh-my-pi, as its `/rename` does, so the whole
-/// file is rewritten.
+/// --name also changes the title line of a session of oh-my-pi, as its `/rename` does. The whole
+/// file is then rewritten.
 ///
 /// If several options are given, each appends an entry, settings before messages. If the text of a
 /// message is `-`, it is read from standard input.

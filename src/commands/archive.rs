@@ -39,27 +39,26 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Move sessions out of the agents' stores into compressed archives, and back.
 ///
-/// Moves each session to a directory beside its store, `sessions.archive`, which the agents do not
-/// list: one file per session, compressed with zstd. It contains what belongs to the session: the
-/// files of its sub-agents, SESSION.pruned, and a copy of the blobs of oh-my-pi that it refers to.
-/// The archive is read again and compared with the session before the session is removed.
+/// Moves each session to `sessions.archive`, a directory beside its store that the agents do not
+/// list. Each archive is one file, compressed with zstd. It also contains the files of sub-agents,
+/// SESSION.pruned, and a copy of the blobs of oh-my-pi that the session refers to. The archive is
+/// read again and compared before the session is removed.
 ///
-/// Sessions are given as SESSION, or chosen by options: those of the current directory, of the
-/// project given by --project, or with --all of all projects. With --older-than and --empty, only
-/// sessions that meet these conditions are chosen. Of the chosen sessions, those that changed in
-/// the last ten minutes are skipped, and so are those that an agent may have open. A SESSION that
-/// an agent may have open is refused (exit 3).
+/// Name the sessions, or choose them by options: the sessions of the current directory, of
+/// --project, or with --all of all projects. --older-than and --empty choose only the sessions that
+/// meet the condition. Chosen sessions that changed in the last ten minutes, or that an agent may
+/// have open, are skipped. A named session that an agent may have open is refused (exit 3).
 ///
-/// `list`, `grep` and `stats` include archived sessions with --archived, and every command reads an
-/// archive that is given by its path. `zstd -dc` prints the session in it.
+/// `list`, `grep` and `stats` include archived sessions with --archived. Every command reads an
+/// archive given by its path. `zstd -dc` prints the session in it.
 ///
-/// --restore moves a session back to where it was, with its modification time. A file that is there
-/// already is kept if it begins with what was archived, so that lines added since stay. Any other
-/// path that is occupied is refused.
+/// --restore moves a session back to its old path, with its modification time. If a file is there
+/// already, it is kept if it begins with the archived session, so that lines added since stay. Any
+/// other occupied path is refused.
 ///
-/// If a run is killed, the session is either in its place with all that belongs to it, or hidden
-/// from the agents. In both cases it is in the archive, and --restore puts it back. The same
-/// command restores a hidden session first, and archives it again.
+/// If a run is killed, the session is either in its place with all its files, or hidden from the
+/// agents. In both cases it is in the archive, and --restore puts it back. The same command
+/// restores a hidden session first, and archives it again.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess archive [OPTIONS] <SESSION>...\n",

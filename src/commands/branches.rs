@@ -39,20 +39,25 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// List the branches of a session.
 ///
-/// One row is printed per branch, newest first: `*` if the leaf is on it, the id of its last entry,
-/// the age of that entry, the number of entries after the branch point, the size of its context in
-/// tokens (as the agent estimates it), and the last user message on it. The label of the last entry
-/// follows its id, the label of the user message precedes it, and `[LABEL] on ID` is the label of
-/// another entry.
+/// Each row is a branch, newest first. The columns are:
 ///
-/// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of
-/// `switch`, names and other entries that do not change what a model sees. If the leaf is in the
-/// middle of a conversation, the entry there also counts as the end of a branch; after a `switch`,
-/// the age is that of the switch. `(undone)` precedes the user message if `undo` took the last
-/// entry back.
+/// - `*` if the leaf is on the branch
+/// - the id of its last entry, with the label of that entry
+/// - the age of that entry; after a `switch`, the age of the switch
+/// - the number of entries after the branch point
+/// - the size of its context in tokens, as the agent estimates it
+/// - its last user message, with the label of that message
 ///
-/// How many branches `prune --branch` removed is reported on standard error.
+/// `[LABEL] on ID` is the label of another entry. `(undone)` means that `undo`
+/// took back the last entry.
+///
+/// A branch ends at an entry that nothing follows, or only bookkeeping: labels,
+/// names, marks of `switch` and other entries that do not change what a model
+/// sees. The leaf also ends a branch, even in the middle of a conversation.
+///
+/// A note reports how many branches `prune --branch` removed.
 #[derive(Debug, clap::Args)]
+#[command(about = "List the branches of a session", verbatim_doc_comment)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -44,21 +44,21 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Check session files, and optionally repair them.
 ///
-/// One finding is printed per line: file, line number, severity, problem, consequence for the agent
-/// that opens the session, and whether it can be repaired. If a file has many findings, its path is
-/// printed once, above them. An error means that data is lost, that an agent hangs, or that the
-/// session does not open. A warning means that the session opens incomplete or is displayed
-/// wrongly. A note is informational and does not affect the exit code. A directory is searched at
-/// any depth.
+/// Each line is a finding: file, line number, severity, problem, consequence for the agent that
+/// opens the session, and whether it can be repaired. If a file has many findings, its path is
+/// printed once, above them. A directory is searched recursively.
 ///
-/// With --repair, unambiguous repairs are applied: to another file with -o, or in place with
-/// --backup. Of a directory, the *.jsonl files directly in it are repaired, and with -r also those
-/// in its subdirectories, except hidden ones. Bytes that are removed are kept beside the file, in
-/// FILE.rejected. The exit code is then 1 if the repaired file still has a warning or an error,
-/// else 0.
+/// An error means that data is lost, that an agent hangs, or that the session does not open. A
+/// warning means that the session opens incomplete or is displayed wrongly. A note does not affect
+/// the exit code.
 ///
-/// A missing header is rebuilt: the time and the id are from the file's name, the working directory
-/// from --cwd, from other sessions in the file's directory or from that directory's name.
+/// --repair applies unambiguous repairs, to another file with -o, or in place with --backup. Given
+/// a directory, it repairs the *.jsonl files directly in it, and with -r those in its
+/// subdirectories, except hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1
+/// if the repaired file still has a warning or an error, else 0.
+///
+/// A missing header is rebuilt. Its time and id come from the file's name. Its working directory
+/// comes from --cwd, other sessions in the same directory, or the name of that directory.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess check [OPTIONS] <SESSION>...\n",

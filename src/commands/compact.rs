@@ -51,21 +51,20 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Replace the older part of the context with a summary.
 ///
-/// A compaction is appended under the leaf. From then on, a model sees the summary, then the most
-/// recent entries (which are kept), then whatever follows. Nothing is deleted. The kept part starts
-/// where the file's agent would start it.
+/// Appends a compaction under the leaf. From then on, a model sees the summary, the most recent
+/// entries, and whatever follows. Nothing is deleted. The cut is where the agent itself would make
+/// it.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a
-/// model: what was requested, what was done in which files, what failed and what remains to be
-/// done. The id of the new entry is printed, and on standard error the size of the context before
-/// and after, also with -n.
+/// Without a summary option, pisess extracts the summary from the conversation, without a model:
+/// what was requested, what was done in which files, what failed, and what remains to be done.
+/// Prints the new id; reports the context's size before and after on stderr, also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi compares
-/// its estimate with the size that the provider reported for the last request: if that is five
-/// times as large, it counts each message five times, and 20k keep 4k of text. --if-over compares
-/// the size that the provider reported, which includes system prompt and tools; if it reported
-/// none, the estimate. A compacted context consists of what is kept and the summary (up to about
-/// 2,000 tokens).
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales to
+/// the provider's count: if that is five times its own, 20k keeps 4k of text.
+///
+/// --if-over compares the size that the provider reported, which includes system prompt and tools,
+/// or else the estimate. A compacted context consists of the kept entries and the summary, of up to
+/// about 2,000 tokens.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

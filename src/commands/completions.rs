@@ -33,9 +33,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print the completion script for a shell.
 ///
-/// Once installed, it completes commands, options, sessions by name and id (those for the current
-/// directory, newest first), and labels and entry ids, each with the text of its entry. Only the
-/// start and the last MiB of a session are read.
+/// The script completes commands, options, labels, sessions and entry ids. It offers sessions of
+/// the current directory, newest first, by name and id, and shows the text of each entry. It reads
+/// only the start and the last MiB of a session.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The shell: bash, zsh, fish, powershell or elvish

@@ -53,15 +53,13 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print what the model would see at an entry.
 ///
-/// The context is what the file's agent would build from the path to REF: the settings, and the
-/// messages since the last compaction, with summaries in place of the entries they replace.
+/// The context is what the file's agent would build from the path to REF. It contains the settings,
+/// and the messages since the last compaction, with summaries in place of the entries they replace.
 ///
-/// If FORMAT is the name of an API, the body of a request to that API is printed: the system
-/// prompt, messages, tools, model and maximum reply length. Where the agent would send what the API
-/// refuses, such as a tool result without a call, the body differs from the agent's, so that the
-/// API accepts it. If the session has calls, but no definitions of tools (pi writes them since
-/// 0.86), a request to Anthropic's API defines each tool called by its name alone, with any
-/// arguments.
+/// If FORMAT is the name of an API, prints the body of a request to that API: the system prompt,
+/// messages, tools, model and maximum reply length. Parts that the API would reject, such as a
+/// result without a call, are repaired. Sessions from before pi 0.86 contain no tool definitions;
+/// for Anthropic, each tool used is declared by name, with any arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

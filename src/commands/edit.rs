@@ -28,13 +28,12 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Change what the model sees of an entry, not the entry itself.
 ///
-/// A `context_edit` entry of pi is appended under the leaf. It applies to this branch from there
-/// on; if an entry is edited several times, the last edit applies. User, assistant, tool result and
-/// custom messages can be edited if they are in the context. With --restore the model sees the
-/// original again.
+/// Appends a `context_edit` entry of pi under the leaf. It applies to this branch from there on. If
+/// an entry is edited several times, the last edit applies. Only user, assistant, tool result and
+/// custom messages in the context can be edited. --restore shows the model the original again.
 ///
-/// A tool call and its result belong together: an edit that would leave one without the other is
-/// refused, so give both.
+/// A tool call and its result belong together, so give both: an edit that would separate them is
+/// refused.
 ///
 /// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at
 /// REF^`.

@@ -81,36 +81,33 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Export a session as a page or a document.
 ///
-/// Writes one HTML file that needs no network, with the tree on the left and the path to the
-/// selected entry on the right. The file is named after the session and written to the current
-/// directory; its path is printed. A page that pisess wrote of the same session is replaced,
-/// unless it was changed since or has the session attached; any other file only with --force. A page
-/// made with --redact is replaced without --force only by another one made with --redact.
+/// Writes one HTML file that needs no network, with the tree on the left and the conversation on
+/// the right. The file is named after the session, in the current directory. Its path is printed. A
+/// page that pisess wrote of the same session is replaced. If it was changed since, or has the
+/// session attached, that needs --force, as for any other file.
 ///
-/// With --as markdown or --static, the path to the leaf, or to REF, is written as a document.
-/// Without REF, the document and a note report how many other branches are not in it. With REF, the
-/// HTML page, too, contains only the path to REF. The extension of the file chooses the format: `-o
-/// x.md` writes Markdown.
+/// --as markdown and --static write a document. A document contains one path and says how many
+/// branches it leaves out. With REF, the page is limited to that path, too. The extension of the
+/// file chooses the format: `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
 /// typed; only fences, code spans and addresses are marked. Markdown leaves out settings,
-/// bookkeeping, and messages that the agent does not show, unless --filter asks for them.
+/// bookkeeping and hidden messages, unless --filter asks for them.
 ///
-/// A page or a document can leave out tool calls, thinking, entries, and lines of output. With
-/// --max-size, as little as possible is left out: lines of output first, then thinking, then tool
-/// calls, then entries in the middle of the conversation. The page or document names what is left
-/// out; Markdown also says it at its place.
+/// A page or a document can leave out tool calls, thinking, entries, and lines of output.
+/// --max-size leaves out as little as possible: lines of output first, then thinking, then tool
+/// calls, then entries in the middle. The result names what is left out. Markdown also says it at
+/// its place.
 ///
-/// With --as atif, the path is written as a trajectory: the Agent Trajectory Interchange Format,
-/// version 1.7, which tools for evaluation and training read. The sessions of the sub-agents that
-/// its results name are embedded.
+/// --as atif writes the path as a trajectory: the Agent Trajectory Interchange Format, version 1.7,
+/// for evaluation and training. It embeds the sessions of sub-agents that its results name.
 ///
-/// Of a directory, each session in it is exported, at any depth, to a file named after it, in the
-/// directory given with -o or the current one. An export that is there already is kept if it has
-/// the same content, so that the same command completes a run that was interrupted.
+/// Given a directory, exports every session below it, one file each, into the -o directory or the
+/// current one. An export with the same content is kept, so the same command completes an
+/// interrupted run.
 ///
-/// With --redact, the session is redacted first, as by `pisess redact`. The export is then read
-/// again, decompressed, and searched for every secret that was found. If one is left, the export is
+/// --redact redacts the session first, as `pisess redact` does. The export is then read again,
+/// decompressed, and searched for every secret that was found. If one is left, the export is
 /// deleted, and the command fails.
 #[derive(Debug, clap::Args)]
 pub struct Args {

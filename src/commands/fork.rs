@@ -63,19 +63,18 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is written to a file beside the original or, with --cwd or --for, to where the
-/// agent keeps the sessions of that directory, which is made if it is missing. The file is named as
-/// the agent names its files, and its path is printed; with --before, the text of REF follows on
-/// the lines below. The new session has a new id, and records which session it was copied from.
-/// Labels of the copied entries are copied as well. The original is not changed.
+/// The new session is a file beside the original, or with --cwd or --for in the agent's session
+/// directory for DIR, created if needed. Its path is printed; with --before, the text of REF
+/// follows. The new session has a new id, records its origin, and keeps the labels of the copied
+/// entries. The original is not changed.
 ///
-/// With --for, the new session is converted to that agent's format. An entry that has no
-/// counterpart there is kept in a custom entry with a note. The model's context stays the same, as
-/// far as the two agents allow. Converting the session back restores the original entries.
+/// --for converts the new session to the format of that agent. An entry without a counterpart there
+/// is kept in a custom entry with a note. The model's context stays the same, as far as the two
+/// agents allow. Converting the session back restores the original entries.
 ///
-/// With --subtree the descendants of REF are copied, too; with --alone as well, its ancestors are
-/// not, and the model no longer sees them. The leaf of the new session is the original leaf if that
-/// was copied, and otherwise the last entry copied.
+/// --subtree also copies the descendants of REF. --alone then leaves out its ancestors, which the
+/// model no longer sees. The leaf of the new session is the original leaf if that was copied, and
+/// otherwise the last entry copied.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -53,38 +53,36 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Search the text of sessions.
 ///
-/// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool
-/// names and arguments, results, commands, summaries, labels and names are searched after decoding
-/// the JSON, so é, a quote or a newline is found however the file escapes it. Signatures, images
-/// and the details of extensions are searched only with `--raw`. A match in the title that oh-my-pi
-/// keeps before the entries is printed as a row with the role `title`.
+/// Prints a row for each matching entry, with its id and its first match. Text, thinking, tool
+/// names and arguments, results, commands, summaries, labels and names are searched. JSON is
+/// decoded first, so é, a quote or a newline is found however the file escapes it. Only --raw
+/// searches signatures, images and details of extensions. A match in the title line of oh-my-pi has
+/// the role `title`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
-/// breaks within a text. A pattern that begins with `-` is given with `-e` or after `--`. On a
-/// terminal, a heading precedes the matches of each session: its path, start time and project. If
-/// no SESSION is given, the heading shows the end of the session's id instead of its path; other
-/// commands accept it as SESSION. In a pipe each row is `PATH:ID:ROLE: TEXT`, without the path if
-/// one session is named; TEXT has up to 32 characters before the match, and 128 from its start on
-/// (on a terminal, what fits into the row). If an entry has no id, `:LINE` is printed instead. Both
-/// are references that `pisess show` and `pisess switch` accept.
+/// breaks within a text. Give a pattern that begins with `-` with `-e` or after `--`.
 ///
-/// In place of the role, a tool result has the tool and its command, path or pattern, as in
-/// `bash cargo test`. On a terminal, what was said comes before what tools were given and printed.
-/// This holds within each session, and not with `-C`, `-A`, `-B` or `--follow`.
+/// On a terminal, a heading precedes the matches of each session: its path, start time and project.
+/// Without SESSION, the heading shows the end of the session's id instead of its path; other
+/// commands accept it as SESSION. What was said comes before what tools were given and printed, but
+/// not with `-C`, `-A`, `-B` or `--follow`.
 ///
-/// With `-C`, `-A` or `-B`, the entries around each match are printed as well: before it those
-/// above it on the path from the root, after it those that follow on the path to the leaf (for a
-/// match on another branch, on its newest continuation). Settings and bookkeeping are passed over.
-/// In these rows `-` replaces `:`, and `--` precedes a row that does not follow the one before it.
+/// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT has
+/// up to 32 characters before the match, and 128 from its start on. On a terminal, TEXT fills the
+/// row. If an entry has no id, the row has `:LINE` instead. Both are references that other commands
+/// accept. In place of the role, a tool result has the tool and its command, path or pattern, as in
+/// `bash cargo test`.
 ///
-/// With --follow, the search goes on with what other programs write, until Ctrl-C, and with
-/// sessions that are new. If the conversation went on at another entry before a match was written,
-/// its row ends with that entry, as `(after ID)`. With -m and one SESSION, it ends after that many
-/// matches.
+/// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
+/// later ones of the same branch below. Settings and bookkeeping are skipped. In these rows `-`
+/// replaces `:`, and `--` marks a gap.
 ///
-/// With `--pruned`, sessions are searched as they were before `prune` moved parts of them to
-/// SESSION.pruned: the lines of entries are those that they had. `pisess show` prints such an
-/// entry, too.
+/// `--follow` keeps printing matches as sessions grow or start, until Ctrl-C. If the conversation
+/// moved to another entry before a match, the row ends with that entry, as `(after ID)`. With -m
+/// and one SESSION, it ends after that many matches.
+///
+/// `--pruned` also searches pruned entries, with their old line numbers. `pisess show` prints them,
+/// too.
 ///
 /// Without SESSION, the sessions of the current directory are searched. Directories are searched
 /// recursively, including hidden ones.

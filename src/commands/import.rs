@@ -37,23 +37,20 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Import sessions of Claude Code and Codex.
 ///
-/// Each session becomes a session of pi, or of the agent given by --for, in the store of that agent
-/// and in the directory of the session's project. Branches, side chains, compactions, tool calls,
-/// thinking, images, usage and times are kept. What has no counterpart is kept in custom entries.
-/// The source is not changed.
+/// Each session becomes a session of pi, or of the agent given by --for, in that agent's store.
+/// Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept. What
+/// has no counterpart is kept in custom entries. The source is not changed.
 ///
-/// A sub-agent of Claude Code that has a file of its own becomes a session in the directory named
-/// like that of the session that started it, where `list` finds it.
+/// Claude Code sub-agents become sessions below the one that started them.
 ///
-/// The sources are files, directories (which are searched at any depth), or sessions in ~/.claude
-/// and ~/.codex, given by the start or the end of their id, or by their name.
+/// A source is a file, a directory, or the name or part of the id of a session in ~/.claude or
+/// ~/.codex. Directories are searched recursively.
 ///
-/// Importing a source again changes nothing. If the source has grown since, what is new is appended
-/// to the session; if the imported session was continued as well, a new session is created beside
-/// it. A source that was edited or became shorter is refused.
+/// Importing a source again changes nothing. If the source has grown, the new part is appended to
+/// the session. If the imported session was continued as well, a new session is created beside it.
+/// A source that was edited or became shorter is refused.
 ///
-/// With -o, the session is written to PATH. If PATH is a directory, the sessions of all sources are
-/// written to files in it.
+/// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The sources: files, directories, or names of sessions of Claude Code and Codex

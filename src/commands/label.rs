@@ -43,17 +43,17 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Set, clear or list labels.
 ///
 /// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
-/// the labels in effect: all of them, or that of REF. If REF has the label already, nothing
+/// the labels in effect: all of them, or the label of REF. If REF has the label already, nothing
 /// changes.
 ///
-/// Because `@` is the last entry of the conversation, labelling it twice labels the same entry. A
-/// label that is already on another entry is refused unless --move is given. A label in the form of
-/// a reference (such as `@`, `root`, `:12`, or `done^`) is refused.
+/// `@` is the last entry of the conversation, so labelling it twice labels the same entry. A label
+/// on another entry is refused unless --move is given. A label in the form of a reference (such as
+/// `@`, `root`, `:12`, or `done^`) is refused.
 ///
 /// To name the session itself, use `pisess append --name`.
 ///
-/// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An
-/// entry has at most one label: the last one set for it in the file, on whichever branch.
+/// As in both agents, a label is stored as a new entry under the leaf, and becomes the leaf. An
+/// entry has at most one label: the last one set for it in the file, on any branch.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess label [OPTIONS] <SESSION> <REF> <NAME>\n",

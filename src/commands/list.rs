@@ -64,39 +64,46 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// List sessions, newest first.
 ///
-/// Without SESSION, the sessions of the current directory are listed, from the stores of both
-/// agents. For a directory, all sessions below it are listed, including those in hidden
-/// directories.
+/// Without SESSION, lists the sessions of the current directory, from the
+/// stores of both agents. Given a directory, lists all sessions below it,
+/// including hidden directories.
 ///
-/// The columns are the age of the last user or assistant message, the end of the session id, the
-/// program of its agent (`pi`, or `omp` for oh-my-pi) and the project (if there are several), the numbers of messages and branches, the size of the
-/// context at the leaf in tokens, the cost, and the name or the first user message that is more
-/// than a command (without one, the first message). Sessions of sub-agents and advisors are listed
-/// below the session that started them.
+/// The columns, of which a narrow terminal shows fewer:
 ///
-/// With --source, the sessions of another agent are listed, each as the session that `import` would
-/// make of it.
+/// - the age of the last user or assistant message
+/// - the end of the session's id
+/// - the agent (`pi`, or `omp` for oh-my-pi) and the project, if there are
+///   several
+/// - the numbers of messages and branches
+/// - the size of the context at the leaf, in tokens
+/// - the cost
+/// - the name, or else the first user message that is more than a command
 ///
-/// With --repo, the sessions of the repository that contains the current directory are listed:
-/// those of all of its worktrees, and of the directories in them. With --all or SESSION, sessions
-/// of one repository are listed together. A session whose directory no longer exists belongs to the
-/// nearest directory above that does.
+/// Sessions of sub-agents and advisors are listed below the session that
+/// started them.
 ///
-/// With --forks, the sessions that were copied from a session are listed below it, one level in,
-/// in the order in which they were started. If the newest message is in one of them, that fork
-/// comes last, with an arrow and without an indent: it continues the session. --json and --files
-/// list all forks in the order in which they were started.
+/// --forks lists the copies of a session below it, one level in, in the order in
+/// which they were started. If the newest message is in one of them, that fork
+/// continues the session. It comes last, with an arrow and without an indent.
+/// --json and --files always list forks in the order of their start.
 ///
-/// If many first messages begin alike, as those of a scheduler do (`[cron:ID …]`), what they share
-/// is replaced with `…`, so that each row shows the first sentence in which it differs. Ids and
-/// numbers are not compared. --json prints every message whole.
+/// Rows are sorted by the last message. --sort KEY sorts by another column, which
+/// is then shown at every width. `*` marks `last`, the file that changed
+/// most recently. A label counts as a change, so it may not be the first row.
+/// If --limit leaves it out, a note names it.
 ///
-/// On a terminal, a project is shown by the end of its path that tells it from the others, and a
-/// narrow terminal has fewer columns. Rows are sorted by the last message; with `--sort`, the
-/// column that they are sorted by is always shown. `*` marks the session that `last` refers to: the
-/// one whose file changed last, as for the agents' `--continue`. Any change counts, even a label,
-/// so that it need not be the first row; if --limit leaves it out, a note names it.
+/// `--source claude` lists what you could import.
+///
+/// --repo lists the sessions of the current repository, in all of its
+/// worktrees. With --all or SESSION, it groups sessions by repository. If a
+/// session's directory is gone, its nearest existing parent is used.
+///
+/// If many first messages begin alike, as with a scheduler (`[cron:ID …]`), `…`
+/// replaces the shared beginning. Ids and numbers are not compared. --json
+/// prints every message whole. On a terminal, a project is shown by the
+/// shortest end of its path that is still distinct.
 #[derive(Debug, clap::Args)]
+#[command(about = "List sessions, newest first", verbatim_doc_comment)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]
 pub struct Args {
     #[command(flatten)]

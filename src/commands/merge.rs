@@ -24,13 +24,13 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append a summary of another branch at the leaf.
 ///
-/// The session stays on its current branch. A summary of the entries after the branch point, up to
-/// REF, is appended under the leaf, so that the model knows what was found there. The other branch
-/// is kept, and can be merged again once it has grown. If REF has been merged already, no summary
-/// is written unless one is given with --summary or --summary-file.
+/// The session stays on its current branch. A summary of the other branch, from the branch point to
+/// REF, is appended under the leaf. The model then knows what was found there. The other branch is
+/// kept, and can be merged again once it has grown. A REF that was merged already gets no second
+/// summary, unless --summary or --summary-file gives one.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a
-/// model. The id of the new entry is printed.
+/// Without a summary option, pisess extracts the summary from the conversation, without a model.
+/// The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -40,19 +40,19 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Migrate old session files to version 3.
 ///
-/// Files in version 1, version 2 or the draft tree format (a proposal that preceded version 2) are
-/// converted to version 3, which both agents read. A line is changed only where it has to be; all
-/// other lines are copied byte for byte, and a version 3 file is left as it is. Old entries get the
-/// same ids every time.
+/// Converts files in version 1, version 2 or the draft tree format (a proposal that preceded
+/// version 2) to version 3, which both agents read. Lines change only where they have to; all
+/// others are copied byte for byte. A version 3 file is left as it is. Old entries get the same ids
+/// every time.
 ///
-/// For a directory, the *.jsonl files directly in it are migrated, and with -r also those in its
+/// Given a directory, migrates the *.jsonl files directly in it, and with -r those in its
 /// subdirectories, except hidden ones. --check and -n, which write nothing, always include
 /// subdirectories. With -r, the root directory, a home directory and directories above an agent's
 /// store are refused without --force.
 ///
-/// Several files are migrated in parallel; those that were changed are listed, followed by a table
-/// of the results. A file that cannot be migrated does not stop the others. Other commands read old
-/// files without migrating them; a command that changes an old file migrates it in the same write.
+/// Several files are migrated in parallel. The changed ones are listed, followed by a table of the
+/// results. A file that cannot be migrated does not stop the others. Other commands read old files
+/// without migrating them; a command that changes an old file migrates it in the same write.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess migrate [OPTIONS] <SESSION>...\n",

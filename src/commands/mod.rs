@@ -33,8 +33,9 @@ pub mod undo;
 
 use crate::cli::choose::{self, LineParser, PartialLine, Stop};
 use crate::cli::guide::{self, Guide};
-use crate::cli::options::{ColorChoice, LinkChoice};
+use crate::cli::options::{ColorChoice, LinkChoice, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::summary_source::SummaryArgs;
 use crate::cli::{external, hints};
 use crate::world::World;
 use clap::error::ErrorKind;
@@ -44,7 +45,7 @@ use std::ffi::{OsStr, OsString};
 /// The version with the target and, in release builds, the commit; see `build.rs`.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS_BUILD"), ")");
 
-/// Print, check and edit the conversation tree in session files of the pi coding agents.
+/// Read, search, rewind and share the conversations that pi and oh-my-pi save.
 #[derive(Debug, Parser)]
 #[command(name = "pisess", version, long_version = LONG_VERSION, about)]
 #[command(
@@ -146,8 +147,9 @@ pub fn command_groups() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Returns the whole command line with all help, for man pages and completions.
 pub fn build_cli() -> clap::Command {
     let mut cli = Cli::command();
+    let shared = define_shared_options();
     for command in COMMANDS {
-        let defined = command.define_subcommand();
+        let defined = hide_shared_options(command.define_subcommand(), &shared);
         let help = command.guide.command_help(&defined);
         cli = cli.subcommand(defined.after_long_help(help));
     }
@@ -156,6 +158,28 @@ pub fn build_cli() -> clap::Command {
         .after_long_help(guide::general_help())
         .allow_external_subcommands(true)
         .external_subcommand_value_parser(value_parser!(OsString))
+}
+
+/// Defines the options that several commands share, for the topics that explain them.
+fn define_shared_options() -> clap::Command {
+    let command = clap::Command::new("shared");
+    SummaryArgs::augment_args(WriteArgs::augment_args(command))
+}
+
+/// Hides the options that a topic explains from the long help of a command. An option whose help
+/// differs in this command stays.
+fn hide_shared_options(command: clap::Command, shared: &clap::Command) -> clap::Command {
+    command.mut_args(|arg| {
+        let has_same_help = shared
+            .get_arguments()
+            .filter(|other| other.get_help_heading().is_some())
+            .any(|other| other.get_id() == arg.get_id() && other.get_help() == arg.get_help());
+        if has_same_help {
+            arg.hide_long_help(true)
+        } else {
+            arg
+        }
+    })
 }
 
 /// Defines `pisess help`. The one of clap prints only the help of commands, but topics and
@@ -346,7 +370,8 @@ fn flush_output(exit: Exit, ui: &mut Ui) -> Result<u8, Failure> {
 /// command line is run: clap then prints the help of a command, an external program prints its own,
 /// and an unknown name is refused with the usual hints.
 fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, Failure> {
-    if let Some(text) = name.and_then(|name| guide::topic_text(name)) {
+    let shared = define_shared_options();
+    if let Some(text) = name.and_then(|name| guide::topic_text(name, &shared)) {
         if !no_pager {
             ui.enable_pager();
         }

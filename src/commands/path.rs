@@ -22,7 +22,7 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// List the entries from the root to an entry.
 ///
-/// Every entry on the path is listed, including settings and bookkeeping, with its line number, id,
+/// Lists every entry on the path, including settings and bookkeeping, with its line number, id,
 /// time, label and text.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -24,15 +24,14 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append copies of entries under the leaf, or under another entry.
 ///
-/// The copies are new entries with their own ids and times; they form a chain, in the order of the
+/// The copies are new entries with their own ids and times. They form a chain, in the order of the
 /// originals in the tree. The originals are kept. The ids of the copies are printed; the last new
 /// entry becomes the leaf.
 ///
-/// A tool call and its results are always copied together: those you did not name are included,
-/// with a note. Labels stay on the originals, because a label names one entry. In a compaction, an
-/// edit or a summary, a reference to a copied entry becomes a reference to the copy; an entry that
-/// would refer to nothing on the new path is refused. Entries are copied as stored: an edit of an
-/// entry is copied only if the edit itself is picked as well.
+/// A tool call and its results are always copied together; a note names those you did not list.
+/// Labels stay on the originals, because a label names one entry. References between copied entries
+/// lead to the copies. An entry that would refer to nothing on the new path is refused. Entries are
+/// copied as stored: to copy an edit of an entry, pick the edit, too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

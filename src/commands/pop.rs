@@ -23,16 +23,15 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Undo the last user message, leaving a summary of what followed.
 ///
-/// The session continues from before the last user message, or from REF (if that is a user message,
-/// from before it). A summary of the branch you leave is appended there, so that the model knows
-/// what was tried. The user message is printed, to be edited and sent again. Popping again goes
-/// back one more user message.
+/// The session continues from before the last user message, or before REF if REF is a user message.
+/// A summary of the branch you leave is appended there, so that the model knows what was tried. The
+/// user message is printed, to be edited and sent again. Run `pop` again to go back one more user
+/// message.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a
-/// model. If the message has no reply yet, there is nothing to summarize, and a mark is appended
-/// instead, as `pisess switch` does. If the branch you leave consists of a branch summary alone, it
-/// is not summarized again: the session continues from that summary. With --summary or
-/// --summary-file, the given summary is appended in any case. The id of the new entry is printed.
+/// Without a summary option, pisess extracts the summary from the conversation, without a model. If
+/// the message has no reply yet, there is nothing to summarize, and `pop` appends a marker, as
+/// `pisess switch` does. A branch that is only a summary is not summarized again. --summary and
+/// --summary-file always append the given summary. The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

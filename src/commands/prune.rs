@@ -41,32 +41,31 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Move payloads, old entries or a branch of a session into a file beside it.
 ///
-/// Images, results of tools and commands, and details stored by extensions and tools are moved to
-/// SESSION.pruned, one JSON line each, if they are larger than the size given with --over. Each is
-/// replaced by a short placeholder, such as `[image removed, 1.2 MB png]`, which is what a model
-/// sees. All other bytes of the session stay as they are.
+/// Moves images, results of tools and commands, and details stored by extensions and tools to
+/// SESSION.pruned, if they are larger than --over. A short placeholder, such as `[image removed,
+/// 1.2 MB png]`, replaces each; a model sees the placeholder. All other bytes of the session stay
+/// as they are.
 ///
-/// With --compacted, the entries above the last compaction of each branch are moved, except those
-/// that a branch needs: what the compaction keeps, the last model, thinking level, mode and name,
-/// context edits with their targets, what extensions have stored, and branches without a
-/// compaction. The context of the agent and its next compaction stay the same, and it opens a long
-/// session fast again. Tokens and cost of what was moved are still counted.
+/// --compacted moves the entries above the last compaction of each branch, except those that a
+/// branch needs. It keeps what the compaction keeps, settings, the name, context edits with their
+/// targets, data of extensions, and branches without a compaction. The agent sees the same context
+/// and compacts the same way, but opens the session fast. Tokens and cost of moved entries still
+/// count.
 ///
-/// With --branch, the branch that REF is on is moved: the child of the nearest branch point above
-/// REF, and all that follows. Labels of its entries are moved with them; labels of other entries
-/// and the name of the session stay, even if they were set in it. If several branches end in it,
-/// they are listed, and --force is required. --force is also required for the active branch; the
-/// leaf then moves to the branch point. Sub-agents that it started and forks of the session are
-/// listed; they stay.
+/// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
+/// branch begins below the nearest branch point above REF. Labels of its entries move with them;
+/// other labels and the session's name stay. --force is required if several branches end in it,
+/// which are then listed, and for the active branch, whose leaf moves to the branch point.
+/// Sub-agents that it started, and forks of the session, are listed and stay.
 ///
-/// While an agent may have the session open, no entries are moved (exit 3): a running pi keeps its
+/// While an agent may have the session open, no entries are moved (exit 3). A running pi keeps its
 /// leaf in memory, and could continue from an entry that is gone. --force overrides this, too.
 ///
-/// With --restore, everything that was pruned is put back and SESSION.pruned is removed. The
-/// session is then what it was, byte for byte, plus any entries added since.
+/// --restore puts everything back and removes SESSION.pruned. The session is then what it was, byte
+/// for byte, plus any entries added since.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
-/// session is either as it was or pruned, and can be restored in both cases. The path of
+/// session is either unchanged or pruned, and --restore works in both cases. The path of
 /// SESSION.pruned is printed.
 #[derive(Debug, clap::Args)]
 pub struct Args {

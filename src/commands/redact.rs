@@ -44,23 +44,23 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Write a copy of a session without its secrets.
 ///
-/// Secrets are found by their exact value (--env-file, --secret-file) and by their shape: private
-/// keys, provider keys, tokens in URLs and headers, passwords in connection strings and commands,
-/// values assigned to names such as API_KEY. All text in the session is searched, with JSON escapes
-/// decoded. Each secret is replaced by a placeholder such as [REDACTED:github-pat#1], always the
-/// same for the same secret. Lines without a secret are copied byte for byte, and the copy is a
+/// Secrets are found by their exact value (--env-file, --secret-file) and by their shape. Known
+/// shapes are private keys, provider keys, tokens in URLs and headers, passwords in connection
+/// strings and commands, and values assigned to names such as API_KEY. All text is searched, with
+/// JSON escapes decoded. A placeholder such as [REDACTED:github-pat#1] replaces each secret, always
+/// the same for the same secret. Lines without a secret are copied byte for byte, and the copy is a
 /// valid session.
 ///
-/// Signatures, encrypted thinking and images cannot be searched. They are removed; --keep-images
+/// Signatures, encrypted thinking and images cannot be searched, so they are removed; --keep-images
 /// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
-/// The name to which a value is assigned decides whether it is a secret: the ids of documents and
+/// The name to which a value is assigned decides whether it is a secret: ids of documents and
 /// positions in lists (doc_token, page_token) are kept. Example keys of documentation are kept,
 /// too, and counted.
 ///
 /// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL.
-/// A password or the value of a variable that has fewer than 8 characters, or only letters, is
-/// removed only where it is recognized. Other places with the same text are reported.
+/// Short or purely alphabetic secrets could be ordinary words. They are removed where they are
+/// clearly secrets; other places are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
 /// deleted, and the command fails with its place.

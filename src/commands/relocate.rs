@@ -35,22 +35,22 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Move sessions to another project directory.
 ///
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store
-/// is moved to where the agent keeps the sessions of DIR, without overwriting any file; a session
-/// elsewhere stays where it is. Files that belong to the session move with it: those that oh-my-pi
-/// keeps beside it, including sub-agents, and SESSION.pruned. The headers of its forks in the
-/// stores are updated to its new path. What stays behind is reported: other files whose names begin
-/// with that of the session, such as backups, and a directory of the store that is empty now.
+/// moves to the directory for DIR there, without overwriting any file. A session elsewhere stays
+/// where it is. Its files move with it: those that oh-my-pi keeps beside it, including sub-agents,
+/// and SESSION.pruned. The headers of its forks in the stores get the new path. The command reports
+/// what stays behind: other files whose names begin with the session's name, such as backups, and a
+/// store directory that is now empty.
 ///
-/// If the header of a fork cannot be changed, the session stays where it is. With --force, it is
-/// moved nevertheless, and the fork is reported (exit 4). If the session is moved already, its
-/// forks that still name a former path are updated.
+/// If the header of a fork cannot be changed, the session stays where it is. --force moves it
+/// nevertheless, and reports the fork (exit 4). If the session has moved already, forks that still
+/// name a former path are updated.
 ///
-/// With --moved-from, moves all sessions of a directory and of those below it, after that directory
-/// was moved or renamed: the last argument is its new path.
+/// --moved-from moves all sessions of a directory and its subdirectories, after that directory was
+/// moved or renamed. The last argument is its new path.
 ///
-/// A session is refused (exit 3) while an agent may have it open: while an agent runs in the old or
-/// the new directory, or if the session was written a moment ago. The agent would keep writing to
-/// the old path.
+/// A session that an agent may have open is refused (exit 3), because the agent would keep writing
+/// to the old path. This applies while an agent runs in the old or the new directory, or if the
+/// session was written a moment ago.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",

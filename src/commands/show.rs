@@ -77,15 +77,14 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// On a terminal, lines are broken between words, those of prose after at most 100 columns.
 ///
-/// The other fields of messages and summaries are printed with --all-fields. Signatures and image
-/// data are always omitted; use --json to get them.
+/// --all-fields prints the other fields of messages and summaries. Signatures and image data are
+/// always omitted; --json prints them.
 ///
-/// An entry that was pruned is shown as well, from SESSION.pruned, with the line that it had.
+/// A pruned entry is shown from SESSION.pruned, with its old line number.
 ///
-/// With --as markdown, prints only the text of the entries, with tool calls folded, to paste it
-/// into an issue.
+/// --as markdown prints only the text, with tool calls folded, to paste into an issue.
 ///
-/// With --children, prints one row for each child of REF.
+/// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -52,27 +52,24 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Count tokens, cost, messages, tools and time.
 ///
-/// Tokens and cost are those recorded in assistant messages, tool results, summaries and usage
-/// entries, including failed requests. No price is assumed: requests without a cost are counted as
-/// unpriced, unless a table of prices is given with --prices. Sums that include its estimates are
-/// marked with `~`. Reasoning counts as output.
+/// Tokens and cost are the recorded ones, of assistant messages, tool results, summaries and usage
+/// entries, including failed requests. Without --prices, requests without a cost are counted as
+/// unpriced. With it, sums that include estimates are marked with `~`. Reasoning counts as output.
 ///
-/// With `--by file`, each file that `read`, `write` or `edit` names is listed with the number of
-/// these calls and the sessions that made them; with `--by file,session`, in a row for each of
-/// these.
+/// `--by file` lists each file that `read`, `write` or `edit` names, with the number of calls and
+/// of sessions. `--by file,session` has a row for each file and session.
 ///
 /// Entries copied by a fork, which have the same id and timestamp in several files, count once.
-/// With `--by entry`, every copy is printed, and so is the usage of sub-agents that a tool result
-/// reports. Messages that `pisess pick` copied cost nothing.
+/// `--by entry` prints every copy, and the usage of sub-agents that a tool result reports. Messages
+/// that `pisess pick` copied cost nothing.
 ///
-/// Time is the sum of all turns, each from the request to the reply that ends it, without idle
-/// time: more than an hour between two entries of a turn counts as nothing. Files are those named
-/// in calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of
-/// sub-agents is read from their sessions if these are included, else from the tool results that
-/// report it.
+/// Time is the sum of all turns, each from the request to the reply that ends it; gaps of over an
+/// hour are not counted. Files are those named in calls to `write` and `edit`. Days are local, and
+/// weeks begin on Monday. The usage of sub-agents is read from their sessions if these are
+/// included, else from the tool results that report it.
 ///
-/// Without SESSION, the sessions of the current directory are read. Directories are searched at any
-/// depth, including hidden ones.
+/// Without SESSION, the sessions of the current directory are read. Directories are searched
+/// recursively, including hidden ones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

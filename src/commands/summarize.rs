@@ -31,11 +31,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Move to another entry, summarizing the branch you leave.
 ///
 /// The session continues from REF, where a summary of the branch you leave is appended. It covers
-/// the entries after the branch point, up to the leaf. If REF is a user message, the session
-/// continues from before it, and its text is printed, to be edited and sent again.
+/// the entries from the branch point to the leaf. If REF is a user message, the session continues
+/// from before it, and its text is printed, to be edited and sent again.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a
-/// model. The id of the new entry is printed.
+/// Without a summary option, pisess extracts the summary from the conversation, without a model.
+/// The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
 #[command(alias = "summarise")]
 pub struct Args {

@@ -39,20 +39,20 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Switch to another branch or entry.
 ///
-/// The agents continue from the last entry of the file, so a mark is appended under REF: an entry
-/// that no model sees. If REF is a user message, the session continues from before it, and its text
-/// is printed, to be edited and sent again. If REF is already the leaf, nothing is written; to undo
-/// a user message at the leaf, use `pisess pop`.
+/// Agents continue from the file's last entry, so `switch` appends a marker below REF. No model
+/// sees it. If REF is a user message, the session continues from before it, and its text is
+/// printed, to be edited and sent again. If REF is already the leaf, nothing is written; to undo a
+/// user message at the leaf, use `pisess pop`.
 ///
-/// With `-` as REF, the leaf moves back to where it was before its last move, by whichever program;
-/// repeated, it toggles between the two. An entry whose id is `-` is `id:-`.
+/// `-` as REF moves the leaf back to where it was before its last move, by any program. Repeated,
+/// it toggles between the two. An entry whose id is `-` is `id:-`.
 ///
-/// With --summarize, or one of the summary options, a summary of the branch you leave is appended
-/// instead, as by `pisess summarize`. If there is nothing to summarize, the mark is still appended.
-/// If the branch you leave consists of a branch summary alone, it is not summarized again: the
-/// session continues from that summary. With --summary or --summary-file, the given summary is
-/// appended in any case. The id of the new entry is printed, and on standard error the entry from
-/// which the session continues.
+/// --summarize, or a summary option, appends a summary of the branch you leave instead, as `pisess
+/// summarize` does. If there is nothing to summarize, the marker is still appended. A branch that
+/// is only a summary is not summarized again. --summary and --summary-file always append the given
+/// summary.
+///
+/// Prints the id of the new entry, and on stderr the entry from which the session continues.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -59,36 +59,34 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Draw the conversation as a tree.
 ///
-/// Each row is an entry: its id, a dot if it is on the path to the leaf, its label in brackets, its
-/// role and its text. In colour, rows of other branches are dimmed; without colour, only the dot
-/// marks the path. A compaction is drawn as a rule: a model sees its summary instead of what is
-/// above it.
+/// Each row is an entry: its id, a dot if it is part of the current conversation, its label in
+/// brackets, its role and its text. In colour, rows of other branches are dimmed. A horizontal rule
+/// is a compaction: from there on, the model sees a summary of everything above.
 ///
 /// The path to the leaf is not indented. Where the conversation branches, what was left there comes
-/// first, one level in, oldest first. Then the path goes on. A branch of more than three rows is
-/// folded into one. That row has the id of the branch's last entry, its number of entries, its last
-/// label, its first user message, and the age of its newest entry. `tree SESSION ID` draws the
-/// branch as the path; --unfold opens all branches. The first row of an open branch ends with its
-/// number of entries and its age. Labels and other bookkeeping are not counted.
+/// first, one level in, oldest first. Then the path goes on. The first row of an open branch ends
+/// with its number of entries and the age of the newest, without bookkeeping.
+///
+/// A branch of more than three rows is folded into one. That row has the id of the last entry, the
+/// number of entries, the last label, the first user message and the age. `tree SESSION ID` draws
+/// the branch as the path; --unfold opens all branches.
 ///
 /// With --layout pi, the branch with the leaf comes first, all branches are indented, and none is
 /// folded.
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
-/// results are folded into one row, which has the id of the last. Entries that failed, or were
-/// aborted, edited or omitted, are flagged; what `undo` took back, such as a compaction, ends with
-/// `(undone)`, and a message that the agent does not show with `(hidden)`. How many entries were
-/// pruned from the session is printed above the first row. On a terminal, the session's project,
-/// size and cost are printed above the tree, and if the pager is less, it opens at the leaf.
+/// results are folded into one row, with the id of the last. Flags mark entries that failed or were
+/// aborted, edited or omitted. `(undone)` marks what `undo` took back, and `(hidden)` a message
+/// that the agent does not show. If entries were pruned, the first row says how many. On a
+/// terminal, the session's project, size and cost precede the tree, and less opens at the leaf.
 ///
-/// With --follow, entries are printed as other programs write them, each in a row of its own, until
-/// Ctrl-C: also labels, and what moves the leaf to another branch. The row of an entry that
-/// continues another branch ends with the entry it continues, as `(after ID)`. If the file is
-/// replaced or truncated, only entries with new ids are printed.
+/// --follow prints entries as other programs write them, one per row, until Ctrl-C: also labels,
+/// and moves to another branch. A row that continues another branch ends with the entry it
+/// continues, as `(after ID)`. If the file is replaced or truncated, only entries with new ids are
+/// printed.
 ///
-/// With --filter, the entries shown are those that the tree of the session's own agent shows in
-/// this mode, with the same text. With --json, no rows are folded; their order, `depth` and text
-/// are exactly as in the agent.
+/// --filter shows the entries that the session's own agent shows in this mode, with the same text.
+/// With --json, no rows are folded; their order, `depth` and text are exactly the agent's.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

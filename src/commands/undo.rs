@@ -32,23 +32,20 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Undo the last operation, by appending.
 ///
-/// The last entry of the file decides what the operation was, whichever program appended it. A
-/// label, a name and a context edit are followed by one that restores the state before. After
-/// anything else (a compaction, a branch summary, a switch, picked or appended entries) the leaf
-/// moves back to where it was. Entries with the same timestamp, each under the one before it, are
-/// one operation. The ids of the new entries are printed, the last of which is a mark (see `pisess
-/// switch --help`), and on standard error what was undone.
+/// `undo` looks at the last entry, whoever wrote it. It restores the old label, name or edit;
+/// anything else it reverses by moving back. That covers a compaction, a branch summary, a switch,
+/// and picked or appended entries. Entries written together count as one operation.
 ///
-/// Nothing is removed: if the leaf moved, `pisess switch SESSION -` moves it back. The mark records
-/// the ids of the entries that were undone, so that undoing again goes further back.
+/// Run `undo` again to go further back, past changes of other programs too. Nothing is removed: if
+/// the leaf moved, `pisess switch SESSION -` moves it back. Prints the ids of the new entries, and
+/// on stderr what was undone.
 ///
-/// If the last entry is a reply or a tool result, nothing is undone: `pisess pop` goes back to
-/// before the last user message.
+/// `undo` never takes back a reply. To ask again, use `pisess pop`.
 ///
-/// What rewrites the file is not undone. `prune --restore` restores what was pruned; `migrate
-/// --backup` and `check --repair --backup` keep a copy of the file as it was, which can be moved
-/// back; after `relocate`, relocate the session to its old directory. If the last operation was
-/// `prune` or `check --repair`, undo refuses unless --force is given.
+/// `undo` cannot reverse commands that rewrite the file; these have their own way back. `prune
+/// --restore` restores pruned parts. `migrate --backup` and `check --repair --backup` keep the old
+/// file. `relocate` can move the session back. If the last operation was `prune` or `check
+/// --repair`, undo refuses unless --force is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

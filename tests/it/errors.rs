@@ -481,7 +481,7 @@ fn the_exit_codes_are_in_the_help() {
             "  1  negative answer",
             "  2  failure",
             "  3  busy",
-            "  4  the change was written",
+            "  4  the change is saved",
         ] {
             assert!(help.contains(row), "{line}: {row}");
         }

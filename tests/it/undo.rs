@@ -238,7 +238,7 @@ fn refuses_a_reply_a_tool_result_and_a_lone_message() {
     assert_snapshot!(desk.s.unchanged("undo ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last operation is the reply 1a2b3c07 (hint: `pisess pop` goes back to before the last user message)");
     desk.s.put("one.jsonl", session(&[user("a", None, "x")]));
     desk.undo("one.jsonl");
-    assert_snapshot!(desk.s.unchanged("undo ./one.jsonl").fails(1), @"./one.jsonl: there is nothing to undo (hint: what rewrites the file is not undone: see `pisess undo --help`)");
+    assert_snapshot!(desk.s.unchanged("undo ./one.jsonl").fails(1), @"./one.jsonl: there is nothing to undo (hint: `undo` cannot reverse commands that rewrite the file: see `pisess undo --help`)");
     // oh-my-pi records that it exits.
     let omp = Desk::with("omp.jsonl");
     let reply = r#"{"type":"message","id":"r","parentId":"d7e8f90a","timestamp":"2026-03-14T09:28:00.000Z","message":{"role":"toolResult","toolCallId":"t","toolName":"bash","content":[]}}"#;

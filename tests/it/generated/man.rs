@@ -39,10 +39,10 @@ fn of_all(command: &Command) -> String {
     page.line(r"\fBpisess\fR \fICOMMAND\fR [\fIOPTIONS\fR] \fISESSION\fR [\fI...\fR]");
     page.heading("DESCRIPTION");
     page.paragraph(
-        "pisess works on the session files of the pi coding agents, pi and oh-my-pi, from a shell: it \
-         draws the tree of a conversation, resolves references to its entries, and creates branches, \
-         sessions and summaries. It is to a session file what git's plumbing commands are to a repository: \
-         one process, one operation, plain pipes.",
+        "pisess works on the session files of the pi coding agents, pi and oh-my-pi. It lists and searches \
+         sessions, draws them, edits them safely, and exports or archives them. It does for a conversation \
+         what git does for code: log, switch, diff, undo. Each run does one operation, on plain files and \
+         pipes.",
     );
     page.paragraph(
         "Each command has a page of its own: see `pisess-tree(1)` and the others below.",
@@ -61,13 +61,7 @@ fn of_all(command: &Command) -> String {
     let [topics @ .., programs] = &guide::TOPICS;
     page.section(programs);
     page.options(command);
-    page.heading("REFERENCES");
-    page.paragraph(guide::REFERENCE_RULES);
-    page.table(guide::REFERENCES);
     topics.iter().for_each(|topic| page.section(topic));
-    page.heading("EXIT STATUS");
-    page.paragraph("For several files, the exit code is the most serious one: 2, then 3, then 1.");
-    page.table(guide::EXIT_CODES);
     page.heading("ENVIRONMENT");
     page.table(guide::ENVIRONMENT);
     page.examples(&guide::EXAMPLES);
@@ -104,7 +98,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     page.examples(guide.examples);
     if guide::takes_reference(command) {
         page.heading("REFERENCES");
-        page.table(guide::REFERENCES);
+        page.paragraph("`pisess(1)` lists the forms of REF, as does `pisess help references`.");
     }
     page.heading("EXIT STATUS");
     page.table(guide.exit_codes(command));
@@ -188,7 +182,14 @@ impl Page {
         self.line(&format!(".SH {}", escaped(title)));
     }
 
+    /// Adds a paragraph, or a list if its lines begin with `- `.
     fn paragraph(&mut self, text: &str) {
+        if let Some(list) = text.strip_prefix("- ") {
+            for item in list.split("\n- ") {
+                self.line(&format!(".IP \\(bu 2\n{}", marked(item)));
+            }
+            return;
+        }
         self.line(&format!(".PP\n{}", marked(text)));
     }
 
@@ -196,6 +197,9 @@ impl Page {
         self.heading(section.title);
         for paragraph in section.paragraphs {
             self.paragraph(paragraph);
+        }
+        if !section.rows.is_empty() {
+            self.table(section.rows.iter().copied());
         }
     }
 

@@ -149,9 +149,8 @@ pub fn page() -> String {
     let verbs = verbs();
     let mut page = String::from(
         "<!-- Made from src/ by tests/it/generated/options.rs; do not edit. -->\n\n# Options\n\n\
-         An option has one meaning in all commands, and what it means has no other name. What a command adds to it is in \
-         its help. A name can be shortened as long as it is unambiguous, and the names that an option had in earlier \
-         versions still work.\n\n\
+         An option means the same everywhere; each command's help adds details. A name can be shortened as long as it is \
+         unambiguous. The names that an option had in earlier versions still work.\n\n\
          - [Options](#all-options) · [Commands](#commands) · [Values](#values)\n\n\
          ## All options\n\n\
          | option | meaning | default | commands |\n| --- | --- | --- | --- |\n",

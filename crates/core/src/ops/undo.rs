@@ -34,7 +34,7 @@ pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     let Some(WriteRange { first, last }) = last_write(reader)? else {
         return Err(Refusal::with_hint(
             "there is nothing to undo",
-            "what rewrites the file is not undone: see `pisess undo --help`",
+            "`undo` cannot reverse commands that rewrite the file: see `pisess undo --help`",
         ));
     };
 
