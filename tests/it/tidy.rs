@@ -43,6 +43,7 @@ fn documents_name_what_is_there() {
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
         "docs/jobs.md",
+        "docs/troubles.md",
         "docs/format.md",
         "docs/requests.md",
         "docs/import.md",
