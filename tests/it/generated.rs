@@ -1,5 +1,5 @@
 //! The man pages and the table of options are generated from the one definition of the command
-//! line, the picture of the tree from what `tree` prints; all are committed. `PISESS_BLESS=1 cargo
+//! line, the pictures from what pisess prints; all are committed. `PISESS_BLESS=1 cargo
 //! test --test it generated` updates them.
 
 mod man;
@@ -17,7 +17,10 @@ fn files() -> Vec<(PathBuf, String)> {
     }
     files.push(("docs/options.md".into(), options::page()));
     #[cfg(target_os = "linux")]
-    files.push(("docs/tree.svg".into(), picture::tree()));
+    {
+        files.push(("docs/tree.svg".into(), picture::tree()));
+        files.push(("docs/demo.svg".into(), picture::demo()));
+    }
     files
 }
 
