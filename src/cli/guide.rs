@@ -337,8 +337,8 @@ pub const TOPICS: [Section; 10] = [
             "The session is locked from its last read until the write is complete. If another process holds \
              the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
              planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
-            "An operation that fails (exit code 2 or 3) changes nothing. Of several files, those that did not \
-             fail are still written.",
+            "An operation that fails (exit code 2 or 3) changes nothing. Of several files, the others are still \
+             written.",
             "Without `--force`, pisess refuses to overwrite an existing output, to write to a file system \
              without locks, to rewrite a file whose attributes cannot be kept, and to change a session that a \
              running oh-my-pi has open. It always refuses to rewrite a file with several hard links.",

@@ -31,7 +31,7 @@ pub struct SessionsArgs {
     /// Include the sessions of all projects
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
-    /// Include archived sessions, but not those of their sub-agents
+    /// Include archived sessions, but not their sub-agents
     #[arg(long, conflicts_with = "paths")]
     pub archived: bool,
     /// Accepted, because other programs want it; directories are searched in any case.

@@ -35,7 +35,7 @@ pub struct SummaryArgs {
     /// What the summary should focus on
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     pub instructions: Option<String>,
-    /// Replace the agent's own instructions with those of --instructions
+    /// Replace the agent's own instructions with --instructions
     #[arg(long, requires = "instructions", help_heading = "Summary")]
     pub replace_instructions: bool,
     /// Print what would be summarized, as JSON, and write nothing

@@ -117,7 +117,7 @@ pub struct Args {
     /// Export only the path to this entry
     #[arg(value_name = "REF")]
     pub at: Option<String>,
-    /// Output format (without it, that of the extension of PATH, or html)
+    /// Output format (by default, from the extension of PATH, or html)
     #[arg(long = "as", value_name = "FORMAT")]
     pub format: Option<Rendition>,
     /// Write HTML of one path, without scripts

@@ -147,7 +147,7 @@ pub struct Args {
     /// Search what was pruned from sessions as well
     #[arg(long, conflicts_with = "follow")]
     pub pruned: bool,
-    /// Sort sessions by KEY (time, those that changed last first; or path; default: time on a
+    /// Sort sessions by KEY (time, latest change first; or path; default: time on a
     /// terminal, else path)
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,

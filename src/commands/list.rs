@@ -108,7 +108,7 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Group sessions by git repository, including those of its other worktrees
+    /// Group sessions by git repository, with all its worktrees
     #[arg(long)]
     pub repo: bool,
     /// List the sessions of Claude Code (claude) or Codex (codex), as `import` would convert them

@@ -36,8 +36,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store
 /// moves to the directory for DIR there, without overwriting any file. A session elsewhere stays
-/// where it is. Its files move with it: those that oh-my-pi keeps beside it, including sub-agents,
-/// and SESSION.pruned. The headers of its forks in the stores get the new path. The command reports
+/// where it is. Its files move with it: SESSION.pruned, and what oh-my-pi keeps beside it, including sub-agents. The headers of its forks in the stores get the new path. The command reports
 /// what stays behind: other files whose names begin with the session's name, such as backups, and a
 /// store directory that is now empty.
 ///

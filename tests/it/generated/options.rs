@@ -36,7 +36,7 @@ const VALUES: &[(&str, &str)] = &[
     ("SUFFIX", "what is appended to the name of a file"),
     (
         "TEXT",
-        "a text; that of a message or a summary can be `-` for standard input",
+        "a text; for a message or a summary, `-` means standard input",
     ),
     ("TIME", "a time or an age"),
     (
