@@ -83,8 +83,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Writes one HTML file that needs no network, with the tree on the left and the conversation on
 /// the right. The file is named after the session, in the current directory. Its path is printed. A
-/// page that pisess wrote of the same session is replaced. If it was changed since, or has the
-/// session attached, that needs --force, as for any other file.
+/// page that pisess wrote of the same session is replaced. Any other file needs --force, and so
+/// does a page that was changed or has the session attached.
 ///
 /// --as markdown and --static write a document. A document contains one path and says how many
 /// branches it leaves out. With REF, the page is limited to that path, too. The extension of the
@@ -96,8 +96,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A page or a document can leave out tool calls, thinking, entries, and lines of output.
 /// --max-size leaves out as little as possible: lines of output first, then thinking, then tool
-/// calls, then entries in the middle. The result names what is left out. Markdown also says it at
-/// its place.
+/// calls, then entries in the middle. The result counts the removed parts. Markdown also marks
+/// each place.
 ///
 /// --as atif writes the path as a trajectory: the Agent Trajectory Interchange Format, version 1.7,
 /// for evaluation and training. It embeds the sessions of sub-agents that its results name.

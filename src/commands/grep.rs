@@ -64,13 +64,13 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// On a terminal, a heading precedes the matches of each session: its path, start time and project.
 /// Without SESSION, the heading shows the end of the session's id instead of its path; other
-/// commands accept it as SESSION. What was said comes before what tools were given and printed, but
-/// not with `-C`, `-A`, `-B` or `--follow`.
+/// commands accept it as SESSION. Prompts and answers come before tool calls and results, except
+/// with `-C`, `-A`, `-B` or `--follow`.
 ///
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT has
 /// up to 32 characters before the match, and 128 from its start on. On a terminal, TEXT fills the
 /// row. If an entry has no id, the row has `:LINE` instead. Both are references that other commands
-/// accept. In place of the role, a tool result has the tool and its command, path or pattern, as in
+/// accept. For a tool result, its tool and command, path or pattern replace the role, as in
 /// `bash cargo test`.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,

@@ -87,10 +87,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// continues the session. It comes last, with an arrow and without an indent.
 /// --json and --files always list forks in the order of their start.
 ///
-/// Rows are sorted by the last message. --sort KEY sorts by another column, which
-/// is then shown at every width. `*` marks `last`, the file that changed
-/// most recently. A label counts as a change, so it may not be the first row.
-/// If --limit leaves it out, a note names it.
+/// Rows are sorted by the last message. The column that --sort names is shown at
+/// any width. `*` marks `last`, the file that changed most recently. A label
+/// counts as a change, so it may not be the first row. If --limit leaves it out,
+/// a note names it.
 ///
 /// `--source claude` lists what you could import.
 ///

@@ -46,7 +46,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// 1.2 MB png]`, replaces each; a model sees the placeholder. All other bytes of the session stay
 /// as they are.
 ///
-/// --compacted moves the entries above the last compaction of each branch, except what a branch needs. It keeps what the compaction keeps, settings, the name, context edits with their
+/// --compacted moves the entries above the last compaction of each branch that no branch needs.
+/// It keeps the recent entries of the compaction, settings, the name, context edits with their
 /// targets, data of extensions, and branches without a compaction. The agent sees the same context
 /// and compacts the same way, but opens the session fast. Tokens and cost of moved entries still
 /// count.

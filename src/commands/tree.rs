@@ -63,8 +63,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// brackets, its role and its text. In colour, rows of other branches are dimmed. A horizontal rule
 /// is a compaction: from there on, the model sees a summary of everything above.
 ///
-/// The path to the leaf is not indented. Where the conversation branches, what was left there comes
-/// first, one level in, oldest first. Then the path goes on. The first row of an open branch ends
+/// The path to the leaf is not indented. Where the conversation branches, the abandoned branches
+/// come first, oldest first, one level in. Then the path continues. The first row of an open branch ends
 /// with its number of entries and the age of the newest, without bookkeeping.
 ///
 /// A branch of more than three rows is folded into one. That row has the id of the last entry, the
@@ -106,7 +106,7 @@ pub struct Args {
     /// Show N entries before and after (the leaf; all others are left out)
     #[arg(short = 'C', long, value_name = "N")]
     pub around: Option<usize>,
-    /// Show every row, instead of folding branches that were left and consecutive tool results
+    /// Show every row, instead of folding abandoned branches and consecutive tool results
     #[arg(long)]
     pub unfold: bool,
     /// Choose how branches are drawn

@@ -32,9 +32,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Undo the last operation, by appending.
 ///
-/// `undo` looks at the last entry, whoever wrote it. It restores the old label, name or edit;
-/// anything else it reverses by moving back. That covers a compaction, a branch summary, a switch,
-/// and picked or appended entries. Entries written together count as one operation.
+/// `undo` looks at the last entry, whoever wrote it. It restores the old label, name or edit. It
+/// moves back from a compaction, a branch summary, a switch, and picked or appended entries.
+/// Entries written together count as one operation.
 ///
 /// Run `undo` again to go further back, past changes of other programs too. Nothing is removed: if
 /// the leaf moved, `pisess switch SESSION -` moves it back. Prints the ids of the new entries, and

@@ -6,8 +6,10 @@ use crate::sandbox::{Sandbox, fixture};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::json;
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The size of a character, and the space around the text.
 const COLUMN: f64 = 8.4;
@@ -76,20 +78,18 @@ pub fn demo() -> String {
     let s = Sandbox::new();
     let store = ".pi/agent/sessions";
     let name = "2026-03-14T09-26-45-589Z_019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70";
-    s.put(
-        &format!("{store}/--home-u-code-ferry--/{name}.jsonl"),
-        fixture("tour.jsonl"),
-    );
+    let tour = format!("{store}/--home-u-code-ferry--/{name}.jsonl");
+    s.put(&tour, fixture("tour.jsonl"));
+    set_age(&s, &tour, TOLD.len());
     for (number, told) in TOLD.iter().enumerate() {
         let id = format!(
             "019d{number:04}-1405-7a3e-9c1d-5b2f6e8a{:04}",
             3100 + number * 1217
         );
         let file = told.time.replace([':', '.'], "-");
-        s.put(
-            &format!("{store}/--home-u-code-{}--/{file}_{id}.jsonl", told.project),
-            session_of(told, &id),
-        );
+        let path = format!("{store}/--home-u-code-{}--/{file}_{id}.jsonl", told.project);
+        s.put(&path, session_of(told, &id));
+        set_age(&s, &path, number);
     }
 
     let commands = ["list --all", "grep --all midnight", "tree 8a4d70"];
@@ -117,6 +117,15 @@ pub fn demo() -> String {
         BASE64.encode(page)
     );
     out + "</svg>\n"
+}
+
+/// Dates the last change of a file. `grep` begins with the session that changed last, and files
+/// that are written within one tick of the clock would be in either order.
+fn set_age(s: &Sandbox, name: &str, days: usize) {
+    let age = Duration::from_secs(days as u64 * 24 * 60 * 60);
+    let file = File::options().write(true).open(s.path(name)).unwrap();
+    let last_change = UNIX_EPOCH + Duration::from_secs(1_795_000_000);
+    file.set_modified(last_change - age).unwrap();
 }
 
 /// Returns the lines of a session with one question and its answer.
@@ -182,7 +191,8 @@ fn start(width: f64, height: f64, rules: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
          <style>\n\
          text {{ font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #d8dce4; white-space: pre; }}\n\
-         .s1 {{ font-weight: bold; }} .s2 {{ fill: #737b89; }} .s31 {{ fill: #f07178; }} .s32 {{ fill: #9ccc7a; }}\n\
+         .s1 {{ font-weight: bold; }} .s2 {{ fill: #737b89; }} .s4 {{ text-decoration: underline; }}\n\
+         .s31 {{ fill: #f07178; }} .s32 {{ fill: #9ccc7a; }}\n\
          .s33 {{ fill: #e8c268; }} .s34 {{ fill: #82aaff; }} .s35 {{ fill: #d39be0; }} .s36 {{ fill: #62c3d4; }}\n\
          {rules}</style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n"
