@@ -98,7 +98,7 @@ pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
             format!("no sessions of {agent} (hint: they are in {folder}, unless {variable} is set)")
         }
         ForeignPlace::Arguments => format!(
-            "no sessions of {agent} in these files and directories (hint: `pisess list --source {source} --all` lists those of all projects)"
+            "no sessions of {agent} in these files and directories (hint: `pisess list --source {source} --all` lists all projects)"
         ),
     }
 }

@@ -116,7 +116,7 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
     ),
     (
         "PISESS_BROWSER",
-        "program that `export --open` starts with the path of the page; without it, that of the system",
+        "program that `export --open` starts with the path of the page, instead of the browser",
     ),
     (
         "PISESS_HOOK",
@@ -308,7 +308,7 @@ pub const TOPICS: [Section; 10] = [
              change or cancel the operation. A hook is a shell command, given with `--hook`, or in \
              `PISESS_HOOK` for every command. It receives one JSON object on standard input, whose `type` is \
              the event and whose `ctx` describes the session. It may reply with one JSON object on standard \
-             output. No output, `null` and `{}` all mean to continue. The fields are those of the agents' own \
+             output. No output, `null` and `{}` all mean to continue. The fields have the names of the agents' own \
              events.",
             "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
              `session_before_fork` or `context`. It may reply with `\"cancel\":true` (exit 1), a `summary` with \

@@ -65,7 +65,7 @@ fn no_sessions_of_another_agent() {
         1
     );
     assert_snapshot!(note("list --source claude", &s), @"pisess: note: no sessions of Claude Code for the current directory (hint: `pisess list --source claude --all` includes all projects)");
-    assert_snapshot!(note("list --source claude ./project", &s), @"pisess: note: no sessions of Claude Code in these files and directories (hint: `pisess list --source claude --all` lists those of all projects)");
+    assert_snapshot!(note("list --source claude ./project", &s), @"pisess: note: no sessions of Claude Code in these files and directories (hint: `pisess list --source claude --all` lists all projects)");
     assert_snapshot!(note("import ./project -o -", &s), @"pisess: note: no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)");
 }
 
