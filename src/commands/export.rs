@@ -84,7 +84,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Writes one HTML file that needs no network, with the tree on the left and the conversation on
 /// the right. The file is named after the session, in the current directory. Its path is printed. A
 /// page that pisess wrote of the same session is replaced. Any other file needs --force, and so
-/// does a page that was changed or has the session attached.
+/// does a page that was changed or has the session attached. A page made with --redact is replaced
+/// without --force only by another one made with --redact.
 ///
 /// --as markdown and --static write a document. A document contains one path and says how many
 /// branches it leaves out. With REF, the page is limited to that path, too. The extension of the
