@@ -64,11 +64,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// is a compaction: from there on, the model sees a summary of everything above.
 ///
 /// The path to the leaf is not indented. Where the conversation branches, the abandoned branches
-/// come first, oldest first, one level in. Then the path continues. The first row of an open branch ends
-/// with its number of entries and the age of the newest, without bookkeeping.
+/// come first, oldest first, one level in. Then the path continues. The first row of an open branch
+/// ends with its number of messages and the age of the newest, without bookkeeping.
 ///
 /// A branch of more than three rows is folded into one. That row has the id of the last entry, the
-/// number of entries, the last label, the first user message and the age. `tree SESSION ID` draws
+/// number of messages, the last label, the first user message and the age. `tree SESSION ID` draws
 /// the branch as the path; --unfold opens all branches.
 ///
 /// With --layout pi, the branch with the leaf comes first, all branches are indented, and none is

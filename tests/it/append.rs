@@ -14,7 +14,7 @@ fn a_question() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
@@ -44,9 +44,9 @@ fn all_words_in_a_file_of_pi() {
     "#);
     assert_snapshot!(s.run("tree ./tour.jsonl --search '' --at @ --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 messages, 1mo)
     ee2b93f5  │  user: Hm. What would you do instead?
-    3de1b752  ├─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1mo)
+    3de1b752  ├─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 messages, 1mo)
     b5d60e41  │  user: Good. Please add a test for exactly that evening.
     86e2a1fb  │  user: Now a line for the changelog, for people who don't read code.
     7438758a  • user: How so?  ← active below, not shown
@@ -101,9 +101,9 @@ fn lines_are_chained_and_filled_in() {
     "#);
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
-    1a2b3c02  ├─ assistant: Tissue paper is light, washi is strong.  (7 entries, now)
+    1a2b3c02  ├─ assistant: Tissue paper is light, washi is strong.  (7 messages, now)
     1a2b3c03  │  label: start
-    1a2b3c04  │  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  │  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  │  user: Washi then. How big?
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.

@@ -167,7 +167,7 @@ fn rows_are_printed_as_they_are_written() {
     assert_snapshot!(rows.join("\n"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 3mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 3mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active

@@ -255,25 +255,25 @@ fn all_of_a_fork_has_every_byte_behind_the_header() {
 #[test]
 fn cycles_are_drawn_with_a_root() {
     assert_snapshot!(tree("cycle-of-two"), @"
-    rrrr0001  ├─ user: root  (1 entry, 4mo)
+    rrrr0001  ├─ user: root  (1 message, 4mo)
     cccc0001  • user: first of two  (cycle of parents)
     cccc0002  • assistant: second of two  ← active  (cycle of parents)
     2> pisess: note: ./cycle-of-two.jsonl: 2 × cycle of parents from line 3; skipped or read as far as possible (hint: pisess check ./cycle-of-two.jsonl)
     ");
     assert_snapshot!(tree("cycle-off-path"), @"
-    cccc0001  ├─ user: first of two  (cycle of parents)  (2 entries, 4mo)
+    cccc0001  ├─ user: first of two  (cycle of parents)  (2 messages, 4mo)
     cccc0002  │  assistant: second of two  (cycle of parents)
     rrrr0001  • user: root
     rrrr0002  • assistant: leaf  ← active
     2> pisess: note: ./cycle-off-path.jsonl: 2 × cycle of parents from line 2; skipped or read as far as possible (hint: pisess check ./cycle-off-path.jsonl)
     ");
     assert_snapshot!(tree("self-parent"), @"
-    rrrr0001  ├─ user: root  (1 entry, 4mo)
+    rrrr0001  ├─ user: root  (1 message, 4mo)
     ssss0001  • user: its own parent  ← active  (cycle of parents)
     2> pisess: note: ./self-parent.jsonl: cycle of parents on line 3; skipped or read as far as possible (hint: pisess check ./self-parent.jsonl)
     ");
     assert_snapshot!(tree("duplicate-id-cycle"), @"
-    dddd0001  ├─ user: root  (1 entry, 4mo)
+    dddd0001  ├─ user: root  (1 message, 4mo)
     dddd0002  • assistant: child  (cycle of parents)
     dddd0001  • user: root again, below its child  ← active  (cycle of parents)
     2> pisess: note: ./duplicate-id-cycle.jsonl: 2 × cycle of parents from line 3, duplicate id on line 4; skipped or read as far as possible (hint: pisess check ./duplicate-id-cycle.jsonl)
@@ -284,9 +284,9 @@ fn cycles_are_drawn_with_a_root() {
 fn duplicate_ids() {
     assert_snapshot!(tree("duplicate-id"), @"
     dddd0001  • user: root
-    dddd0002  ├─ user: the first of the name  (1 entry, 4mo)
+    dddd0002  ├─ user: the first of the name  (1 message, 4mo)
     dddd0002  • user: the second of the name  ← active
-    dddd0003  └─ assistant: child  (1 entry, 4mo)
+    dddd0003  └─ assistant: child  (1 message, 4mo)
     2> pisess: note: ./duplicate-id.jsonl: duplicate id on line 5; skipped or read as far as possible (hint: pisess check ./duplicate-id.jsonl)
     ");
 }
@@ -294,7 +294,7 @@ fn duplicate_ids() {
 #[test]
 fn parents_that_are_not_there_or_stand_below() {
     assert_snapshot!(tree("orphan"), @"
-    u0000001  ├─ user: one  (2 entries, 4mo)
+    u0000001  ├─ user: one  (2 messages, 4mo)
     a0000002  │  assistant: two
     oooo0001  • user: orphan
     oooo0002  • assistant: child of the orphan  ← active
@@ -302,8 +302,8 @@ fn parents_that_are_not_there_or_stand_below() {
     ");
     assert_eq!(note_of_whole("forward-parent"), "");
     assert_snapshot!(tree("empty-parent"), @"
-    u0000001  ├─ user: one  (1 entry, 4mo)
-    eeee0001  ├─ user: parent is the empty string  (1 entry, 4mo)
+    u0000001  ├─ user: one  (1 message, 4mo)
+    eeee0001  ├─ user: parent is the empty string  (1 message, 4mo)
     eeee0002  • user: no parent key  ← active
     ");
     assert_snapshot!(tree("label-as-parent"), @"
@@ -318,13 +318,13 @@ fn parents_that_are_not_there_or_stand_below() {
 #[test]
 fn malformed_torn_and_fused_lines() {
     assert_snapshot!(tree("malformed-v3"), @"
-    u0000001  ├─ user: one  (1 entry, 4mo)
+    u0000001  ├─ user: one  (1 message, 4mo)
     u0000003  • user: three
     a0000004  • assistant: four  ← active
     2> pisess: note: ./malformed-v3.jsonl: malformed line on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./malformed-v3.jsonl)
     ");
     assert_snapshot!(tree("malformed-v2"), @"
-    u0000001  ├─ user: one  (1 entry, 4mo)
+    u0000001  ├─ user: one  (1 message, 4mo)
     u0000003  • custom  ← active
     2> pisess: note: ./malformed-v2.jsonl: malformed line on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./malformed-v2.jsonl)
     ");
@@ -335,7 +335,7 @@ fn malformed_torn_and_fused_lines() {
     2> pisess: note: ./torn-tail.jsonl: torn last line on line 5; skipped or read as far as possible (hint: pisess check ./torn-tail.jsonl)
     ");
     assert_snapshot!(tree("fused-lines"), @"
-    u0000001  ├─ user: one  (1 entry, 4mo)
+    u0000001  ├─ user: one  (1 message, 4mo)
     a0000004  • assistant: four  ← active
     2> pisess: note: ./fused-lines.jsonl: several values on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./fused-lines.jsonl)
     ");
@@ -345,7 +345,7 @@ fn malformed_torn_and_fused_lines() {
 #[test]
 fn values_that_are_no_entries() {
     assert_snapshot!(tree("null-and-scalars"), @"
-              ├─ no type  (1 entry)
+              ├─ no type  (1 message)
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: three
@@ -355,7 +355,7 @@ fn values_that_are_no_entries() {
     assert_snapshot!(tree("missing-id"), @"
     u0000001  • user: one
     a0000002  • assistant: two
-              ├─ user: no id  (1 entry, 4mo)
+              ├─ user: no id  (1 message, 4mo)
     u0000003  • user: three
     a0000004  • assistant: four  ← active
     2> pisess: note: ./missing-id.jsonl: entry without id on line 4; skipped or read as far as possible (hint: pisess check ./missing-id.jsonl)
@@ -363,7 +363,7 @@ fn values_that_are_no_entries() {
     assert_snapshot!(tree("missing-id-last"), @"
     u0000001  • user: one
     a0000002  • assistant: two  ← active
-              └─ user: no id  (1 entry, 4mo)
+              └─ user: no id  (1 message, 4mo)
     2> pisess: note: ./missing-id-last.jsonl: entry without id on line 4; skipped or read as far as possible (hint: pisess check ./missing-id-last.jsonl)
     ");
     assert_snapshot!(tree("message-without-content"), @"
@@ -450,14 +450,14 @@ fn odd_labels_and_times() {
     ");
     assert_snapshot!(tree("same-timestamps"), @"
     u0000001  • user: one
-    u0000002  ├─ user: b  (1 entry, 4mo)
-    u0000003  ├─ user: a  (1 entry, 4mo)
+    u0000002  ├─ user: b  (1 message, 4mo)
+    u0000003  ├─ user: a  (1 message, 4mo)
     u0000004  • user: clock went back  ← active
     ");
     assert_snapshot!(tree("trailing-leaf-record"), @"
     u0000001  • user: one
     a0000002  • assistant: two  ← active
-    u0000003  └─ user: three  (2 entries, 4mo)
+    u0000003  └─ user: three  (2 messages, 4mo)
     a0000004     assistant: four
     f0000001     leaf
     ");

@@ -107,11 +107,11 @@ fn the_tree_of_claude_code() {
     b989e7be  • user: Which paper for a kite?
     17518ddc  • model: claude-sonnet-4-5-20250929
     31129a94  • assistant: Tissue paper is light, washi is strong.
-    cda82b98  ├─ user: Tissue paper then. How big?  (2 entries, 7mo)
+    cda82b98  ├─ user: Tissue paper then. How big?  (2 messages, 7mo)
     cd06f9eb  │  assistant: Half a metre; larger ones tear.
     7ec2ffc5  • user: Washi then. Ask someone how big.
     51f93793  • assistant: (calls Task)
-    7f124199  ├─ user: How big may a washi kite be?  (2 entries, 7mo)
+    7f124199  ├─ user: How big may a washi kite be?  (2 messages, 7mo)
     cc3168f6  │  assistant: A metre and more.
     7af1e557  • Task: description=size prompt=How big may a washi kite be? subagent_type=general-purpose
     a2560e0b  • assistant: A metre and more, with a bamboo spar.
@@ -489,7 +489,7 @@ fn omits_cleared_and_compacted_entries_from_the_context() {
     ada03fe0  • custom: claude.system.microcompact_boundary
     1ad5a4e9  • context replace: 0a919e25
     0054b7e3  • assistant: Carbon.
-    54b31d59  ├─ user: And the line?  (2 entries, 2mo)
+    54b31d59  ├─ user: And the line?  (2 messages, 2mo)
     56579910  │  assistant: Thirty metres.
     c1f1a389  • custom: claude.system.compact_boundary
     73747f19  • ── compaction: 9.5k tokens · The user asked for the line: thirty metres. ──
@@ -753,7 +753,7 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
     4961a1d9  • user: Which paper for a kite?
     df30a661  • assistant: Tissue or washi.
     bb3352b1  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
-    eefbc16a  ├─ user: Tissue then. How big?  (2 entries, 2mo)
+    eefbc16a  ├─ user: Tissue then. How big?  (2 messages, 2mo)
     5d347f39  │  assistant: Half a metre.
     3aed8a0c  • user: Washi then. How big?
     002bae8e  • assistant: A metre and more.
@@ -810,7 +810,7 @@ fn a_compaction_with_only_a_summary_keeps_what_the_user_said() {
     5efe857b  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
     adc273d8  • user: How long is the tail?
     2aef41c4  • assistant: Five times the height.
-    15867afb  ├─ user: And of a box kite?  (2 entries, 5mo)
+    15867afb  ├─ user: And of a box kite?  (2 messages, 5mo)
     04261983  │  assistant: It has none.
     33518962  • user: And of a delta?
     5345a29e  • assistant: None, if it is balanced.

@@ -20,7 +20,7 @@ fn names_an_entry() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
@@ -30,7 +30,7 @@ fn names_an_entry() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  [too small] assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
@@ -52,7 +52,7 @@ fn a_new_name_replaces_the_old() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [beginning] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
@@ -67,7 +67,7 @@ fn takes_a_name_off() {
     1a2b3c01  • user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
@@ -237,7 +237,7 @@ fn into_another_file() {
     assert_snapshot!(s.run("tree ./new.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • [end] assistant: A metre and more, with a bamboo spar.  ← active

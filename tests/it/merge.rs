@@ -10,7 +10,7 @@ fn a_branch_comes_back_as_a_summary() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.

@@ -68,12 +68,12 @@ fn draft_tree() {
     {"type":"message","id":"5e29b866","parentId":"f8d11dfd","message":{"role":"assistant","content":[{"type":"text","text":"Half a page will do."}],"stopReason":"stop"},"timestamp":"2026-03-14T09:29:53.589Z"}
     "#);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
-    e6d4541d  ├─ user: Build a small CLI  (8 entries, 1mo)
+    e6d4541d  ├─ user: Build a small CLI  (8 messages, 1mo)
     e0181802  │  [which language] assistant: In which language?
-    73434a73  │  ├─ user: Node  (2 entries, 1mo)
+    73434a73  │  ├─ user: Node  (2 messages, 1mo)
     ac2053f3  │  │  assistant: Here is cli.js.
     02ed4d0f  │  │  custom: head
-    132ceec8  │  ├─ branch summary: Rust works, too.  (1 entry, 1mo)
+    132ceec8  │  ├─ branch summary: Rust works, too.  (1 message, 1mo)
     5c92886b  │  │  label: which language
     07434132  │  branch summary: Tried Node: cli.js came out fine but slow to start.
     5c4417ce  │  user: Rust, then

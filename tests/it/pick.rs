@@ -75,7 +75,7 @@ fn a_finding_of_another_branch() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
@@ -127,9 +127,9 @@ fn a_call_and_its_results_come_together() {
     ");
     assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
     uuuu0001  • user: look
-    cccc0001  ├─ assistant: (calls read, read)  (6 entries, 4mo)
+    cccc0001  ├─ assistant: (calls read, read)  (6 messages, 4mo)
     rrrr0001  │  [first] read: c1
-    rrrr0003  │  ├─ read: c2  (1 entry, 4mo)
+    rrrr0003  │  ├─ read: c2  (1 message, 4mo)
     rrrr0002  │  read: c2
     cccc0002  │  assistant: (calls read)
     rrrr0004  │  read: c2

@@ -11,7 +11,7 @@ fn question_by_question() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 messages, 1mo)
     ee2b93f5  │  user: Hm. What would you do instead?
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     b5d60e41  • user: Good. Please add a test for exactly that evening.
@@ -36,9 +36,9 @@ fn question_by_question() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo
+    5c07d14b  ├╴ 8 messages · Just add a day when it comes out negative.  1mo
     90f6a3e8  • branch summary: Make `departs_in` right across midnight.
-    27aa2424  ├╴ 14 entries · [tested] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  now
+    27aa2424  ├╴ 14 messages · [tested] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  now
     95d82c0b  • branch summary: The nearer was taken.  ← active
     "#);
     assert!(s.bytes("tour.jsonl").starts_with(&fixture("tour.jsonl")));

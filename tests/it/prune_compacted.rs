@@ -104,7 +104,7 @@ fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
     assert_snapshot!(s.pisess("tree -q ./s.jsonl").done().text(), @"
     … 7 entries pruned
     aaaa0001  • user: shared
-    aaaa0016  ├─ user: another way  (1 entry, 4mo)
+    aaaa0016  ├─ user: another way  (1 message, 4mo)
     aaaa0010  • assistant: before the second
     aaaa0011  • user: kept by the second
     aaaa0012  • ── compaction: 9 tokens · S ──

@@ -12,7 +12,7 @@ fn goes_to_another_branch() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
@@ -22,7 +22,7 @@ fn goes_to_another_branch() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
     1a2b3c04  • user: Tissue paper then. How big?
     1a2b3c05  • assistant: Half a metre; larger ones tear.
@@ -46,9 +46,9 @@ fn a_user_message_means_the_place_before_it() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
-    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
     226b1b5c  • branch summary: Washi needs a spar.  ← active
     ");
@@ -60,7 +60,7 @@ fn root_is_the_empty_conversation() {
     s.run("summarize ./two-branches.jsonl root --summary 'Kites were made.'");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Kites were made.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
-    1a2b3c07  ├╴ 6 entries · [start] Which paper for a kite?  4mo
+    1a2b3c07  ├╴ 6 messages · [start] Which paper for a kite?  4mo
     226b1b5c  • branch summary: Kites were made.  ← active
     ");
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"9  226b1b5c  2026-05-04 12:00  branch summary: Kites were made.");
@@ -90,7 +90,7 @@ fn with_a_label() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
     1a2b3c04  • user: Tissue paper then. How big?
     1a2b3c05  • assistant: Half a metre; larger ones tear.
@@ -427,7 +427,7 @@ fn in_an_oh_my_pi_file() {
     3d4e5f60  • assistant: I'll list them first.
     4e5f6071  • glob: **
     5f607182  • assistant: One has no year in its path: c.jpg.
-    60718293  ├─ skill-prompt: Look at the EXIF data of c.jpg  (6 entries, 1mo)
+    60718293  ├─ skill-prompt: Look at the EXIF data of c.jpg  (6 messages, 1mo)
     8293a4b5  │  bash: exiftool -CreateDate /home/u/photos/c.jpg
     93a4b5c6  │  assistant: It is from 2021.
     226b1b5c  • branch summary: EXIF says 2021.  ← active

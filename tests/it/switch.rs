@@ -12,7 +12,7 @@ fn goes_to_another_branch() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
@@ -23,7 +23,7 @@ fn goes_to_another_branch() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
     1a2b3c04  • user: Tissue paper then. How big?
     1a2b3c05  • assistant: Half a metre; larger ones tear.  ← active
@@ -71,12 +71,12 @@ fn a_user_message_means_the_place_before_it() {
     ");
     assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"226b1b5c","to":null},"id":"27aa2424","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z"}"#);
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
-    1a2b3c01  ├─ [start] user: Which paper for a kite?  (6 entries, 4mo)
+    1a2b3c01  ├─ [start] user: Which paper for a kite?  (6 messages, 4mo)
     1a2b3c02  │  assistant: Tissue paper is light, washi is strong.
     1a2b3c03  │  label: start
-    1a2b3c04  │  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  │  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  │  assistant: Half a metre; larger ones tear.
-    1a2b3c06  │  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  │  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  │  assistant: A metre and more, with a bamboo spar.
     226b1b5c  │  custom: pisess.switch
     27aa2424  • custom: pisess.switch  ← active
@@ -178,11 +178,11 @@ fn a_message_after_the_move_makes_another_move_of_it() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
     1a2b3c04  • user: Tissue paper then. How big?
     1a2b3c05  • assistant: Half a metre; larger ones tear.
-    226b1b5c  ├─ custom: pisess.switch  (1 entry, 4mo)
+    226b1b5c  ├─ custom: pisess.switch  (1 message, 4mo)
     aaaa0001  │  user: one thing more
     27aa2424  • custom: pisess.switch  ← active
     ");

@@ -15,7 +15,7 @@ fn rows_are_cut_to_the_width() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day,…
-    5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo
+    5c07d14b  ├╴ 8 messages · Just add a day when it comes out negative.  1mo
     90f6a3e8  • branch summary: Make `departs_in` right across midnight.
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tom…
     c8a45f06  • assistant: So the result lies within half a day either way.
@@ -115,7 +115,7 @@ fn colours() {
     ␛[2m~/kites · 7 entries␛[0m
     ␛[34;1m1a2b3c01␛[0m  ␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
     ␛[34;1m1a2b3c02␛[0m  ␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
-    ␛[34;1m1a2b3c04␛[0m  ␛[2m├─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
+    ␛[34;1m1a2b3c04␛[0m  ␛[2m├─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 messages, 4mo)␛[0m
     ␛[34;1m1a2b3c05␛[0m  ␛[2m│  ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
     ␛[34;1m1a2b3c06␛[0m  ␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?
     ␛[34;1m1a2b3c07␛[0m  ␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m

@@ -78,7 +78,7 @@ fn the_tour() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo
+    5c07d14b  ├╴ 8 messages · Just add a day when it comes out negative.  1mo
     90f6a3e8  • branch summary: Make `departs_in` right across midnight.
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  • assistant: So the result lies within half a day either way.
@@ -137,7 +137,7 @@ fn user_only_is_laid_out_anew() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 messages, 1mo)
     ee2b93f5  │  user: Hm. What would you do instead?
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     b5d60e41  • user: Good. Please add a test for exactly that evening.
@@ -330,7 +330,7 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.  ← active
@@ -338,15 +338,15 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl 1a2b3c04"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
     1a2b3c04  • user: Tissue paper then. How big?  ← active
-    1a2b3c05  └─ assistant: Half a metre; larger ones tear.  (1 entry, 4mo)
+    1a2b3c05  └─ assistant: Half a metre; larger ones tear.  (1 message, 4mo)
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl root"), @"
     1a2b3c01  [start] user: Which paper for a kite?
     1a2b3c02  assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  user: Washi then. How big?
     1a2b3c07  assistant: A metre and more, with a bamboo spar.
@@ -404,7 +404,7 @@ fn other_marks_and_columns() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --ascii"), @"
     1a2b3c01  * [start] user: Which paper for a kite?
     1a2b3c02  * assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  |- user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  |- user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  |  assistant: Half a metre; larger ones tear.
     1a2b3c06  * user: Washi then. How big?
     1a2b3c07  * assistant: A metre and more, with a bamboo spar.  <- active
@@ -412,7 +412,7 @@ fn other_marks_and_columns() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --no-ids"), @"
     • [start] user: Which paper for a kite?
     • assistant: Tissue paper is light, washi is strong.
-    ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     │  assistant: Half a metre; larger ones tear.
     • user: Washi then. How big?
     • assistant: A metre and more, with a bamboo spar.  ← active
@@ -420,7 +420,7 @@ fn other_marks_and_columns() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --times"), @"
     1a2b3c01  2026-01-01 00:00  • [start] user: Which paper for a kite?
     1a2b3c02             00:00  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04             00:00  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04             00:00  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05             00:00  │  assistant: Half a metre; larger ones tear.
     1a2b3c06             00:00  • user: Washi then. How big?
     1a2b3c07             00:00  • assistant: A metre and more, with a bamboo spar.  ← active
@@ -500,18 +500,18 @@ fn version_one() {
 fn draft_tree() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl"), @"
-    132ceec8  ├╴ 8 entries · [rust] Build a small CLI  1mo
+    132ceec8  ├╴ 8 messages · [rust] Build a small CLI  1mo
     0d98c807  • ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──
     f8d11dfd  • user: Write its manual
     5e29b866  • assistant: Half a page will do.  ← active
     ");
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
-    e6d4541d  ├─ user: Build a small CLI  (8 entries, 1mo)
+    e6d4541d  ├─ user: Build a small CLI  (8 messages, 1mo)
     e0181802  │  [which language] assistant: In which language?
-    73434a73  │  ├─ user: Node  (2 entries, 1mo)
+    73434a73  │  ├─ user: Node  (2 messages, 1mo)
     ac2053f3  │  │  assistant: Here is cli.js.
     02ed4d0f  │  │  custom: head
-    132ceec8  │  ├─ branch summary: Rust works, too.  (1 entry, 1mo)
+    132ceec8  │  ├─ branch summary: Rust works, too.  (1 message, 1mo)
     5c92886b  │  │  label: which language
     07434132  │  branch summary: Tried Node: cli.js came out fine but slow to start.
     5c4417ce  │  user: Rust, then
@@ -639,7 +639,7 @@ fn the_path_stays_at_the_left_however_often_a_conversation_is_rewound() {
         let start = if is_on_path {
             "• user: "
         } else {
-            "├╴ 9 entries · "
+            "├╴ 9 messages · "
         };
         let (_, text) = row
             .split_once(start)
@@ -657,7 +657,7 @@ fn hundreds_of_branches_are_a_row_each() {
     s.put("rewound.jsonl", rewound(200, 9));
     let drawn = s.run("tree ./rewound.jsonl");
     assert_eq!(drawn.lines().count(), 200 + 200 + 1);
-    assert_eq!(drawn.matches("├╴ 9 entries · Attempt").count(), 200);
+    assert_eq!(drawn.matches("├╴ 9 messages · Attempt").count(), 200);
     assert_eq!(drawn.matches("  • user: ").count(), 201);
 
     // All branches begin at one entry, and are drawn in the order in which they were written.
@@ -681,7 +681,7 @@ fn hundreds_of_branches_are_a_row_each() {
     assert_eq!(rows.len(), 1 + 199 + 4);
     for (branch, row) in rows[1..200].iter().enumerate() {
         assert!(
-            row.starts_with(&format!("├╴ 4 entries · branch {branch}  ")),
+            row.starts_with(&format!("├╴ 4 messages · branch {branch}  ")),
             "{row}"
         );
     }
@@ -693,7 +693,7 @@ fn hundreds_of_branches_are_a_row_each() {
 fn long_branches_that_were_left_are_folded() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let folded = s.run("tree ./tour.jsonl");
-    let fold = "5c07d14b  ├╴ 8 entries · Just add a day when it comes out negative.  1mo\n";
+    let fold = "5c07d14b  ├╴ 8 messages · Just add a day when it comes out negative.  1mo\n";
     assert!(folded.contains(fold), "{folded}");
     for option in ["--unfold", "--filter all"] {
         let open = s.run(&format!("tree ./tour.jsonl {option}"));
@@ -706,7 +706,7 @@ fn long_branches_that_were_left_are_folded() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    2f5dc03e  ├╴ 13 entries · [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
+    2f5dc03e  ├╴ 13 messages · [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
     3ac9d7e4  • user: Just add a day when it comes out negative.
     8b16f09d  • assistant: That is one line. I'll change it and run the tests.
     d43e5a21  • edit: src/clock.rs
@@ -722,15 +722,15 @@ fn long_branches_that_were_left_are_folded() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    2f5dc03e  ├╴ 13 entries · [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
+    2f5dc03e  ├╴ 13 messages · [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
     3ac9d7e4  • user: Just add a day when it comes out negative.  ← active
-    5c07d14b  └╴ 7 entries · Hm. What would you do instead?  1mo
+    5c07d14b  └╴ 7 messages · Hm. What would you do instead?  1mo
     "#);
     assert_snapshot!(s.run("tree ./tour.jsonl 3ac9d7e4 --ascii --no-ids --around 1"), @"
     ... 5 rows above
-    |+ 13 entries - [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
+    |+ 13 messages - [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
     * user: Just add a day when it comes out negative.  <- active
-    `+ 7 entries - Hm. What would you do instead?  1mo
+    `+ 7 messages - Hm. What would you do instead?  1mo
     ");
     // A branch of three rows is open, one of four is folded.
     s.put("short.jsonl", rewound(2, 3));
@@ -745,7 +745,7 @@ fn the_layout_of_the_trunk_holds_with_filters_and_searches() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --search day"), @r#"
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 messages, 1mo)
     a6d84170  │  assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  • assistant: So the result lies within half a day either way.
@@ -761,9 +761,9 @@ fn the_layout_of_pi() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --layout pi"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     // No branch is folded, and the rows are in the order of those of `--json`, in either layout.
@@ -820,7 +820,7 @@ fn many_roots_are_all_drawn() {
         ]),
     );
     assert_snapshot!(s.run("tree ./roots.jsonl"), @"
-    aaaa0001  ├─ user: first  (1 entry, 4mo)
+    aaaa0001  ├─ user: first  (1 message, 4mo)
     aaaa0002  • user: second  ← active
     ");
 }

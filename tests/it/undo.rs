@@ -166,7 +166,7 @@ fn a_label_and_a_move() {
     1a2b3c01  • [beginning] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ user: Washi then. How big?  (2 entries, 4mo)
+    1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
     226b1b5c  │  label: beginning
     1a2b3c04  • user: Tissue paper then. How big?
@@ -199,7 +199,7 @@ fn a_label_and_a_move() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     27aa2424  │  custom: pisess.switch  (undone)
     1a2b3c06  • user: Washi then. How big?

@@ -162,6 +162,11 @@ fn levels_that_fit(width: usize) -> usize {
     levels.max(1)
 }
 
+/// Returns the size of a branch, as pages do.
+fn describe_size(extent: &SubtreeExtent) -> String {
+    format_count(extent.entry_count as usize, "message", "messages")
+}
+
 impl<'a> TreePainter<'a> {
     /// Returns a painter for the rows of the drawing that `entry_painter` has.
     pub fn new(entry_painter: EntryPainter<'a>, args: RowArgs, ui: &Ui) -> Result<Self, Failure> {
@@ -487,10 +492,10 @@ impl<'a> TreePainter<'a> {
     /// has only labels and other bookkeeping.
     fn branch_extent(&self, ix: EntryIx) -> Option<String> {
         let extent = self.branch_extents[ix.index()];
-        let entries = format_count(extent.entry_count as usize, "entry", "entries");
+        let size = describe_size(&extent);
         match extent.newest_ms {
-            Some(newest) => Some(format!("({entries}, {})", format_age(self.now_ms, newest))),
-            None if extent.entry_count > 0 => Some(format!("({entries})")),
+            Some(newest) => Some(format!("({size}, {})", format_age(self.now_ms, newest))),
+            None if extent.entry_count > 0 => Some(format!("({size})")),
             None => None,
         }
     }
@@ -512,8 +517,8 @@ impl<'a> TreePainter<'a> {
         marks
     }
 
-    /// Draws the text of a row that stands for a branch, as in `8 entries · [label] Just add a day`:
-    /// its size, its last label, and its first user message.
+    /// Draws the text of a row that stands for a branch, as in `8 messages · [label] Just add`: its
+    /// size, its last label, and its first user message.
     fn draw_branch(&self, branch_rows: &Range<usize>, rows: &mut RowBuffer) {
         let EntryPainter {
             drawing,
@@ -522,8 +527,7 @@ impl<'a> TreePainter<'a> {
             ..
         } = &self.entry_painter;
         let first_entry = drawing.tree_rows[branch_rows.start].entry;
-        let entry_count = self.branch_extents[first_entry.index()].entry_count;
-        rows.push_str(&format_count(entry_count as usize, "entry", "entries"));
+        rows.push_str(&describe_size(&self.branch_extents[first_entry.index()]));
         rows.push_str(glyphs.dot);
         rows.finish_part(styles.dim);
 
