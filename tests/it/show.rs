@@ -412,3 +412,46 @@ fn an_answer_as_markdown_to_quote() {
     </details>
     ");
 }
+
+/// What the user ran has the same name as in `grep`, without the change to the session's directory.
+#[test]
+fn what_the_user_ran_is_named_as_a_call() {
+    let s = Sandbox::new();
+    let ran = |id: &str, parent: &str, message: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{{message},"output":"needle","exitCode":0}}}}"#
+        )
+    };
+    let lines = [
+        ran(
+            "aaaa0001",
+            "null",
+            r#""role":"bashExecution","command":"cd /w && ls src""#,
+        ),
+        ran(
+            "aaaa0002",
+            "\"aaaa0001\"",
+            r#""role":"pythonExecution","code":"print(1)\nprint(2)""#,
+        ),
+    ];
+    let header = r#"{"type":"session","version":3,"id":"aaaa0000","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+    s.put("x.jsonl", format!("{header}\n{}\n", lines.join("\n")));
+    assert_snapshot!(s.unchanged("grep needle ./x.jsonl"), @"
+    aaaa0001:bash ls src: needle
+    aaaa0002:python print(1): needle
+    ");
+    assert_snapshot!(s.unchanged("show ./x.jsonl aaaa0001 aaaa0002"), @"
+    aaaa0001  bash ls src · 2026-01-01 00:00
+      line 2 · no parent
+        cd /w && ls src
+
+        needle
+
+    aaaa0002  python print(1) · 2026-01-01 00:00
+      line 3 · parent aaaa0001
+        print(1)
+        print(2)
+
+        needle
+    ");
+}

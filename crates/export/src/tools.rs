@@ -9,7 +9,7 @@ use super::diff::{self, DiffStyle};
 use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decode_string};
 use super::view_parts::{ChangedLines, EntryView};
-use pisess_core::agents::readable;
+use pisess_core::agents::readable::{self, execution_tool};
 use pisess_core::format::changes::{self, DiffSign, classify_diff_line};
 use pisess_core::format::format_count;
 use pisess_core::session::content::{find_members, has_truthy, is_block, join_text};
@@ -466,11 +466,11 @@ impl EntryView<'_> {
     /// Appends a shell command or Python code that the user ran, with its output. The first line is
     /// the subject of the head line; more lines follow as a block of code.
     pub fn push_execution(&mut self, message: Raw) {
-        let is_shell = message.get("command").is_some();
-        let name = if is_shell { "bash" } else { "python" };
-        let language = if is_shell { "sh" } else { "py" };
-        let code_key = if is_shell { "command" } else { "code" };
-        let code = string_member(message, code_key).unwrap_or_default();
+        let name = execution_tool(message);
+        let language = if name == "bash" { "sh" } else { "py" };
+        let code = string_member(message, "command")
+            .or_else(|| string_member(message, "code"))
+            .unwrap_or_default();
         let output = string_member(message, "output").unwrap_or_default();
 
         // How it ended is in its members: the agent adds no line about it to the output, so none

@@ -184,6 +184,27 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
     }
 }
 
+/// Returns the tool with which a model would have run what the user ran: `bash` for a command,
+/// `python` for code.
+pub fn execution_tool(message: Raw) -> &'static str {
+    match message.get("command") {
+        Some(_) => "bash",
+        None => "python",
+    }
+}
+
+/// Describes what the user ran: a command as a call of it, code by its first line.
+pub fn describe_execution(message: Raw, folders: Folders) -> CallDescription {
+    let tool = execution_tool(message);
+    if tool == "bash" {
+        return describe_call(&Text::from(tool), message, folders);
+    }
+    let code = message.get_text("code").unwrap_or_default();
+    let code = code.to_string_lossy();
+    let first_line = code.lines().next().unwrap_or_default();
+    CallDescription::from_text(Text::from(first_line.to_owned()))
+}
+
 /// Describes a search by its pattern, with slashes around a regular expression, and the path that
 /// is searched, unless it is the session's directory.
 fn describe_search(tool: &Text, pattern: Text, path: Option<Text<'static>>) -> CallDescription {

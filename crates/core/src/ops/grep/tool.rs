@@ -1,6 +1,6 @@
 //! The tool behind a match: what printed the text, or what is called there.
 
-use crate::agents::readable::{Folders, describe_call};
+use crate::agents::readable::{Folders, describe_call, describe_execution, execution_tool};
 use crate::session::read::line_chunks::LineChunk;
 use crate::session::read::record::{Block, Member, MessageFacts, scan_record};
 use memchr::{memchr, memmem, memrchr};
@@ -53,20 +53,10 @@ impl ToolUse {
     /// Returns the command or code that the user ran.
     pub(super) fn of_execution(message: &MessageFacts, folders: Folders) -> ToolUse {
         let message = Raw::from_checked(message.bytes);
-        let name = match message.get("command") {
-            Some(_) => "bash",
-            None => "python",
-        };
-        let code = message.get_text("code").unwrap_or_default();
-        let code = code.to_string_lossy();
-        let first_line = Text::from(code.lines().next().unwrap_or_default());
-        match name {
-            "bash" => ToolUse::new(Text::from(name), message, folders),
-            _ => ToolUse {
-                name: Text::from(name),
-                subject: first_line.into_owned(),
-                is_call: false,
-            },
+        ToolUse {
+            name: Text::from(execution_tool(message)),
+            subject: describe_execution(message, folders).text,
+            is_call: false,
         }
     }
 

@@ -2,7 +2,9 @@
 //! kept apart, by name.
 
 use super::{EntryPart, push_block, push_named};
-use crate::agents::readable::{CallDescription, Folders, describe_call};
+use crate::agents::readable::{
+    CallDescription, Folders, describe_call, describe_execution, execution_tool,
+};
 use crate::format::changes::{DiffSign, classify_diff_line, diff_lines};
 use crate::format::{format_dollars, format_tokens};
 use crate::session::content::find_members;
@@ -106,7 +108,8 @@ impl ShownEntry {
             self.push_answered_call(message, around);
         }
         if is_execution {
-            self.name_execution(message, role);
+            self.name = Text::from(execution_tool(message));
+            self.subject = describe_execution(message, around.folders);
         }
 
         for (key, value) in super::decoded_members(message) {
@@ -238,19 +241,6 @@ impl ShownEntry {
             push_comparison(&replacement.old, &replacement.new, &mut lines);
         }
         self.body.push(ShownPart::Diff(lines));
-    }
-
-    /// Names a command or code that the user ran, with its first line as the subject.
-    fn name_execution(&mut self, message: Raw, role: Role) {
-        let (name, key) = match role {
-            Role::BashExecution => ("bash", "command"),
-            _ => ("python", "code"),
-        };
-        self.name = Text::from(name);
-        let code = message.get_text(key).unwrap_or_default();
-        let code = code.to_string_lossy();
-        let first_line = code.lines().next().unwrap_or_default();
-        self.subject.text = Text::from(first_line.to_owned());
     }
 
     /// Whether a text is the subject in the heading, except for white space at its end.
