@@ -3,6 +3,7 @@
 use crate::agents::row::{ROW_UNITS, forwarded_row, message_head, normalize_spaces};
 use crate::format::title::{may_have_envelope, title_words};
 use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::envelope::ENVELOPE_UNITS;
 use crate::session::list_stats::{
     EntryKey, ListStats, Opening, PREVIEW_UNITS, Question, is_command,
 };
@@ -164,9 +165,6 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
 
 /// The number of UTF-16 units to read of a message for a title, which may be below a heading.
 const TITLE_UNITS: usize = 2 * ROW_UNITS;
-/// The number of UTF-16 units to read if a program put something before the words of the user, such
-/// as a skill, which is often long.
-const ENVELOPE_UNITS: usize = 64 * 1024;
 
 /// Returns the words of a message that can be a title, at most [`PREVIEW_UNITS`] units of them.
 fn message_title(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {

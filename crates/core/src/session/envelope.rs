@@ -16,6 +16,10 @@ use memchr::memmem;
 /// The type of the custom message that `import` makes of a command of Claude Code.
 pub const CLAUDE_COMMAND: &str = "claude.command";
 
+/// The number of UTF-16 units to read of a message in which something precedes the words of the
+/// user: the instructions of a skill are often long.
+pub const ENVELOPE_UNITS: usize = 64 * 1024;
+
 const SKILL_START: &str = "<skill name=\"";
 const SKILL_END: &str = "\n</skill>";
 const FILE_START: &str = "<file name=\"";

@@ -9,7 +9,7 @@ use crate::session::column::RowShape;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::envelope;
+use crate::session::envelope::{self, ENVELOPE_UNITS};
 use crate::session::forwarded;
 use crate::session::read::record::{Block, Content, Member, MessageFacts};
 use pisess_json::string::{decode, decode_head};
@@ -22,8 +22,6 @@ pub const ROW_UNITS: usize = 200;
 pub const CUT_MARK: &str = "…";
 /// The number of units to read of a message that a chat program forwarded, whose words come last.
 const FORWARDED_UNITS: usize = 8_000;
-/// The number of units to read of a message with a skill, whose arguments come last.
-const SKILL_UNITS: usize = 64_000;
 
 /// The options that rows depend on.
 #[derive(Clone, Debug, Default)]
@@ -280,7 +278,7 @@ pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'stati
     if !envelope::may_be_command(head.as_bytes()) {
         return None;
     }
-    let start = message_head(message, blocks, SKILL_UNITS);
+    let start = message_head(message, blocks, ENVELOPE_UNITS);
     let command = envelope::typed_command_of_start(&start.to_string_lossy())?;
     Some(normalize_spaces(Text::from(command)).head(ROW_UNITS))
 }
