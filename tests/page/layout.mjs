@@ -1,8 +1,8 @@
 // Where things are on the page, and how wide they are.
 
 import { exported, findings, line, open, session, tour } from "./browser.mjs";
-import { clean, holds, same, test, waitFor } from "./check.mjs";
-import { calls, chain, result, says, user } from "./make.mjs";
+import { clean, holds, same, style, test, waitFor } from "./check.mjs";
+import { calls, chain, result, says, usage, user } from "./make.mjs";
 
 const code = `\`\`\`js\nconst a = "${"long ".repeat(60)}";\n\`\`\``;
 const answer = says(`${"The service day ends at four. ".repeat(20)}\n\n${code}\n\nAnd so on.`);
@@ -92,6 +92,21 @@ await test("images are in one row, and open in their own size", async () => {
   await page.keyboard.press("Enter");
   same(await page.getAttribute("#image .zoom", "aria-pressed"), "false", "and back");
   await page.context().close();
+});
+
+await test("a page without scripts has images in one row, too", async () => {
+  const image = { type: "image", mimeType: "image/png", data: BARS };
+  const file = session("staticrows", chain(user([{ type: "text", text: "look" }, image, image, image]), calls("c", "read", { path: "a.png" }), { message: { ...result("c", "read", "x").message, content: [image, { type: "text", text: "a.png" }] } }));
+  for (const width of [1280, 390]) {
+    const page = await open(exported(file, "--static"), { script: false, width, bypassCSP: true });
+    same(await page.evaluate(() => [...document.querySelectorAll(".images")].map((row) => row.children.length)), [3, 1], "rows");
+    const tops = await page.evaluate(() => [...document.querySelectorAll(".images")[0].children].map((figure) => figure.offsetTop));
+    same(new Set(tops).size, 1, "side by side");
+    same(await style(page, ".images img", "maxHeight"), "240px", "at most so high");
+    same(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "nothing is wider than the screen");
+    same(await findings(page), [], "findings");
+    await page.context().close();
+  }
 });
 
 await test("tasks have boxes and no bullets, and a session without messages says so", async () => {

@@ -149,6 +149,11 @@ impl Html {
         "a"
     }
 
+    /// Opens the row of images. What scrolls must be reachable by keys.
+    fn open_image_row(&mut self) {
+        self.open_element("div", &[("class", "images"), ("tabindex", "0")]);
+    }
+
     /// Opens a figure. `value` is that of [`Tag::Image`]: the type and the name of an image. The
     /// figure contains the image if `images` has one of that name. Returns the HTML element that
     /// is to be closed.
@@ -207,7 +212,21 @@ fn html_of_events<'m>(
     let mut html = Html::default();
     // The HTML element of each open tag, outermost first; empty if the tag has none to close.
     let mut open_elements = Vec::new();
+    // Images that follow one another are in one row. An image contains no further tags.
+    let mut is_in_image_row = false;
+    let mut is_in_image = false;
     for event in events {
+        let is_image = matches!(event, Event::Open(Tag::Image, _));
+        if is_image && !is_in_image_row {
+            html.open_image_row();
+            is_in_image_row = true;
+        }
+        if is_in_image_row && !is_image && !is_in_image {
+            html.close_element("div");
+            is_in_image_row = false;
+        }
+        is_in_image = is_image;
+
         match event {
             Event::Text(text) => html.push_escaped(text),
             Event::Open(Tag::Link, address) => {
@@ -232,6 +251,9 @@ fn html_of_events<'m>(
             Event::WordEnd => html.close_element("span"),
             Event::Section | Event::SectionEnd => {}
         }
+    }
+    if is_in_image_row {
+        html.close_element("div");
     }
     html
 }
@@ -307,6 +329,29 @@ mod tests {
         assert_eq!(
             found.matches("<details").count(),
             found.matches("</details>").count()
+        );
+    }
+
+    #[test]
+    fn images_that_follow_one_another_are_in_one_row() {
+        let image = |m: &mut Markup| m.push_element_with(Tag::Image, "image/png good", |_| ());
+        let row = "<div class=\"images\" tabindex=\"0\">";
+        let img = "<figure class=\"image\"><img alt=\"image of the session\" src=\"data:image/png;base64,AAAA\"></figure>";
+        let found = written(|m| {
+            image(m);
+            image(m);
+            m.push_text_element(Tag::Paragraph, "between");
+            m.push_element(Tag::Tool, |m| {
+                m.push_section(|m| image(m));
+            });
+            image(m);
+        });
+        assert_eq!(
+            found,
+            format!(
+                "{row}{img}{img}</div><p dir=\"auto\">between</p>\
+                 <section class=\"tool\">{row}{img}</div></section>{row}{img}</div>"
+            )
         );
     }
 
