@@ -1007,6 +1007,27 @@ fn a_long_prompt_is_folded_everywhere() {
     assert!(prose.contains("line 100"));
 }
 
+/// Its heading has no indentation, and its first block is on the line of the quotation's mark.
+#[test]
+fn a_prompt_may_begin_with_a_block() {
+    let s = Sandbox::new();
+    let trace = request_of(&["TypeError: x", "    at run (a.js:3)", "    at b (c.js:4)"]);
+    s.put("s.jsonl", asked(&trace, 1));
+    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r#"
+    # TypeError: x at run (a.js:3) at b (c.js:4)
+
+    ## TypeError: x at run (a.js:3) at b (c.js:4)
+
+    *2026-01-01 00:00 UTC*
+
+    > ```
+    > TypeError: x
+    >     at run (a.js:3)
+    >     at b (c.js:4)
+    > ```
+    "#);
+}
+
 #[test]
 fn skills_and_commands_are_what_the_user_typed() {
     let s = Sandbox::new();

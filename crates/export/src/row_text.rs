@@ -1,4 +1,5 @@
-//! Rows of entries as readers see them: without the marks of Markdown.
+//! Rows of entries as readers see them: without the marks of Markdown, and without the indentation
+//! of the lines that they were.
 
 use super::commonmark::to_plain_line;
 use super::typed::Author;
@@ -8,7 +9,8 @@ use std::borrow::Cow;
 /// Returns the text of a row without marks of Markdown. Of what the user typed, only fences, `#` and
 /// marks around words in bold or code are removed.
 pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
-    if !row.contains(['*', '`', '_', '#', '[', '~']) && !row.starts_with(['-', '>']) {
+    let has_marks = row.contains(['*', '`', '_', '#', '[', '~']) || row.starts_with(['-', '>']);
+    if !has_marks && !row.contains("  ") {
         return Cow::Borrowed(row);
     }
 

@@ -530,6 +530,7 @@ mod tests {
             "| a | b |\n| --- | --- |\n| 1 \\| 2 | `3` |\n\nend",
             "| a | b | c | d |\n| :--- | ---: | :---: | --- |\n| 1 | 2 | 3 | 4 |",
             "- one\n\n  two\n\n  ```\n  code ``` here\n  ```\n- three",
+            "1. ```sh\n   ls\n   ```\n2. > ```\n   > a\n   > ```",
             "3. three\n4. four\n\n---\n\nhard\\\nbreak",
             "- [x] done\n- [ ] not",
         ];

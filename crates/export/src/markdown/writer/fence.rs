@@ -68,7 +68,11 @@ impl MarkdownWriter {
         }
 
         let marks = "`".repeat(usize::max(longest_run + 1, 3));
-        self.block_ended = true;
+        // The first block of a quote or an item stays on the line of its marker: an item ends at a
+        // blank line there.
+        if !self.is_at_line_start {
+            self.block_ended = true;
+        }
         self.begin_block();
         self.push(&format!("{marks}{language}"));
         self.fence = Some(Fence {
