@@ -609,6 +609,27 @@ fn the_path_without_scripts() {
         .unchanged("export ./header.jsonl --static -o -")
         .to_string();
     assert!(empty.contains("This session has no messages."), "{empty}");
+    let markdown = s
+        .unchanged("export ./header.jsonl --as md -o -")
+        .to_string();
+    assert_snapshot!(markdown, @r#"
+    # a, 2026-03-14
+
+    *This session has no messages.*
+    "#);
+    // A filter may leave out all of them.
+    s.put("asked.jsonl", lines_of(&[r#"{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Go on."}}"#]));
+    for form in ["--static", "--as md"] {
+        let none = s
+            .unchanged(&format!(
+                "export ./asked.jsonl {form} --filter labeled-only -o -"
+            ))
+            .to_string();
+        assert!(
+            none.contains("No message of this session is shown here."),
+            "{none}"
+        );
+    }
     assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
     --static applies only to HTML (hint: omit --static or --as)
     ");
@@ -770,12 +791,12 @@ fn options_of_redact_apply_to_the_export() {
         .done();
     assert_eq!(
         done.stderr,
-        "pisess: note: 1 other branch (2 entries) not exported (hint: give the REF of another branch; `pisess branches` lists them)\n\
+        "pisess: note: 1 other branch (2 messages) not exported (hint: give the REF of another branch; `pisess branches` lists them)\n\
          pisess: ./two-branches.jsonl: removed 1 secret\n"
     );
     assert!(
         done.text()
-            .contains("*Left out: 1 other branch (2 entries).*"),
+            .contains("*Left out: 1 other branch (2 messages).*"),
         "{}",
         done.text()
     );
@@ -979,6 +1000,27 @@ fn what_a_person_typed_is_shown_as_typed() {
     assert!(script.contains("TypeError: x is undefined\n    at run (/w/a.js:3:7)"));
 }
 
+/// Its heading has no indentation, and its first block is on the line of the quotation's mark.
+#[test]
+fn a_prompt_may_begin_with_a_block() {
+    let s = Sandbox::new();
+    let trace = request_of(&["TypeError: x", "    at run (a.js:3)", "    at b (c.js:4)"]);
+    s.put("s.jsonl", asked(&trace, 1));
+    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r#"
+    # TypeError: x at run (a.js:3) at b (c.js:4)
+
+    ## TypeError: x at run (a.js:3) at b (c.js:4)
+
+    *2026-01-01 00:00 UTC*
+
+    > ```
+    > TypeError: x
+    >     at run (a.js:3)
+    >     at b (c.js:4)
+    > ```
+    "#);
+}
+
 #[test]
 fn a_long_prompt_is_folded_everywhere() {
     let s = Sandbox::new();
@@ -1005,27 +1047,6 @@ fn a_long_prompt_is_folded_everywhere() {
     // Without scripts, nothing is missing.
     let prose = page.split_once("<noscript id=\"prose\">").unwrap().1;
     assert!(prose.contains("line 100"));
-}
-
-/// Its heading has no indentation, and its first block is on the line of the quotation's mark.
-#[test]
-fn a_prompt_may_begin_with_a_block() {
-    let s = Sandbox::new();
-    let trace = request_of(&["TypeError: x", "    at run (a.js:3)", "    at b (c.js:4)"]);
-    s.put("s.jsonl", asked(&trace, 1));
-    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r#"
-    # TypeError: x at run (a.js:3) at b (c.js:4)
-
-    ## TypeError: x at run (a.js:3) at b (c.js:4)
-
-    *2026-01-01 00:00 UTC*
-
-    > ```
-    > TypeError: x
-    >     at run (a.js:3)
-    >     at b (c.js:4)
-    > ```
-    "#);
 }
 
 #[test]
@@ -1131,13 +1152,13 @@ fn a_small_document_says_where_something_was_left_out() {
     assert_snapshot!(small(250), @r#"
     # Build it.
 
-    *Left out: tool calls, thinking, 35 entries after the first request.*
+    *Left out: tool calls, thinking, 35 messages after the first request.*
 
     ## Build it.
 
     *2026-01-01 00:00 UTC*
 
-    *Left out here: 35 entries*
+    *Left out here: 35 messages*
 
     **Assistant**
 

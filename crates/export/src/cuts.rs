@@ -60,7 +60,7 @@ impl Cuts {
         let mut parts = Vec::new();
         match self.filter {
             Some(Filter::UserOnly) => parts.push("everything but the requests".to_owned()),
-            Some(Filter::LabeledOnly) => parts.push("entries without a label".to_owned()),
+            Some(Filter::LabeledOnly) => parts.push("messages without a label".to_owned()),
             Some(Filter::Default | Filter::NoTools | Filter::All) | None => {}
         }
         if self.omits_tools {
@@ -78,8 +78,8 @@ impl Cuts {
             }
         }
         if self.last_entries.is_some() {
-            let entries = format_count(omitted_count, "entry", "entries");
-            parts.push(format!("{entries} after the first request"));
+            let messages = format_count(omitted_count, "message", "messages");
+            parts.push(format!("{messages} after the first request"));
         }
         parts.extend(other_branches);
 

@@ -49,12 +49,14 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     let gaps = contents.find_gaps(&path);
     let mut last_model: Option<String> = None;
     let mut awaits_answer = false;
+    let mut is_empty = true;
     let mut position = 0;
     contents.for_each_in_order(&path, workers, make_part, |part| {
         write_gap(&gaps[position], display, out)?;
         position += 1;
         // An entry of which nothing is shown has no part.
         let Some(mut part) = part else { return Ok(()) };
+        is_empty = false;
         if let Some(heading) = &part.heading {
             write!(out, "\n## {heading}\n")?;
             awaits_answer = true;
@@ -74,7 +76,11 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
         write_notes(&part.notes, display, out)?;
         out.write_all(part.text.as_bytes())
     })?;
-    write_gap(&gaps[path.len()], display, out)
+    write_gap(&gaps[path.len()], display, out)?;
+    if is_empty {
+        write_notes(&[contents.note_if_empty().to_owned()], display, out)?;
+    }
+    Ok(())
 }
 
 /// Writes the line above the first answer or tool result after a request, with the model if it has

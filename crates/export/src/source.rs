@@ -87,7 +87,7 @@ impl Gap {
     pub fn note(self) -> Option<String> {
         let mut parts = Vec::new();
         if self.entries > 0 {
-            parts.push(format_count(self.entries, "entry", "entries"));
+            parts.push(format_count(self.entries, "message", "messages"));
         }
         if self.calls > 0 {
             parts.push(format_count(self.calls, "tool call", "tool calls"));
@@ -384,8 +384,18 @@ impl<'a> Contents<'a> {
         gaps
     }
 
+    /// Returns the note of a document that shows no entry.
+    pub fn note_if_empty(&self) -> &'static str {
+        for ix in self.session.path(self.path_end) {
+            if self.session.entry(ix).kind == Kind::Message {
+                return "No message of this session is shown here.";
+            }
+        }
+        "This session has no messages."
+    }
+
     /// Returns the number of branches that are not on the path, and of their entries without
-    /// bookkeeping, as `2 other branches (7 entries)`. `None` if there are none, or if the path
+    /// bookkeeping, as `2 other branches (7 messages)`. `None` if there are none, or if the path
     /// does not end at the session's leaf.
     pub fn describe_other_branches(&self) -> Option<String> {
         let session = self.session;
@@ -411,8 +421,8 @@ impl<'a> Contents<'a> {
         }
 
         let other_branches = format_count(branch_count, "other branch", "other branches");
-        let entries = format_count(entry_count, "entry", "entries");
-        Some(format!("{other_branches} ({entries})"))
+        let messages = format_count(entry_count, "message", "messages");
+        Some(format!("{other_branches} ({messages})"))
     }
 
     /// Returns the name of the session.

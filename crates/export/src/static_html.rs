@@ -82,7 +82,7 @@ pub fn write_static_page(
         Ok(())
     })?;
     if is_empty {
-        out.write_all(b"<p class=\"note\">This session has no messages.</p>\n")?;
+        writeln!(out, "<p class=\"note\">{}</p>", contents.note_if_empty())?;
     }
     out.write_all(b"</main>\n")?;
     page.finish()
