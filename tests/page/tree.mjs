@@ -96,13 +96,37 @@ await test("no row moves when another entry is read, and a click opens a branch"
     await waitFor(page, id);
     same(await places(), opened, `after ${id}`);
   }
-  // An entry of a branch that is folded is shown by the row of the branch.
-  await page.evaluate(() => { location.hash = "n3"; });
-  await waitFor(page, "n3");
-  same(await places(), opened, "after a link");
-  same(await page.locator(".row.chosen").getAttribute("data-id"), "n1", "highlight");
   await page.click('.row[data-id="n7"] .twist');
   same(await places(), closed, "folded again");
+  await clean(page);
+});
+
+await test("a link to an entry of a folded branch opens the branch", async () => {
+  const path = exported(session("folded", rewound(3, 5)));
+  const page = await open(path, { hash: "#n3" });
+  await waitFor(page, "n3");
+  const ids = () => page.evaluate(() => [...document.querySelectorAll(".row")].map((row) => `${row.dataset.id}${row.matches(".branch") ? "+" : ""}${row.matches(".chosen") ? "*" : ""}`));
+  same(await ids(), ["n0", "n1", "n2", "n3*", "n4", "n5", "n6", "n7+", "n12", "n13+", "n18"], "at first");
+  await page.evaluate(() => { location.hash = "n16"; });
+  await waitFor(page, "n16");
+  same((await ids()).slice(-7), ["n12", "n13", "n14", "n15", "n16*", "n17", "n18"], "a link in the page");
+  // A branch that the reader folds stays folded, until a link leads there again.
+  await page.click('.row[data-id="n13"] .twist');
+  await page.mouse.move(900, 500);
+  await page.mouse.wheel(0, -200);
+  await page.waitForTimeout(200);
+  holds((await ids()).some((id) => id.startsWith("n13+")), "folded by the reader");
+  await page.evaluate(() => { location.hash = "n15"; });
+  await waitFor(page, "n15");
+  holds((await ids()).includes("n15*"), "opened again");
+  // What a search has found is where it was when the search ends.
+  await page.fill("#words", "Attempt 1 that led nowhere, step 2");
+  await page.waitForFunction(() => document.body.dataset.searched?.endsWith("step 2"));
+  await page.keyboard.press("Enter");
+  await waitFor(page, "n9");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector('.row.chosen[data-id="n9"]');
+  holds((await ids()).includes("n7"), "the branch of a match is open");
   await clean(page);
 });
 

@@ -292,7 +292,7 @@ function listen() {
     event.preventDefault();
     choose(+link.dataset.to, { focus: true });
   });
-  $("filter").addEventListener("change", (event) => { tree.filter = event.target.value; finishSearch(search.run, true); showChosen(); });
+  $("filter").addEventListener("change", (event) => { tree.filter = event.target.value; finishSearch(search.run, true); revealChosen(); });
   let typing;
   $("words").addEventListener("input", (event) => {
     clearTimeout(typing);

@@ -348,7 +348,7 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
   text.coming = false;
   markChosen();
   drawText({ at, delta: at === 0 ? startDelta() : top ? 0 : 6 });
-  showChosen();
+  revealChosen();
   if (focus) text.shown.get(at)?.focus({ preventScroll: true });
 }
 
@@ -367,6 +367,12 @@ function restore({ end, chosen, n, delta }) {
   text.chosen = chosen;
   drawText({ at: text.place[n], delta });
   markChosen();
+  revealChosen();
+}
+
+/** Draws the tree with the chosen entry in view, also if its branch was folded. */
+function revealChosen() {
+  unfoldTo(text.chosen);
   showChosen();
 }
 

@@ -34,7 +34,10 @@ async function searchFor(typed) {
   search.starts = sources.map((source) => new RegExp(`(?<![\\p{L}\\p{N}])${source}`, "iu"));
   search.phrases = words.flatMap((word, at) => (word.includes(" ") ? [new RegExp(sources[at], "i")] : []));
   remark();
-  if (!words.length) return finishSearch(run, true);
+  if (!words.length) {
+    finishSearch(run, true);
+    return revealChosen();
+  }
   for (const [n, label] of session.label) search.hits[n] = hitOf(label);
   let drawn = performance.now();
   for (let at = 0; at < entryPieces.elements.length || document.readyState === "loading"; at++) {

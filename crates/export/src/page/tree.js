@@ -373,6 +373,11 @@ function toggleRow(row) {
   layOut();
 }
 
+/** Opens the folded branches that hide the row of an entry. */
+function unfoldTo(n) {
+  for (let at = nearestRow(n); at >= 0 && tree.rows[at].branch; at = nearestRow(n)) toggleRow(tree.rows[at]);
+}
+
 function treeKey(event) {
   const at = tree.place.get(tree.cursor) ?? Math.max(0, nearestRow(tree.cursor)), row = tree.rows[at];
   const page = Math.max(1, Math.floor($("tree").clientHeight / ROW) - 1);
