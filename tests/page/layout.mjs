@@ -148,6 +148,15 @@ await test("keys for branches say why they lead nowhere", async () => {
   await clean(page);
 });
 
+await test("what appears under the pointer takes no line of its own", async () => {
+  const spent = { usage: { ...usage(0.0042), input: 98765, output: 4321 }, model: "a-model-with-a-rather-long-name" };
+  const page = await open(exported(session("acts", chain(user("go"), says("one", spent), user("on"), says("two", spent)))), { width: 1300, calm: true });
+  const heads = await page.evaluate(() => [...document.querySelectorAll(".a > header")].map((head) => [head.offsetHeight, head.scrollWidth <= head.clientWidth]));
+  same(heads.length, 2, "answers");
+  for (const [height, fits] of heads) holds(height < 30 && fits, `height ${height}, fits: ${fits}`);
+  await clean(page);
+});
+
 await test("what appears under the pointer does not cover a date", async () => {
   const later = { timestamp: "2026-03-15T09:26:45.589Z" };
   const page = await open(exported(session("dates", [...chain(user("go"), says("a")), { type: "compaction", id: "x", parentId: "e1", ...later, summary: "s", firstKeptEntryId: "e0", tokensBefore: 9 }])), { width: 800, calm: true });
