@@ -2,9 +2,9 @@
 //! Harbor project, which tools for evaluation and training read.
 //!
 //! A step is a message of the user, a reply with its tool calls and their results, or what an
-//! extension or the agent added. Steps with `is_copied_context` are those that the agent saw again:
-//! what a fork copied from its parent, what `pick` copied, and, after each compaction, the steps
-//! that it kept. They are not in `final_metrics`, which are the sums of `stats`, with what was
+//! extension or the agent added. Steps that the agent saw again have `is_copied_context`: what a
+//! fork copied from its parent, what `pick` copied, and the steps that a compaction kept. They are
+//! not in `final_metrics`, which are the sums of `stats`, with what was
 //! pruned. Each step is on a line of its own, so that memory does not grow with the path.
 
 mod step;
@@ -407,7 +407,7 @@ fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Strin
     }
 }
 
-/// Returns the time of the fork, in milliseconds: that of the header if the session is a fork.
+/// Returns the time of the fork, in milliseconds: the time of the header if the session is a fork.
 /// Entries before it were copied. For any other session it is [`Entry::NO_TIME`], which is before
 /// every time.
 fn fork_time_ms(session: &Session) -> i64 {

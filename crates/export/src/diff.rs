@@ -32,13 +32,13 @@ pub struct DiffStyle {
     pub shown_count: usize,
     /// The language of the file.
     pub language: Option<&'static Language>,
-    /// Whether the diff is that of an agent, whose lines may have numbers.
+    /// Whether an agent made the diff. Its lines may have numbers.
     pub may_have_numbers: bool,
 }
 
 /// Appends the first lines of a diff, each with its sign. Adjacent added lines become one element,
 /// as do adjacent removed lines; common lines have no element. The value of the diff is its number
-/// of added and removed lines, including those that are not shown.
+/// of added and removed lines, including lines that are not shown.
 pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Markup) {
     let byte_count: usize = lines.iter().map(|(_, text)| text.len()).sum();
     let language = if markup.has_colours() && byte_count <= LONGEST_COLOURED {

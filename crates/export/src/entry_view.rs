@@ -92,8 +92,8 @@ impl EntryView<'_> {
     }
 
     /// Appends a message of an extension, which is an entry or a message with this role, and the
-    /// details that the extension keeps with it. Of a skill or a command, what the user typed comes
-    /// first.
+    /// details that the extension keeps with it. If it is a skill or a command, what the user typed
+    /// comes first.
     fn push_custom_message(&mut self, object: Raw) {
         let content = object.get("content");
         if is_user_skill(object)
@@ -242,8 +242,8 @@ impl EntryView<'_> {
         self.source.contents.session.find_entry(&id)
     }
 
-    /// Appends the summary of an entry or a message, folded under `title`, and a link to the leaf
-    /// of the branch that was summarized, if `branch_leaf` is given.
+    /// Appends the summary of an entry or a message, folded under `title`. If `branch_leaf` is
+    /// given, a link leads to this leaf of the summarized branch.
     fn push_summary(&mut self, title: &str, branch_leaf: Option<EntryIx>, object: Raw) {
         let summary = object
             .get("summary")
@@ -313,8 +313,8 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends a change of a setting: its members on one line, without those of the envelope and
-    /// those that are `null`.
+    /// Appends a change of a setting: its members on one line, except members of the envelope and
+    /// `null`.
     fn push_setting(&mut self, line: Raw) {
         let mut values = Vec::new();
         for (key, value) in line.members() {

@@ -40,7 +40,7 @@ pub fn fit_to_size(
 
 /// Returns the largest number of last entries, fewer than the path has, with which the export fits.
 /// It is found by halving. `None` if the export does not fit even with none. The cuts of `contents`
-/// are afterwards those tried last, not those that fit.
+/// are afterwards the cuts tried last, not the cuts that fit.
 fn most_last_entries(
     contents: &mut Contents,
     without_tools: Cuts,
@@ -69,8 +69,8 @@ fn most_last_entries(
     Ok(Some(fitting))
 }
 
-/// The cuts to try before entries are left out, from those that were asked for to those without
-/// tools. Each leaves out more than the one before it.
+/// The cuts to try before entries are left out, from the requested cuts to cuts without tools. Each
+/// leaves out more than the one before it.
 fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
     let mut growing = vec![requested];
     for limit in LINE_LIMITS {

@@ -33,8 +33,8 @@ const FILTERS: [Filter; 4] = [
     Filter::LabeledOnly,
 ];
 
-/// The bits of an entry that follow those of the filters: hidden by the agents in every mode unless
-/// it is the leaf; failed; aborted by the user.
+/// The bits of an entry that follow the bits of the filters: hidden by the agents in every mode
+/// unless it is the leaf; failed; aborted by the user.
 const FLAG_BITS: [(u32, Flags); 3] = [
     (16, Flags::SILENT),
     (32, Flags::FAILED),
@@ -44,7 +44,7 @@ const FLAG_BITS: [(u32, Flags); 3] = [
 /// The bit of an entry that is not part of the conversation.
 const NOTE_BIT: u32 = 128;
 
-/// The character for an entry has the code of its bits plus this number: that of `0`.
+/// The character for an entry has the code of its bits plus this number, the code of `0`.
 const MASK_BASE: u32 = 48;
 
 /// Returns the part that precedes the entries, as JSON, with the facts that are known without
@@ -454,8 +454,8 @@ fn usage_json(usage: &Usage) -> Vec<u8> {
 const LONGEST_ROW_PART: usize = 160;
 
 /// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body
-/// contains a path, further tabs enclose the directory of the path, so that a narrow row can drop
-/// the directory and keep the file's name.
+/// contains a path, further tabs enclose its directory. A narrow row drops the directory, and keeps
+/// the file's name.
 pub fn row_markup(row: &Row) -> String {
     let role = row.role.to_string_lossy();
     // Readers of a page do not know what a leaf is.

@@ -1,13 +1,12 @@
-//! The path as a Markdown document, for display on a forge: requests are headings, answers are
+//! The path as a Markdown document, for display on a forge. Requests are headings, answers are
 //! text, tools and thinking are folded, and code is in fences.
 //!
-//! It is written from markup. Every character of the session that has a meaning in Markdown is
-//! escaped, and a fence is longer than any in its content, so no content can end the block that it
-//! is in.
+//! It is written from markup. No content can end the block that it is in: every character of the
+//! session that has a meaning in Markdown is escaped, and a fence is longer than any in its content.
 //!
 //! Settings, bookkeeping, and messages that the agent does not show are left out, unless a filter
-//! asks for them. The time is written at each request, and
-//! the model at its first answer and where it changes.
+//! asks for them. The time is written at each request, the model at its first answer and where it
+//! changes.
 
 use super::entry_view::draw_entry;
 use super::index::kind_letter;

@@ -70,7 +70,7 @@ tags! {
     Paragraph = 'p', "p", "";
     /// A paragraph that keeps its lines and spaces.
     Verbatim = 'v', "p", "verbatim";
-    /// Headings of a message, below those of the page.
+    /// Headings of a message, below the headings of the page.
     Heading1 = '1', "h3", "h1";
     /// The second level.
     Heading2 = '2', "h4", "h2";
@@ -154,7 +154,7 @@ tags! {
 }
 
 impl Tag {
-    /// Whether the direction of writing is that of the element's own text.
+    /// Whether the element's own text decides the direction of writing.
     pub fn has_own_direction(self) -> bool {
         let (element, _) = self.element();
         ["p", "h3", "h4", "h5", "li", "blockquote", "th", "td"].contains(&element)
@@ -361,7 +361,7 @@ impl Markup {
     /// An element that is nested deeper than [`MOST_LEVELS`] is omitted. It is remembered as
     /// `None`, so that [`Markup::close`] writes no mark for it either.
     fn push_open(&mut self, mark_and_tag: &[char], value_part: &str) {
-        // Of the enclosing sections, each counts as one level.
+        // Each enclosing section counts as one level.
         let levels = self.section.open_elements.len() + self.enclosing.len();
         if levels >= MOST_LEVELS {
             self.section.open_elements.push(None);

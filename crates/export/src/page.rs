@@ -233,10 +233,11 @@ pub struct OwnPage {
     pub is_redacted: bool,
 }
 
-/// Returns what is known of a file if it is an unchanged page that pisess wrote of this session. Of
-/// the head, only lines before the title count, as the title is a text of the session. A page with
-/// an attached session has no line with its id, because it may be the only copy of entries that the
-/// session no longer has.
+/// Returns what is known of a file if it is an unchanged page that pisess wrote of this session.
+/// Only the lines before the title are searched for the id, as the title is a text of the session.
+///
+/// A page with an attached session has no line with the id. It may be the only copy of entries that
+/// the session no longer has, so it is not replaced.
 pub fn read_own_page(file: &dyn ReadAt, session: &Session) -> io::Result<Option<OwnPage>> {
     let session_line = session_line(session);
     if session_line.is_empty() {
@@ -323,8 +324,8 @@ impl Write for PageWriter<'_> {
     }
 }
 
-/// How hard to compress, from 1 to 9. Of a session, level 6 saves half a percent more, and takes
-/// twice as long; of repetitive texts, a tenth more.
+/// How hard to compress, from 1 to 9. Level 6 takes twice as long. It saves half a percent more of
+/// a session, and a tenth more of repetitive texts.
 const COMPRESSION_LEVEL: u32 = 5;
 
 /// Writes a piece: an element with these attributes on a line of its own, that contains the bytes,

@@ -46,7 +46,7 @@ pub struct Contents<'a> {
     pub display: Display,
     /// Markdown that renderers made of entries.
     pub rendered: HashMap<EntryIx, String>,
-    /// The requests of the session, or of the path, with those that were pruned, and their times;
+    /// The requests of the session, or of the path, with their times, including pruned requests.
     /// `None` if none was pruned.
     pub requests: Option<Vec<(i64, Usage)>>,
     /// What the entries count for, if the export shows it.
@@ -192,8 +192,8 @@ impl<'a> Contents<'a> {
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
-    /// Returns those of the calls or results that are exported and have an id, sorted by the id of
-    /// the call, then by entry. Each is given as its entry and the place of the id.
+    /// Returns the exported calls or results that have an id, sorted by the id of the call, then by
+    /// entry. Each is given as its entry and the place of the id.
     fn exported_call_entries(
         &self,
         calls_or_results: impl Iterator<Item = (EntryIx, Slice)>,
@@ -367,7 +367,7 @@ impl<'a> Contents<'a> {
             }
         }
 
-        // Both paths are in the same order; that of the export may begin before the first request.
+        // Both paths are in the same order; the exported path may begin before the first request.
         let first_ix = self.path_beyond_cut().next().map(|entry| entry.ix);
         let first_position = exported_path.iter().position(|&ix| Some(ix) == first_ix);
         let mut position = first_position.unwrap_or(0);
@@ -433,7 +433,8 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the title of the export: the session's name, or else the first request that is
-    /// exported, or else the last part of its working directory and the day of its first message.
+    /// exported. Without both, it is the last part of the working directory and the day of the first
+    /// message.
     pub fn title(&self) -> String {
         if let Some(title) = self.session_name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);

@@ -106,9 +106,8 @@ impl EntryView<'_> {
         })
     }
 
-    /// Appends a tool in this order: its head line, what its arguments and details describe, its
-    /// output, the calls that it made itself, and images and other content of its result.
-    /// `message` is the result, and `call` the block of its call, or `null` if there is none.
+    /// Appends a tool: its head line, what its arguments and details describe, its output, the calls
+    /// that it made itself, then images and other content of its result. `message` is the result, and `call` the block of its call, or `null` if there is none.
     fn push_call_with_result(&mut self, call: Raw, message: Raw) {
         let names = ["toolName", "content", "isError", "prunedAt", "details"];
         let [result_name, content, is_error, pruned_at, details] = find_members(message, names);
@@ -174,9 +173,9 @@ impl EntryView<'_> {
         self.markup.close();
     }
 
-    /// Appends the text of a result, as many of its lines as are exported: the last ones of a
-    /// command, and else the first ones. The lines of a file that was read have their numbers in
-    /// the file; the text of a `read` that failed is a message, not a file.
+    /// Appends the exported lines of a result: the last lines of a command, the first ones of any
+    /// other tool. The lines of a file that was read have their numbers in the file, unless the
+    /// `read` failed: then the text is a message.
     fn push_output(&mut self, name: &str, arguments: Raw, text: &str, failed: bool) {
         match name {
             "read" if !failed => {
@@ -512,8 +511,8 @@ impl EntryView<'_> {
         }
     }
 
-    /// Appends a file that the user mentioned: its path, and as far as the agent stored them, the
-    /// reason why its content was left out, its lines, and its image.
+    /// Appends a file that the user mentioned: its path, then what the agent stored of it. This may
+    /// be the reason why its content was left out, its lines, or its image.
     fn push_file(&mut self, file: Raw) {
         let path = self.path_argument(file).unwrap_or_default();
         push_head_line("file", &path, &[], &mut self.markup);

@@ -232,8 +232,8 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
 /// a sentence.
 const LONGEST_COLUMN_LINE: usize = 100;
 
-/// Returns the offset at which the part of a paragraph in columns begins: its start, the line after
-/// sentences that introduce the columns, or its end if there are none.
+/// Returns the offset at which the columns of a paragraph begin: its start, or the line after
+/// sentences that introduce the columns. Without columns, this is its end.
 fn find_columns(paragraph: &str) -> usize {
     if !has_columns(paragraph) {
         return paragraph.len();

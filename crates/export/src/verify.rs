@@ -45,10 +45,10 @@ pub enum Rendition {
     Trajectory,
 }
 
-/// Finds the values that are in an export, and returns their indexes: none, if it is correct.
+/// Finds the values that are in an export, and returns their indexes. A correct export has none.
 ///
-/// Of a page, only what comes from the session is searched: the pieces, its id, the title and the prose. Of
-/// a static page, this is everything except its style.
+/// Only what comes from the session is searched. In a page, this is the pieces, the id, the title and
+/// the prose; in a static page, everything except the style.
 pub fn find_leaked_values(
     format: Rendition,
     written: &dyn ReadAt,
@@ -157,7 +157,7 @@ fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
     let tag_end = memchr::memchr(b'>', line).ok_or_else(invalid_piece)?;
     let content_start = tag_end + 1;
     let content_end = memchr::memrchr(b'<', line).ok_or_else(invalid_piece)?;
-    // Without a closing tag, the last `<` is that of the opening tag.
+    // Without a closing tag, the last `<` begins the opening tag.
     if content_end < content_start {
         return Err(invalid_piece());
     }
@@ -262,7 +262,7 @@ struct SpellingSearcher {
     window: Vec<u8>,
     /// How many bytes of searched text are kept.
     overlap_len: usize,
-    /// The indexes among all values of those that were found.
+    /// The values that were found, by their indexes among all values.
     found: BTreeSet<usize>,
 }
 
@@ -286,8 +286,8 @@ impl SpellingSearcher {
             }
         }
 
-        // No value is found in part, so the overlap is the longest text that `ValueSearch` takes
-        // for a value: one in percent-encoding, with three characters per byte.
+        // A value must be in the window as a whole, so the overlap is the longest text that
+        // `ValueSearch` takes for a value. Percent-encoding has three characters per byte.
         let longest_value = spelled_values.iter().map(|value| value.bytes.len()).max()?;
         let overlap_len = longest_value * 3;
         Some(SpellingSearcher {
@@ -343,8 +343,8 @@ fn strip_elements(html: &[u8]) -> Cow<'_, [u8]> {
     ELEMENT.replace_all(html, NoExpand(b""))
 }
 
-/// Returns markup without its marks, and without what belongs to them: the letter after the mark
-/// that opens an element or a word, and the letter and value of an element with a value.
+/// Returns markup without its marks, and without what belongs to them. A mark that opens an element
+/// or a word is followed by a letter, and in an element with a value also by this value.
 fn strip_marks(markup: &[u8]) -> Vec<u8> {
     static MARK: LazyLock<Regex> = LazyLock::new(|| {
         let others = format!("[{CLOSE}{SECTION}{SECTION_END}{WORD_END}]");

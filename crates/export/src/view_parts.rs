@@ -63,7 +63,7 @@ pub struct ChangedLines {
     pub removed: usize,
 }
 
-/// That an entry changes what the model sees of another.
+/// A change of what the model sees of another entry.
 #[derive(Clone, Copy, Debug)]
 pub struct EditFact {
     /// The number of the other entry.
@@ -86,7 +86,7 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a text, and keeps its source. That of a command is what the user typed.
+    /// Appends a text, and keeps its source. The source of a command is what the user typed.
     pub fn push_prose(&mut self, text: &str, author: Author) {
         match find_command(text, author) {
             Some(command) => self.keep_source(&command),
@@ -116,8 +116,8 @@ impl<'s> EntryView<'s> {
         self.markdown_source = String::new();
     }
 
-    /// Appends the text of a JSON string. A very long one is decoded in parts, so that its text is
-    /// not in memory as well as its line and its markup.
+    /// Appends the text of a JSON string. A very long text is decoded in parts, so that it is not in
+    /// memory three times: as a line, as text and as markup.
     fn push_string(&mut self, string: Raw, author: Author) {
         let raw = string.raw_string().unwrap_or_default();
         if raw.len() > LONGEST_TEXT {
@@ -303,8 +303,8 @@ impl<'s> EntryView<'s> {
     }
 }
 
-/// Appends a text as its author meant it; what an agent has enclosed in elements is folded. Of a
-/// command that the user typed, that command comes first.
+/// Appends a text as its author meant it. What an agent has enclosed in elements is folded. If the
+/// agent made the text of a command that the user typed, this command comes first.
 pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
     let command = find_command(text, author);
     if let Some(command) = &command {

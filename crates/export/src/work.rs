@@ -1,5 +1,4 @@
-//! What the entries of a page count for: prompts, tool calls, files and time, as `stats` counts
-//! them.
+//! The prompts, tool calls, files and times of the entries of a page, as `stats` counts them.
 
 use super::source::Contents;
 use pisess_core::ops::stats::{CountedEntry, Totals, changed_file};
@@ -9,13 +8,13 @@ use pisess_core::session::entry::EntryIx;
 /// The sums that a page shows, and the part of each entry in them.
 #[derive(Debug, Default)]
 pub struct Work {
-    /// The sums over the session or, if only a path is exported, over the path.
+    /// The sums over all exported entries.
     pub totals: Totals,
     /// The part of each entry of the session; empty if nothing was counted.
     by_entry: Vec<EntryWork>,
 }
 
-/// What one entry counts for.
+/// What one entry adds to the sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EntryWork {
     /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
@@ -27,8 +26,8 @@ pub struct EntryWork {
 impl Work {
     /// Adds up the entries of an export without cuts.
     ///
-    /// `counted` are the entries of `counted_session`, which is the session of the export, or the
-    /// same with what was pruned from it. Their lines are those of the session of the export.
+    /// `counted` are the entries of `counted_session`: the session of the export, or the same session
+    /// with what was pruned from it. An entry is found in the export by the number of its line.
     pub fn add_up(
         contents: &Contents,
         counted_session: &Session,
@@ -59,7 +58,7 @@ impl Work {
         work
     }
 
-    /// Returns what an entry counts for.
+    /// Returns what an entry adds to the sums.
     pub fn of_entry(&self, ix: EntryIx) -> EntryWork {
         self.by_entry.get(ix.index()).copied().unwrap_or_default()
     }

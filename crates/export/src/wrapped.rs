@@ -40,8 +40,8 @@ fn describe_file_count(list: &str) -> String {
 /// The tags of such elements.
 const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
 
-/// Divides a text into its parts. An element begins a line and ends with its closing tag, on the
-/// same line or at the start of a later one; one without an end is text.
+/// Divides a text into its parts. An element begins a line, and ends with its closing tag on the
+/// same line or at the start of a later line. Without an end, it is text.
 pub fn split_parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let mut closing_tags = ClosingTags::default();
@@ -72,8 +72,8 @@ fn begins_line(text: &str, offset: usize) -> bool {
 }
 
 /// For each tag of [`TAGS`], the offset at which its closing tag was last found at the start of a
-/// line: 0 before the first search, and the length of the text if no more was found. Otherwise, the
-/// text would be searched to its end for each opening tag that no closing tag follows.
+/// line. It is 0 before the first search, and the length of the text if no more was found. Without
+/// it, the text would be searched to its end for each opening tag that no closing tag follows.
 #[derive(Default)]
 struct ClosingTags([usize; TAGS.len()]);
 

@@ -504,7 +504,7 @@ fn with_metrics(step: Object, usages: &[Usage], copied: CopyState) -> Object {
     };
     let sums: UsageSums = usages.iter().collect();
     let step = step.json("metrics", &metrics_object(names, &sums).finish());
-    // The usage of a result is that of a sub-agent, which made any number of requests.
+    // The usage of a result is from a sub-agent, which made any number of requests.
     if usages.len() == 1 {
         step.number("llm_call_count", 1.0)
     } else {
@@ -525,7 +525,7 @@ pub(super) fn final_metrics(sums: &UsageSums, steps: usize) -> Vec<u8> {
         .finish()
 }
 
-/// The names of metrics: those of a step differ from those of a trajectory.
+/// The names of metrics, which differ between steps and trajectories.
 struct MetricNames {
     prompt: &'static str,
     completion: &'static str,
@@ -533,8 +533,8 @@ struct MetricNames {
     cost: &'static str,
 }
 
-/// Returns the metrics under these names. Prompt tokens include those read from the cache and those
-/// written to it; the latter are in `extra`, too, as the format has no member for them.
+/// Returns the metrics under these names. Prompt tokens include tokens read from the cache and
+/// written to it. Written ones are in `extra`, too, as the format has no member for them.
 fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
     let prompt_tokens = sums.input + sums.cache_read + sums.cache_write;
     let mut metrics = Object::new()

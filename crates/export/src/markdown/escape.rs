@@ -184,8 +184,8 @@ fn is_separator(c: char) -> bool {
     matches!(c, '/' | '\\')
 }
 
-/// The maximum number of bytes of a word that are looked at, so that a long line without spaces is
-/// not read again for each of its characters.
+/// The maximum number of bytes of a word that are looked at. Without it, a long line without spaces
+/// would be read again for each of its characters.
 const LONGEST_WORD: usize = 256;
 
 fn first_word(text: &str) -> &str {

@@ -76,8 +76,8 @@ impl MarkdownWriter {
             match event {
                 Event::Text(text) => self.write_text(text),
                 Event::Open(tag, value) if is_fenced(tag) => {
-                    // The length of the fence depends on the text inside, so the events of that
-                    // text are read twice: here through a copy of the iterator, then to write them.
+                    // The length of the fence depends on the text inside, so its events are read
+                    // twice. A copy of the iterator reads them here.
                     let longest_run = longest_run_inside(events.clone());
                     self.open_fence(tag, value, longest_run);
                 }
@@ -395,9 +395,9 @@ impl MarkdownWriter {
         !line_above.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Ends an element within collected text. If the element itself began the collecting, the text
-    /// is written: code, a link to an entry, and a call as inline code, and a summary or a tool's
-    /// head line as the beginning of `<details>`. Any other element only ends a part of the text.
+    /// Ends an element within collected text. If this element began the collecting, the text is
+    /// written: a summary or a tool's head line as the beginning of `<details>`, anything else as
+    /// inline code. Any other element only ends a part of the text.
     fn close_collected(&mut self, tag: Tag) {
         if !is_collected(tag) {
             return;

@@ -83,7 +83,7 @@ impl MarkdownWriter {
     }
 
     /// Writes text in the open fence as it is. A line break is only counted, and written before the
-    /// next line that has text: a break at the end of the text is that of the closing line.
+    /// next line that has text. The closing line writes the break at the end of the text.
     pub(super) fn write_fenced_text(&mut self, text: &str) {
         for (index, line) in text.split('\n').enumerate() {
             let Some(fence) = &mut self.fence else {
@@ -107,10 +107,10 @@ impl MarkdownWriter {
         let Some(fence) = self.fence.take() else {
             return;
         };
-        // Without any text, one pending break is that of the opening line.
+        // Without any text, one pending break ends the opening line.
         let opening_breaks = if fence.is_empty { 1 } else { 0 };
         let mut line_breaks = fence.pending_breaks;
-        // The break that ends the text and that of the closing line are one.
+        // The break that ends the text also begins the closing line.
         if line_breaks > opening_breaks {
             line_breaks -= 1;
         }
