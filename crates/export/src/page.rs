@@ -54,15 +54,13 @@ const MOST_PROSE: usize = 4 << 20;
 pub(super) const PROSE_START: &str = "<noscript id=\"prose\">";
 
 const SKELETON: &str = include_str!("page/page.html");
-const STYLE: &str = concat!(
+const STYLE_SOURCE: &str = concat!(
     include_str!("page/common.css"),
     include_str!("page/page.css"),
     include_str!("page/layout.css"),
     include_str!("page/phone.css"),
     include_str!("page/print.css")
 );
-/// The style of a page without a script.
-pub(super) const STATIC_STYLE: &str = include_str!("page/common.css");
 const SCRIPT_SOURCE: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("page/data.js"),
@@ -87,14 +85,22 @@ const SCRIPT_SOURCE: &str = concat!(
 /// The script as pages contain it.
 static SCRIPT: LazyLock<String> = LazyLock::new(|| strip_comments(SCRIPT_SOURCE));
 
-/// Removes comments and indentation from the page's script: they are a fifth of it. A comment has
-/// its lines to itself and begins with `//` or `/**`. No text of the script contains a line break.
+/// The style as pages contain it.
+static STYLE: LazyLock<String> = LazyLock::new(|| strip_comments(STYLE_SOURCE));
+
+/// The style of a page without a script.
+pub(super) static STATIC_STYLE: LazyLock<String> =
+    LazyLock::new(|| strip_comments(include_str!("page/common.css")));
+
+/// Removes comments and indentation from the page's script or style: they are a fifth of the script.
+/// A comment has its lines to itself and begins with `//` or `/*`. No text of the script contains a
+/// line break.
 fn strip_comments(source: &str) -> String {
     let mut stripped = String::with_capacity(source.len());
     let mut is_in_comment = false;
     for line in source.lines() {
         let line = line.trim();
-        if is_in_comment || line.starts_with("/**") {
+        if is_in_comment || line.starts_with("/*") {
             is_in_comment = !line.ends_with("*/");
             continue;
         }
@@ -117,7 +123,7 @@ pub fn write_page(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let head = PageHead {
-        style: STYLE,
+        style: &STYLE,
         script: Some(&SCRIPT),
         has_session: attach,
     };
@@ -532,11 +538,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_has_no_comments() {
+    fn script_and_style_have_no_comments() {
         let source = "// a\nconst a = 1; // kept\n\n/** b\n * c\n */\n  a();\n  /** d */\n  b();\n";
         assert_eq!(strip_comments(source), "const a = 1; // kept\na();\nb();\n");
         let is_code = |line: &str| !line.starts_with("//") && !line.starts_with(['*', ' ']);
         assert!(SCRIPT.lines().all(is_code));
+        assert!(STYLE.starts_with(":root {\n") && !STYLE.contains("/*"));
         // A text with a line break would lose the spaces after it.
         for line in SCRIPT_SOURCE.lines() {
             assert_eq!(line.matches('`').count() % 2, 0, "{line}");
@@ -547,7 +554,7 @@ mod tests {
     fn script_and_style_do_not_end_early() {
         assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
         assert!(!STYLE.contains("</") && !STATIC_STYLE.contains("</"));
-        for part in [&SCRIPT, SKELETON, STYLE] {
+        for part in [SCRIPT.as_str(), SKELETON, &STYLE] {
             assert!(
                 !part.contains("innerHTML")
                     && !part.contains("style=\"")

@@ -31,7 +31,7 @@ pub fn write_static_page(
     let is_in_document = contents.path_predicate();
 
     let head = PageHead {
-        style: STATIC_STYLE,
+        style: &STATIC_STYLE,
         script: None,
         has_session: false,
     };

@@ -5,7 +5,7 @@ const ADDRESS_DELAY = 400;
 
 let addressTimer = 0;
 
-/** Sets the address to the chosen message, once the reader stays there. The way back is that of before. */
+/** Sets the address to the chosen message, once the reader stays there. It adds nothing to the browser's history. */
 function followAddress() {
   clearTimeout(addressTimer);
   addressTimer = setTimeout(() => {

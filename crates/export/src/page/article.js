@@ -20,7 +20,7 @@ function articleOf(at, isFar = false) {
   if (margin) article.append(margin);
   if (text.runOf.has(n)) article.classList.add("work");
   else if (NAMED.includes(kind)) article.classList.add("named");
-  else if (!day && follows(n, at)) article.classList.add("follows");
+  else if (!day && continuesAnswer(n, at)) article.classList.add("follows");
   if (run) article.append(runLine(run));
   if (run && !run.open) {
     article.classList.add("closed");
@@ -42,7 +42,7 @@ function articleOf(at, isFar = false) {
     return article;
   }
   if (isFar) text.spare -= item.length;
-  fill(body, n, halves(item)[0], view);
+  fillBody(body, n, splitItem(item)[0], view);
   rowImages(body);
   const onlyCalls = body.children.length > 0 && [...body.children].every((child) => child.matches(".call.shown"));
   // With tools in full, the heading of the first calls is the speaker of the turn.
@@ -53,7 +53,7 @@ function articleOf(at, isFar = false) {
   return article;
 }
 
-function fill(body, n, markup, view) {
+function fillBody(body, n, markup, view) {
   const edit = text.edited.get(n);
   if (!edit) {
     build(markup, 0, markup.length, body, view);
@@ -75,7 +75,7 @@ function fill(body, n, markup, view) {
   const now = make("div");
   body.append(now);
   entryPieces.get(by).then((item) => {
-    const [edited] = halves(item);
+    const [edited] = splitItem(item);
     build(edited, 0, edited.length, now, view);
     now.querySelector(":scope > .note")?.remove();
     view.changed();
@@ -95,22 +95,28 @@ const dayOf = (time) => new Date(time).toDateString();
 
 /** Returns the day of an entry, unless the entry before it has the same one. */
 function dayAt(at) {
-  const time = session.time[text.path[at]];
-  if (time === null || !Number.isFinite(new Date(time).getTime())) return "";
-  const before = session.time[text.path[at - 1]];
-  return before === undefined || before === null || dayOf(before) !== dayOf(time) ? calendar.format(time) : "";
+  const time = timeOf(text.path[at]), before = session.time[text.path[at - 1]] ?? null;
+  if (time === null || before !== null && dayOf(before) === dayOf(time)) return "";
+  return calendar.format(time);
+}
+
+/** Returns the time of an entry; `null` if it has none, or one that no calendar has. */
+function timeOf(n) {
+  const time = session.time[n];
+  return time === null || Number.isNaN(new Date(time).getTime()) ? null : time;
 }
 
 /** The kinds whose entries name themselves: results of tools, commands, compactions, summaries. */
 const NAMED = "tbcr";
 
+/** Returns the heading of an entry. */
 function headOf(n, view) {
   const head = make("header");
   const title = make("h2", "", titleOf(n));
   title.id = `h${n}`;
   head.append(title);
-  const time = session.time[n];
-  if (time !== null && Number.isFinite(new Date(time).getTime())) {
+  const time = timeOf(n);
+  if (time !== null) {
     const stamp = make("time", "", clock.format(time));
     stamp.dateTime = new Date(time).toISOString();
     stamp.title = new Date(time).toLocaleString();
@@ -131,12 +137,14 @@ function addActs(head, n) {
   link.dataset.to = n;
   link.setAttribute("aria-label", `Link to message ${session.ids[n]}`);
   acts.append(link);
-  for (const [name, said, act] of [["Copy", "Copy the text as Markdown", () => copyEntry(n)], ["Link", "Copy the link", () => copyLink(n)]]) {
+  const addButton = (name, title, act) => {
     const button = make("button", "", name);
-    button.title = said;
+    button.title = title;
     button.addEventListener("click", act);
     acts.append(button);
-  }
+  };
+  addButton("Copy", "Copy the text as Markdown", () => copyEntry(n));
+  addButton("Link", "Copy the link", () => copyLink(n));
   const dots = make("button", "dots", "⋯");
   dots.setAttribute("aria-label", "More");
   dots.setAttribute("aria-expanded", "false");
@@ -150,26 +158,26 @@ function usageOf(n) {
   if (!cost && !usage) return null;
   const [input, output, read, written] = usage || [0, 0, 0, 0], sent = input + read + written;
   const parts = [cost && dollars(cost), sent && `${tokensOf(sent)} in`, output && `${tokensOf(output)} out`];
-  const used = make("span", "cost", parts.filter(Boolean).join(" · ")), all = [input, output, read, written].map((tokens) => tokens.toLocaleString("en"));
-  used.title = `Tokens: ${all[0]} sent, ${all[2]} read from the cache, ${all[3]} written to the cache, ${all[1]} received`;
+  const used = make("span", "cost", parts.filter(Boolean).join(" · "));
+  const counts = [`${grouped(input)} sent`, `${grouped(read)} read from the cache`, `${grouped(written)} written to the cache`, `${grouped(output)} received`];
+  used.title = `Tokens: ${counts.join(", ")}`;
   return used;
 }
 
 /** Returns the heading of an entry: who speaks, or what it is. */
 function titleOf(n) {
-  const kind = session.kind[n], name = session.name_.get(n);
-  return !name ? KINDS[kind] : "mx".includes(kind) ? name : named(name);
-}
-
-const named = (name) => {
+  const kind = session.kind[n], name = session.typeName.get(n);
+  if (!name) return KINDS[kind];
+  if ("mx".includes(kind)) return name;
   const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
-};
+}
+
 const linkTo = (n) => `#${encodeURIComponent(session.ids[n] ?? "")}`;
 
 async function copyEntry(n) {
-  const [markup, source] = halves(await entryPieces.get(n));
-  copyText(source ?? plain(markup).trim(), "Text copied");
+  const [markup, source] = splitItem(await entryPieces.get(n));
+  copyText(source ?? plainText(markup).trim(), "Text copied");
 }
 
 function copyLink(n) {
@@ -181,7 +189,7 @@ function copyLink(n) {
 /** Returns the element shown where the conversation branches: which branch this is, with links to the others. */
 function branchesOf(n, siblings) {
   const box = make("div", "branches"), steps = make("div", "steps"), at = siblings.indexOf(n);
-  const step = (by, sign, said) => {
+  const stepButton = (by, sign, said) => {
     const button = make("button", "", sign);
     button.setAttribute("aria-label", said);
     button.disabled = siblings[at + by] === undefined;
@@ -194,7 +202,7 @@ function branchesOf(n, siblings) {
     if (!items.firstChild) listBranches(items, n, siblings);
     drawText();
   });
-  steps.append(step(-1, "‹", "Previous branch"), step(1, "›", "Next branch"), list);
+  steps.append(stepButton(-1, "‹", "Previous branch"), stepButton(1, "›", "Next branch"), list);
   box.append(steps);
   return box;
 }

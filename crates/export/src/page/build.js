@@ -15,6 +15,7 @@ const MOST_SECTIONS = 6;
 const canHighlight = typeof CSS !== "undefined" && "highlights" in CSS;
 const marked = new Map();
 
+/** Returns the highlight with a name. */
 function highlight(name) {
   if (!marked.has(name)) {
     marked.set(name, new Highlight());
@@ -23,28 +24,28 @@ function highlight(name) {
   return marked.get(name);
 }
 
-/** Marks a part of a text node; `forget(ranges)` removes the marks. */
-function mark(ranges, name, node, from, to) {
+/** Highlights a part of a text node under a name, and adds the range to `ranges`. */
+function highlightPart(ranges, name, node, from, to) {
   if (!canHighlight || from >= to) return;
   const range = new StaticRange({ startContainer: node, startOffset: from, endContainer: node, endOffset: to });
   highlight(name).add(range);
   ranges.push([name, range]);
 }
 
-function forget(ranges) {
+function removeHighlights(ranges) {
   for (const [name, range] of ranges) highlight(name).delete(range);
   ranges.length = 0;
 }
 
 /** Returns the text of markup, for copying and searching. */
-function plain(markup) {
+function plainText(markup) {
   return markup
     .replace(/\x01[pvl123rhbqOINYA]|\x02[oHBFTCI][^\x03]*\x03/g, "\n").replaceAll("\x01j", " ")
     .replace(/\x02.[^\x03]*\x03|[\x01\x0e].|[\x04\x05\x06\x0f]/gs, "");
 }
 
 /** Returns the index after the section that begins at `from`. */
-function sectionEnd(markup, from) {
+function findSectionEnd(markup, from) {
   const ends = /[\x05\x06]/g;
   ends.lastIndex = from + 1;
   for (let depth = 1, found; (found = ends.exec(markup)); ) {
@@ -65,7 +66,7 @@ function build(markup, from, to, parent, view) {
     if (!text) return;
     const leaf = document.createTextNode(text);
     node.append(leaf);
-    for (const [name, start, end] of words) mark(view.ranges, `w-${name}`, leaf, start, end);
+    for (const [name, start, end] of words) highlightPart(view.ranges, `w-${name}`, leaf, start, end);
     text = "";
     words = [];
   };
@@ -79,26 +80,31 @@ function build(markup, from, to, parent, view) {
     if (end === to) break;
     at = end + 1;
     switch (found[0]) {
+      // A word of code begins.
       case "\x0e":
         word = [markup[at], text.length];
         at++;
         break;
+      // It ends.
       case "\x0f":
         if (word) words.push([word[0], word[1], text.length]);
         word = null;
         break;
+      // An element ends.
       case "\x04":
         flush();
-        finish(markup, node, view);
+        finishElement(markup, node, view);
         node = open.pop() ?? parent;
         break;
+      // A section, which is built when it is viewed.
       case "\x05": {
         flush();
-        const behind = sectionEnd(markup, end);
+        const behind = findSectionEnd(markup, end);
         (node.sections ??= []).push([at, behind - 1]);
         at = behind;
         break;
       }
+      // An element begins.
       default: {
         flush();
         const code = markup[at++];
@@ -109,7 +115,7 @@ function build(markup, from, to, parent, view) {
           at = behind + 1;
         }
         open.push(node);
-        const child = elementOf(code, value, view);
+        const child = makeElement(code, value, view);
         node.append(child);
         node = child;
       }
@@ -118,7 +124,7 @@ function build(markup, from, to, parent, view) {
   flush();
 }
 
-function elementOf(code, value, view) {
+function makeElement(code, value, view) {
   const [name, className] = TAGS[code] ?? ["span", ""];
   const element = make(name, className);
   element.code = code;
@@ -167,7 +173,7 @@ function elementOf(code, value, view) {
 }
 
 /** Adds the controls of an element once it is complete. */
-function finish(markup, element, view) {
+function finishElement(markup, element, view) {
   const { sections, code } = element;
   if (!sections) return;
   element.markup = markup;
@@ -175,10 +181,10 @@ function finish(markup, element, view) {
   if (code === "F") {
     element.addEventListener("toggle", () => openFold(element));
     if (text.open || element.classList.contains("thinking") && prefs.thinking) element.open = true;
-    else for (const [from, to] of sections) element.append(...concealed(markup.slice(from, to)));
+    else for (const [from, to] of sections) element.append(...searchOnly(markup.slice(from, to)));
     return;
   }
-  if ("BOI".includes(code)) dressBlock(element);
+  if ("BOI".includes(code)) addBlockControls(element);
   element.shown = [0, 0];
   showSection(element, 0);
   if (code === "P" || prefs.level === "all") showMost(element);
@@ -193,10 +199,10 @@ function showMost(element) {
 const MOST_CONCEALED = 1e6;
 
 /** Returns an element with the text of markup that the browser's search finds, and then shows; none for a long path. */
-function concealed(markup) {
+function searchOnly(markup) {
   if (!text.isShort || text.spare < 0) return [];
   text.spare -= markup.length;
-  const element = make("div", "plain", plain(markup.slice(0, MOST_CONCEALED)).trim());
+  const element = make("div", "plain", plainText(markup.slice(0, MOST_CONCEALED)).trim());
   element.setAttribute("hidden", "until-found");
   return [element];
 }
@@ -215,11 +221,11 @@ function openFold(fold) {
 }
 
 /** Adds a copy button to a block of code, and space for line numbers. */
-function dressBlock(block) {
+function addBlockControls(block) {
   const copy = make("button", "copy", "Copy");
   copy.addEventListener("click", () => {
     const last = block.sections.at(-1);
-    copyText(plain(block.markup.slice(block.sections[0][0], last[1])), "Code copied");
+    copyText(plainText(block.markup.slice(block.sections[0][0], last[1])), "Code copied");
   });
   const [, first] = (block.value ?? "").split(" ");
   block.append(copy);
@@ -234,7 +240,7 @@ function dressBlock(block) {
   block.append(block.inner);
 }
 
-/** Shows a section after or before those that are shown, and removes one at the other end if there are too many. */
+/** Shows a section after or before the others, and removes one at the other end if there are too many. */
 function showSection(element, at) {
   const inner = element.inner ?? element;
   const part = make(element.inner ? "span" : "div", "part");
@@ -254,10 +260,11 @@ function showSection(element, at) {
     gone.remove();
     element.shown = at < from ? [at, element.shown[1] - 1] : [element.shown[0] + 1, at + 1];
   }
-  dressSections(element);
+  updateSectionButtons(element);
 }
 
-function dressSections(element) {
+/** Updates what depends on the sections that are shown: the buttons for others, and the numbers of lines. */
+function updateSectionButtons(element) {
   const [from, to] = element.shown, { sections } = element;
   const button = (key, label, act) => {
     element[key]?.remove();
@@ -271,7 +278,7 @@ function dressSections(element) {
   button("earlier", from > 0 ? "Show what comes before" : "", () => showSection(element, from - 1));
   button("later", to < sections.length ? laterLabel(element) : "", () => showSection(element, to));
   element.querySelector(":scope > .plain")?.remove();
-  if (to < sections.length) element.append(...concealed(element.markup.slice(sections[to][0], sections.at(-1)[1])));
+  if (to < sections.length) element.append(...searchOnly(element.markup.slice(sections[to][0], sections.at(-1)[1])));
   if (element.gutter) {
     const before = element.markup.slice(sections[0][0], sections[from][0]).split("\n").length - 1;
     const lines = element.inner.textContent.split("\n");
@@ -295,6 +302,7 @@ async function copyText(text, said) {
   toast(said);
 }
 
+/** Shows a message for some time. */
 function toast(text, milliseconds = 1600) {
   $("toast")?.remove();
   const shown = make("div", "", text);

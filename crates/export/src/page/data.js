@@ -26,16 +26,17 @@ const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
  * The pieces of one kind. Each contains the items from a number on. The most recently used ones are kept inflated.
  */
 class Pieces {
-  /** `whole`: whether all pieces are in the document when the script starts. */
-  constructor(className, between, most, whole) {
-    this.whole = whole;
+  /** `separator`: between the items. `most`: how many pieces to keep. `isComplete`: whether all are there at once. */
+  constructor(className, separator, most, isComplete) {
+    this.isComplete = isComplete;
     this.elements = document.getElementsByClassName(className);
-    this.between = between;
+    this.separator = separator;
     this.most = most;
     this.kept = new Map();
-    this.coming = new Map();
+    this.loading = new Map();
   }
 
+  /** Returns the number of the first item of a piece. */
   start(at) {
     return +this.elements[at].dataset.n;
   }
@@ -49,7 +50,7 @@ class Pieces {
       else high = middle;
     }
     // While the file is still being loaded, the last piece may be incomplete.
-    if (!this.whole && document.readyState === "loading" && low === this.elements.length) return -1;
+    if (!this.isComplete && document.readyState === "loading" && low === this.elements.length) return -1;
     return low - 1;
   }
 
@@ -78,11 +79,11 @@ class Pieces {
   /** Returns all items of a piece. */
   load(at) {
     if (this.kept.has(at)) return Promise.resolve(this.kept.get(at));
-    if (!this.coming.has(at)) {
-      this.coming.set(at, inflate(this.elements[at]).then((text) => {
-        const items = text.split(this.between);
+    if (!this.loading.has(at)) {
+      this.loading.set(at, inflate(this.elements[at]).then((text) => {
+        const items = text.split(this.separator);
         this.kept.set(at, items);
-        this.coming.delete(at);
+        this.loading.delete(at);
         for (const old of this.kept.keys()) {
           if (this.kept.size <= this.most) break;
           this.kept.delete(old);
@@ -90,12 +91,12 @@ class Pieces {
         return items;
       }));
     }
-    return this.coming.get(at);
+    return this.loading.get(at);
   }
 }
 
-/** Returns the markup of an item of entries, and the Markdown of its texts if it has any. */
-const halves = (item) => item.split("\x1d");
+/** Divides an item of entries into its markup and, if it has any, the Markdown of its texts. */
+const splitItem = (item) => item.split("\x1d");
 
 /** The tree, and the data about each entry by its number. */
 const session = {};
@@ -107,11 +108,14 @@ const KINDS = {
   c: "Compaction", r: "Branch summary", x: "Custom", l: "Label", e: "Edit of the context", n: "Setting", o: "Entry",
 };
 
-/** The bits of an entry that follow those of the filters (see index.rs). */
+/** The bits of an entry that follow the bits of the filters (see index.rs). */
 const SILENT = 16, FAILED = 32, ABORTED = 64, NOTE = 128;
 const bitsOf = (n) => session.mask.charCodeAt(n) - 48;
 /** Returns how an entry ended, if it failed or was aborted. */
-const endingOf = (n) => (bitsOf(n) & FAILED ? "failed" : bitsOf(n) & ABORTED ? "aborted" : "");
+function endingOf(n) {
+  if (bitsOf(n) & FAILED) return "failed";
+  return bitsOf(n) & ABORTED ? "aborted" : "";
+}
 
 async function readIndex() {
   Object.assign(session, JSON.parse(await inflate($("index"))));
@@ -122,8 +126,8 @@ async function readIndex() {
   let time = 0;
   session.time = session.time.map((since) => (since === null ? null : (time += since)));
   session.label = new Map(session.labels);
-  session.name_ = new Map();
-  for (let at = 0; at < session.nameOf.length; at += 2) session.name_.set(session.nameOf[at], session.names[session.nameOf[at + 1]]);
+  session.typeName = new Map();
+  for (let at = 0; at < session.nameOf.length; at += 2) session.typeName.set(session.nameOf[at], session.names[session.nameOf[at + 1]]);
   session.numberOf = new Map(session.ids.map((id, n) => [id, n]));
   linkChildren(count);
   Object.assign(session, { models: [], model: [], cost: [], usage: [], lines: [], edits: [], concealed: new Set(), took: [], calls: [] });
@@ -157,8 +161,7 @@ function linkLeaves(count) {
     size[n] = bitsOf(n) & NOTE ? 0 : 1;
     last[n] = bitsOf(n) & NOTE ? -Infinity : time[n] ?? -Infinity;
   }
-  // In this order, parents precede their children.
-  const order = walk(() => false);
+  const order = parentsFirst();
   for (let at = order.length - 1; at >= 0; at--) {
     const n = order[at], up = parent[n];
     if (up < 0) continue;
@@ -166,34 +169,26 @@ function linkLeaves(count) {
     size[up] += size[n];
     last[up] = Math.max(last[up], last[n]);
   }
-  // Notes that lead to the leaf count if the conversation continues beside them.
+  // Notes that lead to the leaf are a branch of their own if the conversation continues beside them. Then their time counts.
   let above = session.leaf;
   while (above >= 0 && size[above] === 0) above = parent[above];
-  if (above !== session.leaf && (above < 0 || size[above] > (bitsOf(above) & NOTE ? 0 : 1))) {
+  const continuesBeside = above < 0 || size[above] > (bitsOf(above) & NOTE ? 0 : 1);
+  if (above !== session.leaf && continuesBeside) {
     for (let n = session.leaf; n >= 0; n = parent[n]) last[n] = Math.max(last[n], time[session.leaf] ?? -Infinity);
   }
   Object.assign(session, { newest, size, last });
 }
 
-/** Returns all entries, parents before children; among siblings, the active one comes first. */
-function walk(isActive) {
-  const order = new Int32Array(session.count), stack = [];
-  const push = (siblings) => {
-    let active = -1;
-    for (let at = siblings.length - 1; at >= 0; at--) {
-      if (isActive(siblings[at])) active = siblings[at];
-      else stack.push(siblings[at]);
-    }
-    if (active >= 0) stack.push(active);
-  };
-  push(session.roots);
-  let at = 0;
+/** Returns all entries, parents before children. */
+function parentsFirst() {
+  const order = new Int32Array(session.count), stack = [...session.roots].reverse();
+  let count = 0;
   while (stack.length) {
-    const n = stack.pop();
-    order[at++] = n;
-    push(session.children(n));
+    const n = stack.pop(), children = session.children(n);
+    order[count++] = n;
+    for (let at = children.length - 1; at >= 0; at--) stack.push(children[at]);
   }
-  return order.subarray(0, at);
+  return order.subarray(0, count);
 }
 
 /** Returns the path from the root to n. */

@@ -22,7 +22,7 @@ function deedParts(tools, missing) {
   return parts;
 }
 
-/** Groups tools by their verbs, and those of a verb by their objects, in the order of their first uses. */
+/** Groups tools by their verbs, then by their objects, in the order of their first uses. */
 function groupDeeds(tools, missing) {
   const groups = new Map();
   for (const n of tools) {

@@ -10,7 +10,7 @@ function showHead() {
   const model = models.length > 3 ? `${models.length} models` : models.join(", ");
   setText("about", [project, date, model]);
   const { prompts, calls, took, span } = work, tokens = session.tokensOfAll, cost = session.costOfAll;
-  setText("facts", [prompts && counted(prompts, "prompt"), calls && counted(calls, "tool"), timeText(took, span),
+  setText("facts", [prompts && countText(prompts, "prompt"), calls && countText(calls, "tool"), timeText(took, span),
     tokens && `${tokensOf(tokens)} tokens`, cost && dollars(cost), left]);
 }
 
@@ -28,8 +28,13 @@ function timeText(took, span) {
 }
 
 /** Returns a time in milliseconds that the agent worked; empty below a second. */
-const workTime = (took) => (took >= 60_000 ? duration(took / 1000) : took >= 1000 ? `${Math.floor(took / 1000)} s` : "");
+function workTime(took) {
+  const seconds = Math.floor(took / 1000);
+  if (seconds >= 60) return duration(seconds);
+  return seconds ? `${seconds} s` : "";
+}
 
+/** Returns a time as text; empty below a minute. */
 function duration(seconds) {
   if (!(seconds >= 60)) return "";
   const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);

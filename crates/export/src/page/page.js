@@ -71,18 +71,20 @@ function redraw() {
 }
 
 /** Returns a number with so many decimals. As in Rust, a half goes to the even neighbour. */
-function fixed(value, decimals) {
-  const exact = value.toFixed(100), end = exact.length - 100 + decimals, kept = exact.slice(0, end);
-  return /[02468]\.?$/.test(kept) && /^50*$/.test(exact.slice(end)) ? kept.replace(/\.$/, "") : value.toFixed(decimals);
+function formatFixed(value, decimals) {
+  const exact = value.toFixed(100), end = exact.length - 100 + decimals;
+  const kept = exact.slice(0, end), isHalf = /^50*$/.test(exact.slice(end));
+  return isHalf && /[02468]\.?$/.test(kept) ? kept.replace(/\.$/, "") : value.toFixed(decimals);
 }
 
 /** Returns a price as `format::format_dollars` does. */
-const dollars = (cost) => cost > 0 && cost < 0.01 ? "<$0.01" : `$${fixed(cost, 2)}`;
+const dollars = (cost) => cost > 0 && cost < 0.01 ? "<$0.01" : `$${formatFixed(cost, 2)}`;
 
 /** Returns a number of tokens as `format::tokens` does. */
 function tokensOf(count) {
-  const scaled = (value, unit) => fixed(value, value < 100 ? 1 : 0) + unit;
-  return count < 999.5 ? fixed(count, 0) : count < 999500 ? scaled(count / 1e3, "k") : scaled(count / 1e6, "M");
+  if (count < 999.5) return formatFixed(count, 0);
+  const isMillions = count >= 999500, value = count / (isMillions ? 1e6 : 1e3);
+  return formatFixed(value, value < 100 ? 1 : 0) + (isMillions ? "M" : "k");
 }
 
 /** Returns the id in the address; empty if there is none. */
@@ -95,25 +97,25 @@ function idInAddress() {
   }
 }
 
-/** Returns the entry with an id, or with the only id that begins so. */
-function entryOf(id) {
+/** Returns the entry with an id, or with the only id that begins so; `undefined` if there is none. */
+function findEntry(id) {
   const n = session.numberOf.get(id);
   if (n !== undefined || id.length < 4) return n;
-  const first = session.ids.findIndex((other) => other.startsWith(id));
-  return first < 0 || session.ids.findLastIndex((other) => other.startsWith(id)) !== first ? undefined : first;
+  const beginning = session.ids.filter((other) => other.startsWith(id));
+  return beginning.length === 1 ? session.numberOf.get(beginning[0]) : undefined;
 }
 
 /** Shows the entry in the address, or the beginning if there is none. `state` is the view to restore. */
-function fromAddress({ state } = {}) {
-  const id = idInAddress(), n = id ? entryOf(id) : undefined;
-  if (state) return restore(state);
+function showFromAddress({ state } = {}) {
+  if (state) return restoreView(state);
+  const id = idInAddress(), n = id ? findEntry(id) : undefined;
   if (n !== undefined) return void choose(n, { record: false });
-  if (text.chosen < 0 || !id) start();
+  if (text.chosen < 0 || !id) showStart();
   if (id) toast(`No message has the id ${id}`, 6000);
 }
 
 /** Shows the path to the leaf, from its beginning. */
-function start() {
+function showStart() {
   setPath(session.leaf);
   text.chosen = text.path[0] ?? -1;
   layOut();
@@ -151,6 +153,7 @@ function stepBranch(by) {
   toast("The conversation does not branch above this message", 3000);
 }
 
+/** Opens the folds of the chosen entry, or closes them if all are open. */
 function toggleFolds() {
   const folds = [...(text.shown.get(text.place[text.chosen])?.querySelectorAll("details") ?? [])];
   const open = !folds.every((fold) => fold.open);
@@ -162,9 +165,9 @@ const KEYS = {
   k: () => stepEntry(-1),
   "[": () => stepBranch(-1),
   "]": () => stepBranch(1),
-  n: () => step(1),
-  p: () => step(-1),
-  N: () => step(-1),
+  n: () => stepMatch(1),
+  p: () => stepMatch(-1),
+  N: () => stepMatch(-1),
   l: backToLatest,
   i: openPrompts,
   t: () => { openDrawer(true); $("tree").focus(); },
@@ -180,7 +183,7 @@ const KEYS = {
   End: () => choose(text.path.at(-1), { focus: true }),
 };
 
-/** The keys that scroll, also before the text has the focus; each returns the pixels, given those of a page. */
+/** The keys that scroll, also before the text has the focus. Each returns a distance, given the height of a page. */
 const SCROLLS = {
   " ": (page) => page,
   PageDown: (page) => page,
@@ -210,7 +213,7 @@ function onKey(event) {
   }
   if (event.target === $("words") && event.key === "Enter") {
     event.preventDefault();
-    return void step(event.shiftKey ? -1 : 1);
+    return void stepMatch(event.shiftKey ? -1 : 1);
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target === $("tree") && treeKey(event) || event.target === $("edge") && edgeKey(event.key)) return event.preventDefault();
@@ -230,7 +233,7 @@ function openDrawer(open) {
 }
 
 /** Saves the attached session, byte for byte. */
-async function save() {
+async function saveSession() {
   const parts = [];
   for (const piece of document.getElementsByClassName("session")) parts.push(await inflated(piece).blob());
   const link = make("a");
@@ -244,7 +247,7 @@ async function save() {
 async function printAll() {
   const anchor = anchorOf($("text"));
   clearText();
-  text.whole = true;
+  text.isPrinted = true;
   document.body.classList.add("whole");
   const list = $("list");
   $("above").style.height = $("below").style.height = 0;
@@ -254,16 +257,17 @@ async function printAll() {
     text.shown.set(at, article);
     list.append(article);
     for (const prose of article.querySelectorAll(".prose")) {
-      for (let at = prose.shown?.[1]; at < prose.sections?.length; at++) {
+      const { shown, sections } = prose;
+      for (let next = shown?.[1]; next < sections?.length; next++) {
         const part = make("div", "part");
-        build(prose.markup, ...prose.sections[at], part, article.view);
+        build(prose.markup, ...sections[next], part, article.view);
         prose.append(part);
       }
     }
     if (at % 50 === 49) await pause();
   }
   window.addEventListener("afterprint", () => {
-    text.whole = false;
+    text.isPrinted = false;
     document.body.classList.remove("whole");
     clearText();
     drawText(anchor);
@@ -282,7 +286,7 @@ function listen() {
   $("text").addEventListener("scroll", () => {
     if (pending) return;
     pending = true;
-    requestAnimationFrame(() => { pending = false; drawText(); follow(); moveBar(); });
+    requestAnimationFrame(() => { pending = false; drawText(); followScroll(); moveBar(); });
   });
   $("list").addEventListener("toggle", () => drawText(), true);
   document.addEventListener("keydown", onKey);
@@ -292,14 +296,14 @@ function listen() {
     event.preventDefault();
     choose(+link.dataset.to, { focus: true });
   });
-  $("filter").addEventListener("change", (event) => { tree.filter = event.target.value; finishSearch(search.run, true); revealChosen(); });
+  $("filter").addEventListener("change", (event) => { tree.filter = event.target.value; showFound(true); revealChosen(); });
   let typing;
   $("words").addEventListener("input", (event) => {
     clearTimeout(typing);
     typing = setTimeout(() => searchFor(event.target.value), 120);
   });
-  $("before").addEventListener("click", () => step(-1));
-  $("after").addEventListener("click", () => step(1));
+  $("before").addEventListener("click", () => stepMatch(-1));
+  $("after").addEventListener("click", () => stepMatch(1));
   $("leaf").addEventListener("click", backToLatest);
   $("where").addEventListener("click", openPrompts);
   $("prompts").addEventListener("click", (event) => { if (event.target.closest("a")) $("prompts").close(); });
@@ -312,17 +316,17 @@ function listen() {
   $("aside").addEventListener("click", () => { setPref("aside", !prefs.aside); regroup(); });
   $("level").addEventListener("change", (event) => setLevel(event.target.value));
   $("single").addEventListener("change", (event) => setPref("keys", event.target.checked));
-  $("final").addEventListener("click", () => { setPath(session.leaf); start(); });
+  $("final").addEventListener("click", () => { setPath(session.leaf); showStart(); });
   const themes = ["auto", "light", "dark"];
   $("theme").addEventListener("click", () => setPref("theme", themes[(themes.indexOf(prefs.theme) + 1) % 3]));
   $("help").addEventListener("click", () => $("keys").showModal());
   $("print").addEventListener("click", printAll);
-  $("save").addEventListener("click", save);
+  $("save").addEventListener("click", saveSession);
   wholeFile.then(() => { $("save").hidden = !document.getElementsByClassName("session").length; });
   $("skip").addEventListener("click", () => $("text").focus());
   $("drawer").addEventListener("click", () => openDrawer(!document.body.classList.contains("open")));
   $("shade").addEventListener("click", () => openDrawer(false));
-  addEventListener("popstate", (event) => fromAddress(event));
+  addEventListener("popstate", showFromAddress);
   addEventListener("resize", () => { drawRows(true); drawText(); });
 }
 
@@ -341,7 +345,7 @@ async function main() {
   await Promise.race([Promise.all([facts, rowPieces.first(), wholeFile.then(() => entryPieces.first())]), pause(100)]);
   const early = !known;
   showHead();
-  fromAddress();
+  showFromAddress();
   await facts;
   if (early) readPathAgain();
   document.documentElement.dataset.ready = "yes";

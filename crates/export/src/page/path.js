@@ -5,28 +5,32 @@
 // article has been drawn. What is in view does not move: after each change, the scroll position is set again from
 // the article at the top of the view.
 //
-// Of a short path, the articles out of view are drawn, too, while the page is idle, so that the browser's own search and
-// selection reach all of it. The browser lays them out when it needs them.
+// If the path is short, the articles out of view are drawn, too, while the page is idle. So the browser's own search and
+// selection reach all of it. The browser lays these articles out when it needs them.
 
 /** Articles this many pixels above and below the view are drawn, too. */
 const AROUND = 700;
 /** The maximum numbers of articles and nodes that are drawn. */
 const MOST_ARTICLES = 60;
 const MOST_NODES = 2600;
-/** The maximum number of entries of a path of which all is drawn, and of characters that are drawn out of view. */
+/** The maximum numbers of entries in a short path, and of characters that are drawn out of view. */
 const MOST_WHOLE = 2000;
 const MOST_CHARACTERS = 64e6;
 /** Browsers limit heights to about 16 million pixels; the spaces of a longer path are scaled down. */
 const HIGHEST = 8e6;
 
 const text = {
-  /** The path, and the part of it that is shown; for each entry its index in both. */
+  /** The whole path, and for each entry its index there; the part of it that is shown, and the entry's place there. */
   all: [], index: new Int32Array(0), path: [], place: new Int32Array(0),
   /** Where the turns begin, in the whole path. */
   starts: [],
   /** Runs that are not as the level of detail has them, and asides that a link has led to. */
   turned: new Set(), asked: new Set(), runs: new Map(), runOf: new Map(), chips: new Map(),
-  chosen: -1, heights: null, whole: false, still: -1, coming: false,
+  /** The entry that is read, and whether the view is about to show it. */
+  chosen: -1, isChoosing: false,
+  /** Where the view was scrolled to by the page; -1 once the reader has scrolled. */
+  setTop: -1,
+  heights: null, isPrinted: false,
   /** The articles by their places, from the first to the one before the last, and which of them are near the view. */
   shown: new Map(), first: 0, last: 0, near: [0, 0],
   /** Whether the path is short, how many characters may yet be drawn out of view, and whether all folds are open. */
@@ -103,7 +107,7 @@ function setPath(leaf) {
     text.index = new Int32Array(session.count);
   }
   path.forEach((n, at) => { text.index[n] = at; });
-  group();
+  groupPath();
   readPath();
   showBanner();
   layOut();
@@ -122,22 +126,23 @@ function readPath() {
   for (const n of all) if (session.model[n] && session.model[n] !== model) text.modelBefore.set(n, (model = session.model[n]));
 }
 
+/** Removes all articles. */
 function clearText() {
-  for (const at of [...text.shown.keys()]) drop(at);
+  for (const at of [...text.shown.keys()]) removeArticle(at);
   text.first = text.last = 0;
   text.spare = MOST_CHARACTERS;
 }
 
-function drop(at) {
+function removeArticle(at) {
   const article = text.shown.get(at);
-  forget(article.view.ranges);
+  removeHighlights(article.view.ranges);
   article.view.urls.forEach((url) => URL.revokeObjectURL(url));
   article.remove();
   text.shown.delete(at);
 }
 
-/** The factor from the heights of articles to those of the spaces. */
-const scale = () => Math.min(1, HIGHEST / Math.max(1, text.heights.total));
+/** Returns the factor between the heights of articles and of the space that stands for them. */
+const spaceScale = () => Math.min(1, HIGHEST / Math.max(1, text.heights.total));
 
 /** Returns the position of the view: an article, and how far its top is below the top of the view. */
 function anchorOf(scroller) {
@@ -150,8 +155,8 @@ function anchorOf(scroller) {
   }
   const start = text.shown.get(low)?.offsetTop;
   if (start < top + scroller.clientHeight) return { at: low, delta: start - top };
-  const at = text.heights.at(top / scale());
-  return { at, delta: Math.min(0, text.heights.before(at) * scale() - top) };
+  const at = text.heights.at(top / spaceScale());
+  return { at, delta: Math.min(0, text.heights.before(at) * spaceScale() - top) };
 }
 
 /** Returns the place of the entry that is at the top of the view, not counting what is left of the one before. */
@@ -163,19 +168,20 @@ function topPlace() {
 }
 
 /** Makes the entry that the reader has scrolled to the chosen one. */
-function follow() {
-  const view = $("text"), ended = view.scrollTop + view.clientHeight >= view.scrollHeight - 2;
-  if (text.whole || text.coming || !text.path.length) return;
-  // The view was scrolled to the chosen entry, or as far as possible, and its heights may have changed since.
-  const isNear = Math.abs(view.scrollTop - text.still) < 24, top = text.shown.get(text.place[text.chosen])?.offsetTop;
-  if (isNear || text.still >= 0 && ended && top >= view.scrollTop - 8) return;
-  text.still = -1;
+function followScroll() {
+  if (text.isPrinted || text.isChoosing || !text.path.length) return;
+  // The page has scrolled to the chosen entry, or as far as possible, and heights may have changed since.
+  const view = $("text"), isNear = Math.abs(view.scrollTop - text.setTop) < 24;
+  const isAtEnd = view.scrollTop + view.clientHeight >= view.scrollHeight - 2;
+  const isInView = text.shown.get(text.place[text.chosen])?.offsetTop >= view.scrollTop - 8;
+  if (isNear || text.setTop >= 0 && isAtEnd && isInView) return;
+  text.setTop = -1;
   const n = text.path[topPlace()];
   if (n === text.chosen) return;
   text.chosen = n;
   markChosen();
   showChosen();
-  where();
+  showPlace();
   followAddress();
 }
 
@@ -189,63 +195,77 @@ let drawing = false;
 /** Draws the articles in and around the view. */
 function drawText(anchor = null) {
   const scroller = $("text");
-  if (drawing || text.whole) return;
+  if (drawing || text.isPrinted) return;
   showNothing();
-  if (!text.path.length) return void dressEnds();
+  if (!text.path.length) return void setSpaces();
   drawing = true;
   try {
     drawRange(scroller, anchor);
   } finally {
     drawing = false;
   }
-  where();
+  showPlace();
 }
 
+/** Draws the articles in and around the view. The article of the anchor stays where it is. */
 function drawRange(scroller, anchor) {
-  const from = anchor ?? anchorOf(scroller);
-  const [first, last] = range(from, scroller.clientHeight);
+  const from = anchor ?? anchorOf(scroller), [first, last] = rangeToDraw(from, scroller.clientHeight);
+  leaveOthers(first, last);
+  drawMissing(first, last);
+  for (let at = first; at < last; at++) measure(at);
+  setSpaces();
+  const isHeld = Math.abs(scroller.scrollTop - text.setTop) < 2;
+  scrollToAnchor(scroller, from);
+  if (isHeld || anchor) text.setTop = scroller.scrollTop;
+  // If heights were overestimated, the view may extend below the last article drawn.
+  const end = text.shown.get(last - 1), hasGap = end.offsetTop + end.offsetHeight < scroller.scrollTop + scroller.clientHeight;
+  if (hasGap && !end.waits && last < text.path.length && last - first < MOST_ARTICLES) requestAnimationFrame(() => drawText());
+  fillText();
+}
+
+/** Removes the articles outside of a range, or leaves those of a short path to the browser. */
+function leaveOthers(first, last) {
   const keeps = text.isShort && first <= text.last && last >= text.first;
   for (let at = text.first; at < text.last; at++) {
     if (at >= first && at < last) continue;
-    if (!keeps) drop(at);
+    if (!keeps) removeArticle(at);
     else if (at >= text.near[0] && at < text.near[1]) leaveView(at);
   }
   text.near = [first, last];
   text.first = keeps ? Math.min(first, text.first) : first;
   text.last = keeps ? Math.max(last, text.last) : last;
+}
+
+/** Draws the articles of a range that are not there yet, or wait for a piece that has come. */
+function drawMissing(first, last) {
   let next = text.shown.get(last) ?? null;
   for (let at = last - 1; at >= first; at--) {
     let article = text.shown.get(at);
-    if (!article || article.waits && entryPieces.peek(text.path[at]) !== undefined) {
-      if (article) drop(at);
-      article = draw(at, next);
+    if (article?.waits && entryPieces.peek(text.path[at]) !== undefined) {
+      removeArticle(at);
+      article = null;
     }
+    article ??= drawArticle(at, next);
     enterView(article);
     next = article;
   }
-  for (let at = first; at < last; at++) measure(at);
-  dressEnds();
-  const article = text.shown.get(from.at);
-  const wanted = Math.round(article.offsetTop - from.delta);
-  const held = Math.abs(scroller.scrollTop - text.still) < 2;
+}
+
+/** Scrolls so that an article is at a distance from the top of the view. */
+function scrollToAnchor(scroller, { at, delta }) {
+  const wanted = Math.round(text.shown.get(at).offsetTop - delta);
   if (Math.abs(scroller.scrollTop - wanted) > 1) scroller.scrollTop = wanted;
-  if (held || anchor) text.still = scroller.scrollTop;
-  // If heights were overestimated, the view may extend below the last article drawn.
-  const end = text.shown.get(last - 1);
-  if (last < text.path.length && !end.waits && end.offsetTop + end.offsetHeight < scroller.scrollTop + scroller.clientHeight && last - first < MOST_ARTICLES) {
-    requestAnimationFrame(() => drawText());
-  }
-  fillText();
 }
 
 /** Draws an article before another. */
-function draw(at, next, isFar = false) {
+function drawArticle(at, next, isFar = false) {
   const article = articleOf(at, isFar);
   text.shown.set(at, article);
   $("list").insertBefore(article, next);
   return article;
 }
 
+/** Completes an article that was drawn out of view. */
 function enterView(article) {
   const { view } = article;
   if (!article.classList.contains("far")) return;
@@ -272,7 +292,7 @@ async function fillText() {
   if (filling) return;
   filling = true;
   let most = 8;
-  const isWhole = () => !text.isShort || text.spare < 0 || text.whole || text.last - text.first >= text.path.length;
+  const isWhole = () => !text.isShort || text.spare < 0 || text.isPrinted || text.last - text.first >= text.path.length;
   // What a reader does first is not delayed.
   await pause(300);
   while (!isWhole()) {
@@ -289,34 +309,39 @@ async function fillText() {
   filling = false;
 }
 
+/** Draws articles out of view, which follow or precede the ones that are drawn. */
 function fillPlaces(places) {
   const scroller = $("text"), from = anchorOf(scroller);
-  for (const at of places) draw(at, text.shown.get(at + 1) ?? null, true);
+  for (const at of places) drawArticle(at, text.shown.get(at + 1) ?? null, true);
   places.forEach(measure);
   places.forEach(leaveView);
-  [text.first, text.last] = [Math.min(...places, text.first), Math.max(text.last, ...places.map((at) => at + 1))];
-  dressEnds();
-  const wanted = Math.round(text.shown.get(from.at).offsetTop - from.delta);
-  if (Math.abs(scroller.scrollTop - wanted) > 1) scroller.scrollTop = wanted;
+  text.first = Math.min(text.first, ...places);
+  text.last = Math.max(text.last, places[0] + 1, places.at(-1) + 1);
+  setSpaces();
+  scrollToAnchor(scroller, from);
 }
 
+/** Sets the height of an article that was an estimate. */
 function measure(at) {
   const article = text.shown.get(at);
   if (!article.waits) text.heights.set(at, article.getBoundingClientRect().height);
 }
 
-function dressEnds() {
-  const factor = text.heights ? scale() : 1, { heights, first, last } = text;
-  $("above").style.height = heights ? `${heights.before(first) * factor}px` : 0;
-  $("below").style.height = heights ? `${(heights.total - heights.before(last)) * factor}px` : 0;
+/** Makes the spaces as high as the articles above and below that are not drawn. */
+function setSpaces() {
+  const { heights, first, last } = text;
+  if (!heights) return;
+  $("above").style.height = `${heights.before(first) * spaceScale()}px`;
+  $("below").style.height = `${(heights.total - heights.before(last)) * spaceScale()}px`;
 }
 
 /** Returns which articles to draw: those in view, then as many around them as the limits allow. */
-function range({ at, delta }, height) {
+function rangeToDraw({ at, delta }, height) {
   const { heights, path } = text;
   const nodes = (at) => text.shown.get(at)?.nodes ?? 60;
   let first = at, last = at, sum = 0, below = delta;
-  while (last < path.length && last - first < MOST_ARTICLES && (below < height || below < height + AROUND && sum < MOST_NODES)) {
+  const isWanted = () => below < height || below < height + AROUND && sum < MOST_NODES;
+  while (last < path.length && last - first < MOST_ARTICLES && isWanted()) {
     below += heights.own[last];
     sum += nodes(last++);
   }
@@ -331,9 +356,9 @@ function range({ at, delta }, height) {
 /** Shows the path through an entry, with the entry at the top. */
 async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (n < 0) return;
-  const before = position();
+  const before = viewState();
   if (!onPath(n)) setPath(session.newest[n]);
-  ask(n);
+  ensureShown(n);
   text.chosen = n;
   tree.cursor = n;
   if (record && idInAddress() !== session.ids[n]) {
@@ -341,11 +366,11 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
     history.pushState(null, "", linkTo(n));
   } else followAddress();
   const at = text.place[n];
-  text.coming = true;
+  text.isChoosing = true;
   // Waits for the piece, to avoid a gap, but for at most 80 ms.
   await Promise.race([entryPieces.get(n), pause(80)]);
   if (text.chosen !== n) return;
-  text.coming = false;
+  text.isChoosing = false;
   markChosen();
   drawText({ at, delta: at === 0 ? startDelta() : top ? 0 : 6 });
   revealChosen();
@@ -353,17 +378,17 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
 }
 
 /** Returns what restores the view: the path, the chosen entry, and the one at the top with its distance. */
-function position() {
+function viewState() {
   if (!text.path.length) return null;
   const { at, delta } = anchorOf($("text"));
   return { end: text.all.at(-1), chosen: text.chosen, n: text.path[at], delta };
 }
 
 /** Restores a view. */
-function restore({ end, chosen, n, delta }) {
+function restoreView({ end, chosen, n, delta }) {
   setPath(end);
-  if (!onPath(n)) return start();
-  ask(n);
+  if (!onPath(n)) return showStart();
+  ensureShown(n);
   text.chosen = chosen;
   drawText({ at: text.place[n], delta });
   markChosen();
@@ -378,7 +403,7 @@ function revealChosen() {
 
 /** Draws the tree with the chosen entry in view. */
 function showChosen() {
-  let at = nearestRow(text.chosen);
+  const at = nearestRow(text.chosen);
   if (at < 0) return;
   tree.cursor = tree.rows[at].n;
   showRow(at);
@@ -389,12 +414,13 @@ function showChosen() {
 function showNothing() {
   const isEmpty = text.path.length === 0;
   if ($("nothing").hidden !== isEmpty) return;
-  const hasMessages = session.kind.split("").some((kind, n) => !isAside(n));
+  const hasMessages = session.ids.some((id, n) => !isAside(n));
   $("nothing").textContent = hasMessages ? "The conversation has no message here. Choose one at the left." : "This session has no messages.";
   $("nothing").hidden = !isEmpty;
 }
 
-function where() {
+/** Shows which turn is read, and whether it is the last. */
+function showPlace() {
   showTurn();
   $("leaf").disabled = session.leaf < 0 || text.chosen === latestSaid();
 }

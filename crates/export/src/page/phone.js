@@ -14,7 +14,7 @@ const startDelta = () => (narrow.matches && $("banner").hidden ? BAR_HEIGHT : 0)
 /** Hides the bar while the reader scrolls down or has jumped, and shows it while scrolling up and at the beginning. */
 function moveBar() {
   if (!narrow.matches) return;
-  const { scrollTop } = $("text"), by = scrollTop - barTop, hasJumped = Math.abs(scrollTop - text.still) < 2;
+  const { scrollTop } = $("text"), by = scrollTop - barTop, hasJumped = Math.abs(scrollTop - text.setTop) < 2;
   if (scrollTop > BAR_HEIGHT && Math.abs(by) < BAR_DISTANCE && !hasJumped) return;
   document.body.classList.toggle("away", scrollTop > BAR_HEIGHT && (by > 0 || hasJumped));
   barTop = scrollTop;

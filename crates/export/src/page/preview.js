@@ -46,7 +46,7 @@ function shownLines({ markup, sections, classList }) {
   if (!classList.contains("output") && !classList.contains("diff")) return PREVIEW_LINES;
   lineLength ||= Math.max(30, Math.floor((Math.min(840, $("text").clientWidth - 44) - 26) / CHARACTER));
   let shown = 0, height = 0;
-  for (const line of plain(markup.slice(...sections[0])).split("\n", PREVIEW_LINES)) {
+  for (const line of plainText(markup.slice(...sections[0])).split("\n", PREVIEW_LINES)) {
     height += Math.max(1, Math.ceil(line.length / lineLength));
     if (height > PREVIEW_LINES) return shown;
     shown++;
@@ -64,7 +64,7 @@ function lineCount(markup, from, to) {
 /** Returns the label of the button that shows what the previews of a tool hide. */
 function unfoldLabel(cut) {
   const hidden = cut.reduce((sum, block) => sum + block.hidden, 0);
-  return Number.isFinite(hidden) ? `Show ${counted(hidden, "more line")}` : "Show all";
+  return Number.isFinite(hidden) ? `Show ${countText(hidden, "more line")}` : "Show all";
 }
 
 /** Returns the label of the button that shows the next section of a block. */
@@ -73,6 +73,6 @@ function laterLabel({ markup, sections, shown: [, next] }) {
   if (to - from > LONGEST_COUNTED) return `Show more (${((to - from) / 1e6).toFixed(1)} MB follow)`;
   const lines = lineCount(markup, from, to), first = lineCount(markup, ...sections[next]);
   if (lines < 2) return "Show more";
-  const rest = counted(lines, "more line");
-  return next === sections.length - 1 ? `Show ${rest}` : `Show ${first.toLocaleString("en")} of ${rest}`;
+  const rest = countText(lines, "more line");
+  return next === sections.length - 1 ? `Show ${rest}` : `Show ${grouped(first)} of ${rest}`;
 }

@@ -1,8 +1,8 @@
 // What is printed by the browser's own command.
 
-/** Completes the articles of a path of which all is drawn. Of any other, a note says that it is a part. */
+/** Completes the articles if all of the path is drawn. Otherwise a note says that only a part is printed. */
 function beforePrint() {
-  if (text.whole) return;
+  if (text.isPrinted) return;
   const isDrawn = text.path.length > 0 && text.first === 0 && text.last === text.path.length;
   const articles = [...text.shown.values()];
   const isComplete = isDrawn && articles.every((article) => !article.waits);

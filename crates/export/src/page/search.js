@@ -33,9 +33,9 @@ async function searchFor(typed) {
   // In the text of an entry, no letter or digit precedes the first character of a word.
   search.starts = sources.map((source) => new RegExp(`(?<![\\p{L}\\p{N}])${source}`, "iu"));
   search.phrases = words.flatMap((word, at) => (word.includes(" ") ? [new RegExp(sources[at], "i")] : []));
-  remark();
+  markShown();
   if (!words.length) {
-    finishSearch(run, true);
+    showFound(true);
     return revealChosen();
   }
   for (const [n, label] of session.label) search.hits[n] = hitOf(label);
@@ -45,15 +45,15 @@ async function searchFor(typed) {
     if (at >= entryPieces.elements.length) break;
     const start = entryPieces.start(at), text = await inflate(entryPieces.elements[at]);
     if (run !== search.run) return;
-    lookThrough(text, start);
+    searchPiece(text, start);
     if (performance.now() - drawn > 400) {
-      finishSearch(run, false);
+      showFound(false);
       drawn = performance.now();
     }
     await pause();
     if (run !== search.run) return;
   }
-  finishSearch(run, true);
+  showFound(true);
 }
 
 /** Returns how a text matches, as in `search.hits`. */
@@ -64,18 +64,19 @@ function hitOf(text) {
   return search.starts.every((start) => start.test(text)) ? 1 : 2;
 }
 
-function lookThrough(piece, start) {
+/** Searches a piece. `start` is the number of its first entry. */
+function searchPiece(piece, start) {
   // A word may contain marks, so they are removed before searching.
-  plain(piece).split("\x1e").forEach((entry, at) => {
+  plainText(piece).split("\x1e").forEach((entry, at) => {
     const hit = hitOf(entry);
     if (!hit) return;
     search.hits[start + at] = hit;
-    if (search.near.size < 20_000) search.near.set(start + at, around(entry.split("\x1d")[0]));
+    if (search.near.size < 20_000) search.near.set(start + at, textAround(entry.split("\x1d")[0]));
   });
 }
 
 /** Returns the words around the first match in a text. */
-function around(text) {
+function textAround(text) {
   const at = text.search(search.pattern);
   if (at < 0) return "";
   const from = at < 24 ? 0 : Math.min(at, text.indexOf(" ", at - 24) + 1 || at);
@@ -88,7 +89,8 @@ function nearMatch(n, said) {
   return at >= 0 && at < 30 ? "" : search.near.get(n) ?? "";
 }
 
-function finishSearch(run, done) {
+/** Shows what was found so far. */
+function showFound(done) {
   layOut();
   showCount(done);
 }
@@ -97,9 +99,12 @@ function finishSearch(run, done) {
 function showCount(done) {
   search.order = tree.rows.map((row) => row.n);
   if (search.words.length) search.order = ranked(search.order);
-  const count = counted(tree.total, "message"), at = search.words.length ? search.order.indexOf(text.chosen) : -1;
-  const isEmpty = done && search.words.length > 0 && tree.total === 0;
-  $("count").textContent = isEmpty ? nothingFound() : `${at >= 0 ? `${(at + 1).toLocaleString("en")} of ` : ""}${count}${done ? "" : " …"}`;
+  const at = search.words.length ? search.order.indexOf(text.chosen) : -1;
+  let count = countText(tree.total, "message");
+  if (at >= 0) count = `${grouped(at + 1)} of ${count}`;
+  if (!done) count += " …";
+  else if (search.words.length && !tree.total) count = nothingFound();
+  $("count").textContent = count;
   if (done) document.body.dataset.searched = search.words.join(" ");
   for (const id of ["before", "after"]) $(id).hidden = !search.words.length;
 }
@@ -116,25 +121,29 @@ function ranked(entries) {
 function nothingFound() {
   const words = search.words.map((word) => `“${word}”`).join(" and ");
   const others = search.hits.reduce((sum, hit) => sum + (hit ? 1 : 0), 0);
-  return others ? `No message in this view contains ${words}; ${counted(others, "other")} do${others === 1 ? "es" : ""}` : `No message contains ${words}`;
+  if (!others) return `No message contains ${words}`;
+  return `No message in this view contains ${words}; ${countText(others, "other")} do${others === 1 ? "es" : ""}`;
 }
 
 /** Moves to the next (1) or previous (-1) entry found. */
-async function step(by) {
+async function stepMatch(by) {
   const { order } = search;
   if (!search.words.length || !order.length) return;
   const here = search.isNew ? -1 : order.indexOf(text.chosen);
   search.isNew = false;
-  const next = order[here < 0 ? (by > 0 ? 0 : order.length - 1) : (here + by + order.length) % order.length];
+  // Before the first visit, the next match is the first one, and the previous one the last.
+  const from = here < 0 && by < 0 ? 0 : here;
+  const next = order[(from + by + order.length) % order.length];
   await choose(next, {});
   reveal(text.shown.get(text.place[next]));
-  finishSearch(search.run, true);
+  showFound(true);
 }
 
 /** Opens the folds and sections of an article that hide a match, and scrolls to the match. */
 function reveal(article) {
   if (!article || article.waits) return;
-  const seen = [...textsOf(article.querySelector(".body"))].filter((text) => text.parentNode.checkVisibility()).map((text) => text.data).join("").replace(/\s+/g, " ").toLowerCase();
+  const visible = [...textsOf(article.querySelector(".body"))].filter((text) => text.parentNode.checkVisibility());
+  const seen = visible.map((text) => text.data).join("").replace(/\s+/g, " ").toLowerCase();
   const word = search.words.find((word) => !seen.includes(word));
   if (word) openUpTo(article, word);
   markMatches(article.querySelector(".body"), article.view);
@@ -143,19 +152,20 @@ function reveal(article) {
   const box = match.getBoundingClientRect(), view = $("text").getBoundingClientRect();
   if (box.top >= view.top && box.bottom <= view.bottom - 40) return;
   $("text").scrollTop += box.top - view.top - view.height / 3;
-  text.still = $("text").scrollTop;
+  text.setTop = $("text").scrollTop;
 }
 
+/** Opens what hides a word in an article. */
 function openUpTo(article, word) {
   for (let rounds = 0; rounds < 8; rounds++) {
-    const closed = [...article.querySelectorAll("details")].find((fold) => fold.sections && !fold.open && has(fold, word, 0) >= 0);
+    const closed = [...article.querySelectorAll("details")].find((fold) => fold.sections && !fold.open && findSectionWith(fold, word) >= 0);
     if (!closed) break;
     closed.open = true;
     openFold(closed);
   }
   for (const block of article.querySelectorAll(".prose, .block")) {
     if (!block.sections) continue;
-    const at = has(block, word, 0);
+    const at = findSectionWith(block, word);
     if (at < 0 || at >= block.shown[0] && at < block.shown[1]) continue;
     // Show the section with the match; those before it need not be built.
     const inner = block.inner ?? block;
@@ -166,12 +176,10 @@ function openUpTo(article, word) {
   }
 }
 
-/** Returns the index of the first section of an element that contains a word, or -1. */
-function has({ markup, sections }, word, from) {
-  for (let at = from; at < sections.length; at++) {
-    if (new RegExp(patternOf(word), "i").test(plain(markup.slice(...sections[at])))) return at;
-  }
-  return -1;
+/** Returns the index of the first section of an element that contains a word; -1 if there is none. */
+function findSectionWith({ markup, sections }, word) {
+  const pattern = new RegExp(patternOf(word), "i");
+  return sections.findIndex((section) => pattern.test(plainText(markup.slice(...section))));
 }
 
 function firstMatch(article) {
@@ -183,7 +191,7 @@ function firstMatch(article) {
   return range;
 }
 
-/** Returns the text nodes of an element, except those that are there only for the browser's search. */
+/** Returns the text nodes of an element, except texts that are there only for the browser's search. */
 function* textsOf(element) {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode()); ) if (!node.parentNode.hidden) yield node;
@@ -199,11 +207,15 @@ function markMatches(body, view) {
   for (const node of textsOf(body)) {
     for (const match of node.data.matchAll(search.pattern)) {
       if (view.ranges.length > 4000) return;
-      mark(view.ranges, "match", node, match.index, match.index + match[0].length);
+      highlightPart(view.ranges, "match", node, match.index, match.index + match[0].length);
     }
   }
 }
 
-function remark() {
-  for (const article of text.shown.values()) if (!article.waits && !article.classList.contains("far")) markMatches(article.querySelector(".body"), article.view);
+/** Marks the words in all articles near the view. */
+function markShown() {
+  for (const article of text.shown.values()) {
+    if (article.waits || article.classList.contains("far")) continue;
+    markMatches(article.querySelector(".body"), article.view);
+  }
 }

@@ -13,7 +13,7 @@ const USER_REQUEST = 1 << FILTERS.indexOf("user-only");
 
 const tree = {
   filter: "default",
-  /** The first entries of branches that the reader has folded, and of those that the reader has opened. */
+  /** The first entries of the branches that the reader has folded, and of the branches that were opened. */
   folded: new Set(),
   opened: new Set(),
   /** Entries of runs of tools that are unfolded. */
@@ -64,7 +64,7 @@ function trunkOf(count) {
  */
 const branchesAt = (n) => [...session.children(n)].filter((child) => session.size[child] > 0 || tree.trunk[child]);
 
-/** Returns the number of a branch among those that begin at the same entry, and whether the session continues on it. */
+/** Returns the number of a branch among its siblings, and whether the session continues on it. */
 function branchName(n, siblings) {
   const name = `Branch ${siblings.indexOf(n) + 1} of ${siblings.length}`;
   return tree.trunk[n] ? `${name}, continued` : name;
@@ -72,17 +72,19 @@ function branchName(n, siblings) {
 
 /** Returns the rows of the visible entries in the order of the tree. */
 function placeRows(visible) {
-  const { shown, above } = collectVisible(visible), { trunk } = tree, count = shown.length;
-  const next = continuations(shown, above);
-  // Items have the index of their entry plus one; item 0 is for the entries without a visible ancestor.
-  const size = new Int32Array(visible.length + 1).fill(1), kids = new Int32Array(visible.length + 1);
-  for (let at = count - 1; at >= 0; at--) {
-    size[above[shown[at]] + 1] += size[shown[at] + 1];
-    kids[above[shown[at]] + 1]++;
+  const { shown, above } = collectVisible(visible), next = continuations(shown, above);
+  // Items have the number of their entry plus one; item 0 is for the entries without a visible ancestor.
+  const numbers = () => new Int32Array(visible.length + 1);
+  const size = numbers().fill(1), kids = numbers();
+  for (let at = shown.length - 1; at >= 0; at--) {
+    const n = shown[at], up = above[n] + 1;
+    size[up] += size[n + 1];
+    kids[up]++;
   }
-  // The rows of a subtree follow each other, so the place of a row follows from the sizes of the subtrees before it.
-  const start = new Int32Array(visible.length + 1).fill(-1), free = new Int32Array(visible.length + 1), level = new Int32Array(visible.length + 1), seen = new Int32Array(visible.length + 1);
-  const rows = new Array(count);
+  // The rows of a subtree follow each other: those of an entry begin at `start`, and the first one not yet used is `free`.
+  // What continues an entry is at the end of its subtree.
+  const start = numbers().fill(-1), free = numbers(), level = numbers(), seen = numbers();
+  const rows = new Array(shown.length);
   for (const n of shown) {
     const up = above[n] + 1, end = start[up] + size[up], continues = next[up] === n;
     const at = continues ? end - size[n + 1] : free[up];
@@ -91,7 +93,10 @@ function placeRows(visible) {
     start[n + 1] = at;
     free[n + 1] = at + 1;
     seen[up]++;
-    rows[at] = { n, level: level[n + 1], connector: !continues, last: continues || free[up] === end, at: seen[up], of: kids[up], kids: kids[n + 1], trunk: trunk[n] === 1, bars: 0 };
+    rows[at] = {
+      n, level: level[n + 1], connector: !continues, last: continues || free[up] === end,
+      at: seen[up], of: kids[up], kids: kids[n + 1], trunk: tree.trunk[n] === 1, bars: 0,
+    };
   }
   return rows;
 }
@@ -99,7 +104,7 @@ function placeRows(visible) {
 /** Returns the visible entries, parents first and siblings oldest first, and the nearest visible ancestor of each entry. */
 function collectVisible(visible) {
   const above = new Int32Array(visible.length).fill(-1), shown = [];
-  for (const n of walk(() => false)) {
+  for (const n of parentsFirst()) {
     const up = session.parent[n];
     if (up >= 0) above[n] = visible[up] ? up : above[up];
     if (visible[n]) shown.push(n);
@@ -124,38 +129,44 @@ function continuations(shown, above) {
   return next;
 }
 
-/** Combines each run of tools into one row, with the number of its last entry. */
+/** Combines each run of tools into one row. */
 function foldRuns() {
   const edited = new Set(session.edits.map(([, target]) => target));
   const isTool = ({ n }) => session.kind[n] === "t" && !session.label.has(n) && !edited.has(n) && n !== session.leaf;
-  const rows = [];
-  for (let at = 0; at < tree.rows.length; ) {
-    let end = at + 1;
-    const follows = (row) => isTool(row) && !row.connector && tree.rows[end - 1].kids === 1 && row.trunk === tree.rows[at].trunk;
-    if (isTool(tree.rows[at])) while (end < tree.rows.length && follows(tree.rows[end])) end++;
-    const run = tree.rows.slice(at, end), last = run.at(-1);
-    const fold = run.length > 2 && !run.some((row) => tree.unfolded.has(row.n));
-    if (fold) rows.push({ ...run[0], n: last.n, kids: last.kids, run: run.map((row) => row.n) });
-    else rows.push(...run);
-    at = end;
+  const runs = [];
+  for (const row of tree.rows) {
+    const before = runs.at(-1)?.at(-1);
+    const isOneBranch = before?.kids === 1 && !row.connector && row.trunk === before.trunk;
+    if (isOneBranch && isTool(before) && isTool(row)) runs.at(-1).push(row);
+    else runs.push([row]);
   }
-  tree.rows = rows;
+  tree.rows = runs.flatMap(foldRun);
 }
 
-/** Combines into one row each branch that the reader has folded, and each long one that the reader has not opened. */
+/** Returns the rows of a run: a single one, with the number of the last entry, unless it is short or was opened. */
+function foldRun(run) {
+  if (run.length <= 2 || run.some(({ n }) => tree.unfolded.has(n))) return run;
+  const { n, kids } = run.at(-1);
+  return [{ ...run[0], n, kids, run: run.map((row) => row.n) }];
+}
+
+/** Combines into one row each branch that the reader has folded, and each long one that was not opened. */
 function foldBranches() {
   const rows = [];
-  for (let at = 0; at < tree.rows.length; at++) {
-    const row = tree.rows[at], first = row.run?.[0] ?? row.n;
-    rows.push(row);
-    if (!row.connector || (row.level > 1 || tree.opened.has(first)) && !tree.folded.has(first)) continue;
+  for (let at = 0; at < tree.rows.length; ) {
+    const row = tree.rows[at], first = row.run?.[0] ?? row.n, isFolded = tree.folded.has(first);
+    const mayFold = row.connector && (isFolded || row.level === 1 && !tree.opened.has(first));
     let end = at + 1;
-    while (end < tree.rows.length && isBelow(tree.rows[end], row)) end++;
-    if (end - at <= LONGEST_OPEN_BRANCH && !tree.folded.has(first)) continue;
-    if (end - at === 1 && !row.run) continue;
-    const entries = tree.rows.slice(at, end).flatMap(({ n, run }) => run ?? [n]);
-    rows[rows.length - 1] = { ...row, n: first, run: null, branch: entries };
-    at = end - 1;
+    while (mayFold && end < tree.rows.length && isBelow(tree.rows[end], row)) end++;
+    const isLong = end - at > (isFolded ? 1 : LONGEST_OPEN_BRANCH);
+    if (mayFold && (isLong || isFolded && row.run)) {
+      const branch = tree.rows.slice(at, end).flatMap(({ n, run }) => run ?? [n]);
+      rows.push({ ...row, n: first, run: null, branch });
+      at = end;
+    } else {
+      rows.push(row);
+      at++;
+    }
   }
   tree.rows = rows;
 }
@@ -175,7 +186,7 @@ function drawBars() {
   }
 }
 
-function bars(row) {
+function barsText(row) {
   const levels = Math.min(row.level, LEVELS);
   let drawn = "";
   for (let level = 0; level < levels - (row.connector ? 1 : 0); level++) drawn += row.bars >> level & 1 ? "│ " : "  ";
@@ -183,8 +194,8 @@ function bars(row) {
   return row.connector ? drawn + (row.last ? "└ " : "├ ") : drawn;
 }
 
-/** Whether a row can be folded or unfolded. */
-const folds = (row) => isClosed(row) || row.connector && row.kids > 0;
+/** Whether a row can be folded or opened. */
+const canFold = (row) => isClosed(row) || row.connector && row.kids > 0;
 
 /** Whether a row stands for several. */
 const isClosed = (row) => Boolean(row?.run || row?.branch);
@@ -231,34 +242,35 @@ function rowElement(at, missing) {
   element.setAttribute("aria-selected", at === nearestRow(text.chosen));
   if (onPath(n)) element.classList.add("active");
   if (at === tree.place.get(tree.cursor)) element.classList.add("chosen");
-  const lead = bars(row);
-  if (lead) element.append(silent(make("span", "bars", lead)));
-  if (folds(row)) {
+  const lead = barsText(row);
+  if (lead) element.append(hideFromReaders(make("span", "bars", lead)));
+  if (canFold(row)) {
     element.setAttribute("aria-expanded", !isClosed(row));
-    element.append(silent(make("span", "twist", isClosed(row) ? "▸" : "▾")));
+    element.append(hideFromReaders(make("span", "twist", isClosed(row) ? "▸" : "▾")));
   }
-  for (const [className, said] of rowText(row, missing)) {
+  for (const [className, said] of rowParts(row, missing)) {
+    if (!said) continue;
     const part = make("span", className);
     part.dir = "auto";
-    marks(part, said);
+    appendMarked(part, said);
     element.append(part);
   }
   return element;
 }
 
 /** Hides an element from screen readers. */
-function silent(element) {
+function hideFromReaders(element) {
   element.setAttribute("aria-hidden", "true");
   return element;
 }
 
 /** Returns the parts of a row: label, role, how it ended, and text. */
-function rowText(row, missing) {
-  if (row.branch) return branchText(row, missing);
+function rowParts(row, missing) {
+  if (row.branch) return branchParts(row, missing);
   const { n } = row, parts = [];
   const label = session.label.get(n);
   if (label) parts.push(["label", label]);
-  if (row.run) parts.push(...runText(row.run, missing));
+  if (row.run) parts.push(...runParts(row.run, missing));
   else {
     const [who, ...says] = rowOf(n, missing);
     parts.push(["who", who]);
@@ -267,18 +279,17 @@ function rowText(row, missing) {
     if (edit) parts.push(["mark", edit[1] ? "omitted" : "edited"]);
     const near = nearMatch(n, says.join(""));
     if (near) parts.push(["says", near]);
-    else if (says.length > 1) says.forEach((said, at) => { if (said) parts.push([["says", "folder", "file"][at], said]); });
-    else parts.push(["says", says[0] ?? ""]);
+    else says.forEach((said, at) => parts.push([["says", "folder", "file"][at], said]));
   }
   if (row.connector) parts.push(["extent", extentOf(n)]);
   return parts;
 }
 
 /** Returns the parts of a row that stands for a branch: its size, last label, first request, and the age of its end. */
-function branchText({ n, branch }, missing) {
+function branchParts({ n, branch }, missing) {
   const labelled = branch.findLast((n) => session.label.has(n)), last = session.last[n];
   const described = branch.find((n) => bitsOf(n) & USER_REQUEST) ?? n, [who, ...says] = rowOf(described, missing);
-  const parts = [["who", counted(session.size[n], "message")]];
+  const parts = [["who", countText(session.size[n], "message")]];
   if (labelled !== undefined) parts.push(["label", session.label.get(labelled)]);
   const said = says.join("");
   parts.push(["says", session.kind[described] === "u" ? said : [who, said].filter(Boolean).join(": ")]);
@@ -293,7 +304,7 @@ function rowOf(n, missing) {
   return row === undefined ? ["…"] : row.split("\t");
 }
 
-function runText(run, missing) {
+function runParts(run, missing) {
   const names = new Map();
   for (const n of run) {
     const [name] = rowOf(n, missing);
@@ -301,16 +312,20 @@ function runText(run, missing) {
   }
   const counts = [...names].map(([name, count]) => `${count} ${name}`);
   const failed = run.filter((n) => endingOf(n)).length;
-  const parts = [["who", counted(run.length, "tool")], ["says", counts.join(", ")]];
+  const parts = [["who", countText(run.length, "tool")], ["says", counts.join(", ")]];
   if (failed) parts.push(["mark bad", `${failed} failed`]);
   return parts;
 }
 
-const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+/** Returns a number with its digits in groups of three. */
+const grouped = (count) => count.toLocaleString("en");
+
+/** Returns a number and a noun, which is given in the singular. */
+const countText = (count, one) => `${grouped(count)} ${one}${count === 1 ? "" : "s"}`;
 
 /** Returns the number of entries in a branch, and the age of the newest. */
 function extentOf(n) {
-  const last = session.last[n], size = counted(session.size[n], "message");
+  const last = session.last[n], size = countText(session.size[n], "message");
   return last === -Infinity ? size : `${size}, ${ageOf(last)}`;
 }
 
@@ -322,8 +337,8 @@ function ageOf(time) {
   return unit ? `${Math.floor(seconds / unit[1])}${unit[0]}` : "now";
 }
 
-/** Appends text, marking the words that are searched for. */
-function marks(element, said) {
+/** Appends a text to an element, with marks at the words that are searched for. */
+function appendMarked(element, said) {
   const found = search.pattern ? [...said.matchAll(search.pattern)] : [];
   let at = 0;
   for (const match of found) {
@@ -361,6 +376,7 @@ function nearestRow(n) {
   return -1;
 }
 
+/** Opens or folds a row: a run of tools, a folded branch, or the rows below an entry. */
 function toggleRow(row) {
   if (row.run) row.run.forEach((n) => tree.unfolded.add(n));
   else if (row.branch) {
@@ -394,7 +410,7 @@ function treeKey(event) {
       else moveCursor(at + 1);
       break;
     case "ArrowLeft":
-      if (row && folds(row) && !closed) toggleRow(row);
+      if (row && canFold(row) && !closed) toggleRow(row);
       else if (row && session.parent[row.n] >= 0) moveCursor(nearestRow(session.parent[row.n]));
       break;
     case "Enter":

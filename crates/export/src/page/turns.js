@@ -53,13 +53,13 @@ function sumTurn(turn) {
 }
 
 /** Returns numbers of added and removed lines as text. */
-const changeText = ({ added, removed }) => [added && `+${added.toLocaleString("en")}`, removed && `−${removed.toLocaleString("en")}`].filter(Boolean).join(" ");
+const changeText = ({ added, removed }) => [added && `+${grouped(added)}`, removed && `−${grouped(removed)}`].filter(Boolean).join(" ");
 
 /** Returns the sums of a turn as text; empty if it neither called a tool nor cost anything. */
 function turnText({ calls, took, cost, added, removed, files }) {
   if (!calls && !cost) return "";
-  const changed = [files.size && counted(files.size, "file"), changeText({ added, removed })].filter(Boolean).join(" ");
-  return [calls && counted(calls, "tool"), changed, workTime(took), cost && dollars(cost)].filter(Boolean).join(" · ");
+  const changed = [files.size && countText(files.size, "file"), changeText({ added, removed })].filter(Boolean).join(" ");
+  return [calls && countText(calls, "tool"), changed, workTime(took), cost && dollars(cost)].filter(Boolean).join(" · ");
 }
 
 /** Whether the entry at a place of the path is the last that is shown of its turn. */
@@ -81,10 +81,11 @@ const speakersAt = (at) => (beginsAnswer(at) ? [make("span", "speaker", KINDS.a)
 
 /** Shows which turn is read. */
 function showTurn() {
-  const { length } = text.starts, turn = text.path.length ? Math.max(1, turnOf(text.chosen)) : 0;
-  const said = length ? `Turn ${turn.toLocaleString("en")} of ${length.toLocaleString("en")}` : text.path.length ? "No prompts" : "No messages";
+  const turns = text.starts.length;
+  let said = text.path.length ? "No prompts" : "No messages";
+  if (turns) said = `Turn ${grouped(Math.max(1, turnOf(text.chosen)))} of ${grouped(turns)}`;
   if ($("where").textContent !== said) $("where").textContent = said;
-  $("where").disabled = !length;
+  $("where").disabled = !turns;
 }
 
 /** Returns the last thing that was said on the path to the end of the conversation; -1 if nothing was. */

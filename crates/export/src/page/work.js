@@ -7,7 +7,7 @@ const isWork = (n) => session.kind[n] === "t" || session.kind[n] === "a" && (bit
 const isAside = (n) => "nlx".includes(session.kind[n]) || session.concealed.has(n);
 
 /** Sets the entries that are shown, the runs by their first entries, and the settings by the entries after them. */
-function group() {
+function groupPath() {
   const { all } = text, shown = [], isLine = prefs.level !== "all";
   text.runs = new Map();
   text.runOf = new Map();
@@ -19,8 +19,8 @@ function group() {
       if (session.kind[n] === "n") chips.push(n);
       continue;
     }
-    if (!isLine || !isWork(n)) run = null;
-    else if (!run) text.runs.set(n, (run = { first: n, entries: [], open: prefs.level === "previews" !== text.turned.has(n) }));
+    if (isLine && isWork(n)) run ??= beginRun(n);
+    else run = null;
     if (run) {
       run.entries.push(n);
       text.runOf.set(n, run);
@@ -37,12 +37,20 @@ function group() {
   for (const n of all) text.place[n] = Math.min(text.place[n], shown.length - 1);
 }
 
+/** Begins a run. With previews it is open, else closed, unless the reader has changed that. */
+function beginRun(first) {
+  const isOpen = prefs.level === "previews";
+  const run = { first, entries: [], open: text.turned.has(first) ? !isOpen : isOpen };
+  text.runs.set(first, run);
+  return run;
+}
+
 /** Makes sure that an entry is shown: opens the run that hides it. */
-function ask(n) {
+function ensureShown(n) {
   if (text.path[text.place[n]] === n) return;
   const run = text.runOf.get(n);
-  if (run) text.turned[prefs.level === "lines" ? "add" : "delete"](run.first);
-  else text.asked.add(n);
+  if (run) return toggleRun(run);
+  text.asked.add(n);
   regroup();
 }
 
@@ -50,13 +58,14 @@ function ask(n) {
 function regroup() {
   const before = text.path.length ? anchorOf($("text")) : null, n = before && text.path[before.at];
   clearText();
-  group();
+  groupPath();
   readPath();
   if (before) drawText({ at: text.place[n], delta: before.delta });
   markChosen();
 }
 
-function turnRun(run) {
+/** Opens or closes a run. */
+function toggleRun(run) {
   if (!text.turned.delete(run.first)) text.turned.add(run.first);
   regroup();
 }
@@ -65,18 +74,20 @@ function turnRun(run) {
 function runLine(run) {
   const line = make("button", "workline"), tools = run.entries.filter((n) => session.kind[n] === "t");
   line.setAttribute("aria-expanded", run.open);
-  line.append(...speakersAt(text.place[run.first]), silent(make("span", "twist", run.open ? "▾" : "▸")));
+  line.append(...speakersAt(text.place[run.first]), hideFromReaders(make("span", "twist", run.open ? "▾" : "▸")));
   const missing = new Set();
   const parts = tools.length ? deedParts(tools, missing) : [["who", "Tools"]];
   for (const [className, said] of parts) if (said) line.append(make("span", className, said));
-  if (missing.size) Promise.all([...missing].map((n) => rowPieces.get(n))).then(() => { if (line.isConnected) line.replaceWith(runLine(run)); });
-  line.addEventListener("click", () => turnRun(run));
+  // The line is drawn again once the texts of its tools are loaded.
+  const rows = [...missing].map((n) => rowPieces.get(n));
+  if (missing.size) Promise.all(rows).then(() => { if (line.isConnected) line.replaceWith(runLine(run)); });
+  line.addEventListener("click", () => toggleRun(run));
   return line;
 }
 
 /** Adds the texts of a closed run, so that the browser's search finds them. */
 async function addTexts(body, run) {
-  for (const n of run.entries) body.append(...concealed(halves(await entryPieces.get(n))[0]));
+  for (const n of run.entries) body.append(...searchOnly(splitItem(await entryPieces.get(n))[0]));
 }
 
 /** Returns what is in the margin beside an entry: its label, its model if it is another one, settings changed before it. */
@@ -84,7 +95,8 @@ function marginOf(n) {
   const margin = make("div", "margin"), label = session.label.get(n), model = text.modelBefore.get(n);
   if (label) margin.append(make("span", "chip label", label));
   if (model) margin.append(Object.assign(make("span", "chip model", session.models[model - 1].split("/").pop()), { title: session.models[model - 1] }));
-  for (const setting of (text.chips.get(n) ?? []).filter((setting) => !isSaid(setting))) {
+  for (const setting of text.chips.get(n) ?? []) {
+    if (isShownByAnswer(setting)) continue;
     const chip = make("a", "chip");
     chip.href = linkTo(setting);
     chip.dataset.to = setting;
@@ -95,14 +107,17 @@ function marginOf(n) {
 }
 
 /** Whether a setting is the model of the next answer, which shows it. */
-function isSaid(setting) {
-  if (!/^model.?change$/i.test(session.name_.get(setting))) return false;
+function isShownByAnswer(setting) {
+  if (!/^model.?change$/i.test(session.typeName.get(setting))) return false;
   const answer = text.all.slice(text.index[setting]).find((n) => session.model[n]);
   return text.modelBefore.has(answer);
 }
 
 /** Whether an answer continues the one before it, so that it needs no heading of its own. */
-const follows = (n, at) => session.kind[n] === "a" && at > 0 && (isWork(text.path[at - 1]) || session.kind[text.path[at - 1]] === "a");
+function continuesAnswer(n, at) {
+  const before = text.path[at - 1];
+  return session.kind[n] === "a" && at > 0 && (isWork(before) || session.kind[before] === "a");
+}
 
 /** Shows that another branch than the final one is read. */
 function showBanner() {
