@@ -208,14 +208,22 @@ await test("links with shortened ids lead there, unknown ones are reported, and 
   const fresh = await open(exported(mixed()));
   await fresh.mouse.move(900, 500);
   await fresh.mouse.wheel(0, 1500);
-  await fresh.waitForTimeout(200);
-  const before = await fresh.evaluate(() => [document.querySelector("article.chosen").dataset.id, document.getElementById("text").scrollTop]);
+  // Scrolling takes its time. Heights above may still be estimates, so the place is that of the article in the view.
+  await fresh.waitForFunction(() => {
+    const { scrollTop } = document.getElementById("text"), isStill = scrollTop > 0 && scrollTop === window.before;
+    window.before = scrollTop;
+    return isStill;
+  }, undefined, { polling: 250 });
+  const before = await fresh.evaluate(() => {
+    const article = document.querySelector("article.chosen");
+    return [article.dataset.id, article.getBoundingClientRect().top];
+  });
   await fresh.click("#leaf");
   await waitFor(fresh, "n59");
   await fresh.goBack();
   await waitFor(fresh, before[0]);
   // The text is laid out before it has its place again.
-  await fresh.waitForFunction((top) => Math.abs(document.getElementById("text").scrollTop - top) < 3, before[1]);
+  await fresh.waitForFunction((top) => Math.abs(document.querySelector("article.chosen").getBoundingClientRect().top - top) < 3, before[1]);
   await clean(fresh);
 });
 

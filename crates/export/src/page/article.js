@@ -2,10 +2,9 @@
 
 /** Returns the element of an entry on the path; its body follows once its piece is loaded, its images once it is near. */
 function articleOf(at, isFar = false) {
-  const n = text.path[at], kind = session.kind[n], item = entryPieces.peek(n);
+  const n = text.path[at], kind = session.kind[n], run = text.runs.get(n);
   const article = make("article", `entry ${kind}`);
-  const view = { n, ranges: [], urls: [], later: [], isFar, onPath, title: titleOf(n), changed: () => drawText() };
-  article.view = view;
+  article.view = { n, ranges: [], urls: [], later: [], isFar, title: titleOf(n), changed: () => drawText() };
   article.id = `n${n}`;
   article.dataset.id = session.ids[n];
   article.dataset.n = n;
@@ -14,34 +13,36 @@ function articleOf(at, isFar = false) {
   article.setAttribute("aria-setsize", text.path.length);
   article.setAttribute("aria-labelledby", `h${n}`);
   if (n === text.chosen) article.classList.add("chosen");
-  const day = dayAt(at);
+
+  const day = dayAt(at), margin = marginOf(n);
   if (day) article.append(make("div", "day", day));
-  const run = text.runs.get(n), margin = marginOf(n);
   if (margin) article.append(margin);
   if (text.runOf.has(n)) article.classList.add("work");
   else if (NAMED.includes(kind)) article.classList.add("named");
   else if (!day && continuesAnswer(n, at)) article.classList.add("follows");
   if (run) article.append(runLine(run));
-  if (run && !run.open) {
-    article.classList.add("closed");
-    const body = make("div", "body");
-    article.append(body, ...footsAt(at));
-    if (text.isShort) addTexts(body, run);
-    return article;
-  }
-  article.append(headOf(n, view));
-  const siblings = branchesAt(session.parent[n]);
-  if (siblings.length > 1 && siblings.includes(n)) article.append(branchesOf(n, siblings));
+  if (run && !run.open) addClosedRun(article, at, run);
+  else addContent(article, at);
+  return article;
+}
+
+/** Adds to an article what a closed run has: only texts for the browser's search. */
+function addClosedRun(article, at, run) {
   const body = make("div", "body");
+  article.classList.add("closed");
   article.append(body, ...footsAt(at));
-  if (item === undefined) {
-    article.waits = true;
-    body.append(make("div", "wait", "…"));
-    body.style.minHeight = `${Math.max(20, text.heights.own[at] - 58)}px`;
-    entryPieces.get(n).then(() => { if (text.shown.get(at) === article) drawText(); });
-    return article;
-  }
-  if (isFar) text.spare -= item.length;
+  if (text.isShort) addTexts(body, run);
+}
+
+/** Adds to an article its heading, branches and body. */
+function addContent(article, at) {
+  const { view } = article, { n } = view, siblings = branchesAt(session.parent[n]), body = make("div", "body");
+  article.append(headOf(n, view));
+  if (siblings.length > 1 && siblings.includes(n)) article.append(branchesOf(n, siblings));
+  article.append(body, ...footsAt(at));
+  const item = entryPieces.peek(n);
+  if (item === undefined) return waitForBody(article, at, body);
+  if (view.isFar) text.spare -= item.length;
   fillBody(body, n, splitItem(item)[0], view);
   rowImages(body);
   const onlyCalls = body.children.length > 0 && [...body.children].every((child) => child.matches(".call.shown"));
@@ -50,7 +51,14 @@ function articleOf(at, isFar = false) {
   if (prefs.level !== "all") addUnfold(article);
   article.nodes = article.getElementsByTagName("*").length * 2;
   if (search.pattern) markMatches(body, view);
-  return article;
+}
+
+/** Draws again once the piece with an entry is loaded. */
+function waitForBody(article, at, body) {
+  article.waits = true;
+  body.append(make("div", "wait", "…"));
+  body.style.minHeight = `${Math.max(20, text.heights.own[at] - 58)}px`;
+  entryPieces.get(article.view.n).then(() => { if (text.shown.get(at) === article) drawText(); });
 }
 
 function fillBody(body, n, markup, view) {

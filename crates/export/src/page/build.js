@@ -141,7 +141,7 @@ function makeElement(code, value, view) {
       element.href = linkTo(+value);
       element.dataset.to = value;
       // The call is shown with its result, further down.
-      if (code === "C" && view.onPath(+value)) element.classList.add("shown");
+      if (code === "C" && onPath(+value)) element.classList.add("shown");
       break;
     case "o":
       element.start = +value || 1;
@@ -217,6 +217,7 @@ function openFold(fold) {
   const inside = make("div");
   fold.append(inside);
   for (const [from, to] of fold.sections) build(fold.markup, from, to, inside, fold.view);
+  rowImages(inside);
   fold.view.changed();
 }
 

@@ -192,6 +192,7 @@ const SCROLLS = {
   ArrowUp: () => -50,
 };
 
+/** Acts on a key, unless a dialog is open or the reader is typing. */
 function onKey(event) {
   if (document.querySelector("dialog[open]")) return;
   const typing = event.target.matches?.("input, textarea, select");
@@ -200,7 +201,8 @@ function onKey(event) {
     return void printAll();
   }
   // The browser's own search finds only what is drawn. Pressing Ctrl+F again in the search field opens it.
-  if ((event.ctrlKey || event.metaKey) && event.key === "f" && !typing && (!text.isShort || text.spare < 0)) {
+  const isDrawn = text.isShort && text.spare >= 0;
+  if ((event.ctrlKey || event.metaKey) && event.key === "f" && !typing && !isDrawn) {
     event.preventDefault();
     return KEYS["/"]();
   }
@@ -217,16 +219,19 @@ function onKey(event) {
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target === $("tree") && treeKey(event) || event.target === $("edge") && edgeKey(event.key)) return event.preventDefault();
-  const act = KEYS[event.key], scrolls = SCROLLS[event.key];
+  const scrolls = SCROLLS[event.key];
   if (scrolls && event.target === document.body) {
     event.preventDefault();
-    return $("text").scrollBy({ top: scrolls($("text").clientHeight - 40) * (event.key === " " && event.shiftKey ? -1 : 1) });
+    const isBack = event.key === " " && event.shiftKey, distance = scrolls($("text").clientHeight - 40);
+    return $("text").scrollBy({ top: isBack ? -distance : distance });
   }
-  if (!act || !prefs.keys && event.key.length === 1 || event.target.matches?.("button, summary") && event.key === " ") return;
+  const isTurnedOff = !prefs.keys && event.key.length === 1;
+  if (!KEYS[event.key] || isTurnedOff) return;
   event.preventDefault();
-  act();
+  KEYS[event.key]();
 }
 
+/** Opens or closes the tree on a narrow screen. */
 function openDrawer(open) {
   document.body.classList.toggle("open", open);
   $("drawer").setAttribute("aria-expanded", open);
@@ -275,6 +280,7 @@ async function printAll() {
   window.print();
 }
 
+/** Connects the controls of the page with what they do. */
 function listen() {
   listenForPhone();
   listenForPrint();
