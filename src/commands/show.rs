@@ -576,7 +576,7 @@ impl DiffFinder {
         let continues_hunk = line.is_empty() || line.starts_with([' ', '+', '-', '\\']);
         self.is_in_hunk &= continues_hunk;
         if self.is_in_hunk || self.is_in_block {
-            classify_diff_line(line).0
+            classify_diff_line(line)
         } else {
             DiffSign::Common
         }

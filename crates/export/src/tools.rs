@@ -348,9 +348,15 @@ impl EntryView<'_> {
         let path = self.path_argument(arguments);
         let language = path.and_then(|path| Language::from_path(&path));
         if let Some(diff) = details.get("diff").and_then(decode_string) {
-            let lines: Vec<_> = diff.lines().map(classify_diff_line).collect();
+            let mut lines = Vec::new();
+            let mut has_change = false;
+            for line in diff.lines() {
+                let sign = classify_diff_line(line);
+                has_change |= sign != DiffSign::Common;
+                lines.push((sign, line));
+            }
             // Some agents store only the headers of the hunks.
-            if lines.iter().any(|(sign, _)| *sign != DiffSign::Common) {
+            if has_change {
                 self.push_diff(lines, language, true);
                 return DrawnDetails::FileChange;
             }

@@ -26,15 +26,15 @@ impl DiffSign {
     }
 }
 
-/// Returns the sign with which a line of a diff begins, and the line. The headers of files,
-/// `---` and `+++`, count as common lines.
-pub fn classify_diff_line(line: &str) -> (DiffSign, &str) {
+/// Returns the sign with which a line of a diff begins. The headers of files, `---` and `+++`,
+/// count as common lines.
+pub fn classify_diff_line(line: &str) -> DiffSign {
     if line.starts_with('+') && !line.starts_with("+++") {
-        (DiffSign::Added, line)
+        DiffSign::Added
     } else if line.starts_with('-') && !line.starts_with("---") {
-        (DiffSign::Removed, line)
+        DiffSign::Removed
     } else {
-        (DiffSign::Common, line)
+        DiffSign::Common
     }
 }
 

@@ -410,7 +410,7 @@ fn agent_diff(result: Raw) -> Vec<(DiffSign, String)> {
     let mut lines = Vec::new();
     let mut has_change = false;
     for line in diff.to_string_lossy().lines() {
-        let (sign, line) = classify_diff_line(line);
+        let sign = classify_diff_line(line);
         has_change |= sign != DiffSign::Common;
         lines.push((sign, line.to_owned()));
     }
