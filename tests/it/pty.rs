@@ -383,6 +383,7 @@ fn notes_follow_the_answer() {
         let note = "pisess: note: ~/sessions/torn.jsonl: the last line is incomplete";
         let last = seen.lines().next_back().unwrap();
         assert!(last.starts_with(note), "{line:?}: {seen}");
+        assert!(last.chars().count() <= 80, "{line:?}: {seen}");
         assert!(seen.lines().count() > 1, "{line:?}: {seen}");
     }
 }
@@ -400,8 +401,7 @@ fn a_missing_pager_is_no_error() {
     let plain = pisess(&[READERS[1], &["--no-pager"]].concat(), &s).0;
     assert_eq!(with(&[]), (plain.clone(), 0));
     let (seen, code) = with(&[("PISESS_PAGER", "missing -x")]);
-    let note =
-        "pisess: note: cannot run the pager missing -x: No such file or directory (os error 2)\n";
+    let note = "pisess: note: cannot run the pager missing -x: no such file or directory\n";
     assert_eq!(
         (seen, code),
         (format!("{plain}{note}"), 0),

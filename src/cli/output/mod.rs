@@ -21,7 +21,7 @@ pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 pub use links::Links;
-use notes::{abbreviate_home_in, shorten_path_in};
+use notes::{abbreviate_home_in, fit_note};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{
@@ -319,7 +319,7 @@ impl<'w> Ui<'w> {
             let mut line = abbreviate_home_in(&note, self.home().as_deref());
             if let Some(width) = width {
                 let room = width.saturating_sub(display_width("pisess: note: "));
-                line = shorten_path_in(&line, room);
+                line = fit_note(&line, room);
             }
             self.print_error(&format!("note: {line}"));
         }

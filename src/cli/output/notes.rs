@@ -1,9 +1,13 @@
-//! Paths in notes, shortened so that a note fits into one line of the terminal.
+//! Notes, shortened so that each fits into one line of the terminal.
 
-use super::{display_width, truncate_path};
+use super::{display_width, truncate_end, truncate_path};
 
 /// The number of columns that a path keeps.
 const LEAST_PATH_COLUMNS: usize = 32;
+/// The number of columns that the text before a hint keeps.
+const LEAST_TEXT_COLUMNS: usize = 24;
+/// The number of columns from which a hint that is cut still says something.
+const LEAST_HINT_COLUMNS: usize = 24;
 
 /// What precedes a hint. Paths in hints are whole, because people copy them.
 const HINT_START: &str = "(hint: ";
@@ -38,9 +42,52 @@ pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
     shown
 }
 
+/// Returns a note that fits into `columns`.
+///
+/// First, its first path is shortened. Then, the text before the hint is cut: a hint is copied, and
+/// the text begins with what matters. A hint that leaves too little space for the text is cut, too.
+pub fn fit_note(note: &str, columns: usize) -> String {
+    let note = shorten_path_in(note, columns);
+    if display_width(&note) <= columns {
+        return note;
+    }
+    let Some(hint_start) = note.find(HINT_START) else {
+        return truncate_at_word(&note, columns);
+    };
+
+    let text = note[..hint_start].trim_end();
+    let hint = &note[hint_start..];
+    let text_room = columns.saturating_sub(display_width(hint) + 1);
+    if text_room >= LEAST_TEXT_COLUMNS {
+        return format!("{} {hint}", truncate_at_word(text, text_room));
+    }
+    let hint_room = columns.saturating_sub(display_width(text) + 1);
+    if hint_room >= LEAST_HINT_COLUMNS {
+        return format!("{text} {}", truncate_at_word(hint, hint_room));
+    }
+    truncate_at_word(text, columns)
+}
+
+/// Returns the whole words of a text that fit into `columns`, with an ellipsis if it was cut. A word
+/// that is too long for any space is cut itself.
+fn truncate_at_word(text: &str, columns: usize) -> String {
+    let cut = truncate_end(text, columns, "…");
+    if cut == text {
+        return cut;
+    }
+
+    let kept = cut.trim_end_matches('…');
+    let ends_with_word = text[kept.len()..].starts_with(' ');
+    let words = match kept.rfind(' ') {
+        Some(end) if !ends_with_word => &kept[..end],
+        _ => kept,
+    };
+    format!("{}…", words.trim_end_matches([' ', ',', ';', ':']))
+}
+
 /// Returns a note whose first path is truncated in the middle so that the note fits into `columns`;
 /// the path keeps [`LEAST_PATH_COLUMNS`]. Without a path before the hint, the note stays as it is.
-pub fn shorten_path_in(note: &str, columns: usize) -> String {
+fn shorten_path_in(note: &str, columns: usize) -> String {
     let excess = display_width(note).saturating_sub(columns);
     if excess == 0 {
         return note.to_owned();
@@ -96,5 +143,33 @@ mod tests {
 
         let hint = format!("{} (hint: `cat {path}`)", "word ".repeat(20));
         assert_eq!(shorten_path_in(&hint, 80), hint);
+    }
+
+    #[test]
+    fn a_note_fits_into_one_line() {
+        let long_text = "1 tool result is left out, because a message is between the call and it";
+        for (note, shown) in [
+            (
+                format!("{long_text} (hint: pisess check --repair)"),
+                "1 tool result is left out, because… (hint: pisess check --repair)",
+            ),
+            (
+                "some of these are in subdirectories, which need -r to be changed, too".to_owned(),
+                "some of these are in subdirectories, which need -r to be changed…",
+            ),
+            (
+                format!("a.jsonl is torn (hint: {long_text})"),
+                "a.jsonl is torn (hint: 1 tool result is left out, because a…",
+            ),
+            (
+                format!("{long_text} (hint: {long_text})"),
+                "1 tool result is left out, because a message is between the call…",
+            ),
+            ("short (hint: x)".to_owned(), "short (hint: x)"),
+        ] {
+            let fitted = fit_note(&note, 66);
+            assert_eq!(fitted, shown);
+            assert!(display_width(&fitted) <= 66, "{fitted}");
+        }
     }
 }

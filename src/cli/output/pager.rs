@@ -3,6 +3,7 @@
 use crate::cli::process::command_line::{SHELL_SYNTAX, parse_command};
 use crate::cli::process::signals::SignalGuard;
 use crate::world::World;
+use pisess_store::plain;
 use std::io::{self, BufWriter, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +65,10 @@ impl Pager {
         match ((world.spawn)(&mut command), &configured) {
             (Ok(child), _) => Ok(Pager::from_child(child, waiting)),
             (Err(_), None) => Ok(None),
-            (Err(error), Some(_)) => Err(format!("cannot run the pager {command_line}: {error}")),
+            (Err(error), Some(_)) => {
+                let reason = plain(&error);
+                Err(format!("cannot run the pager {command_line}: {reason}"))
+            }
         }
     }
 
