@@ -7,6 +7,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, apply_style, to_visible};
 use crate::cli::rows::entry::{EntryPainter, row_options};
 use crate::cli::rows::ids::IdPainter;
+use crate::cli::rows::path_links::PathLinks;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::diff::context::compare_contexts;
@@ -269,9 +270,11 @@ impl PathEnd<'_> {
         let session = &self.open.session;
         let drawing = view_without_layout(session, self.entry);
         let edits = self.open.find_edits(self.entry)?;
+        let links = PathLinks::new(session, ui);
         let painter = EntryPainter {
             drawing: &drawing,
             edits: &edits,
+            links: links.as_ref(),
             styles: ui.styles,
             glyphs: Glyphs::UNICODE,
         };

@@ -5,14 +5,15 @@ use crate::agents::readable::{CallDescription, Folders};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Cell, Clock, Exit, Failure, Glyphs, Links, Styles, Ui, apply_style, cell_text, cell_width,
-    display_width, format_cell, push_wrapped_line, to_visible, to_visible_lines, truncate_end,
-    truncate_path,
+    Cell, Clock, Exit, Failure, Glyphs, Styles, Ui, apply_style, cell_text, cell_width,
+    display_width, format_cell, link_text, push_wrapped_line, to_visible, to_visible_lines,
+    truncate_end, truncate_path,
 };
 use crate::cli::pruned::open_with_pruned;
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{edit_mark, print_entry_lines, print_rows, row_options, tone_style};
 use crate::cli::rows::ids::IdPainter;
+use crate::cli::rows::path_links::PathLinks;
 use crate::export::cuts::Cuts;
 use crate::export::markdown::entry_markdown;
 use crate::export::source::{Contents, ContentsReader, Display};
@@ -34,7 +35,7 @@ use owo_colors::Style;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -264,8 +265,7 @@ fn print_in_full(
         labels: Labels::new(session),
         edits: &edits,
         ids: IdPainter::new(session, ui.styles),
-        links: ui.links.clone(),
-        home: ui.home(),
+        links: PathLinks::new(session, ui),
         clock: Clock::new(ui),
         styles: ui.styles,
         width: ui.row_width(),
@@ -338,8 +338,7 @@ struct ShownPainter<'a> {
     /// The entries that are marked as edited.
     edits: &'a HashMap<EntryIx, ContextEdit>,
     ids: IdPainter<'a>,
-    links: Links,
-    home: Option<String>,
+    links: Option<PathLinks>,
     clock: Clock,
     styles: Styles,
     /// The width of the terminal; `None` if lines are not broken.
@@ -388,8 +387,8 @@ impl ShownPainter<'_> {
         *out += &apply_style(&name, self.name_style(ix));
         let subject = self.format_subject(&shown.subject, width_of_others);
         if !subject.is_empty() {
-            let subject = match self.subject_file(&shown.subject) {
-                Some(file) => self.links.link_path(&subject, &file),
+            let subject = match self.subject_address(&shown.subject) {
+                Some(address) => link_text(&subject, &address),
                 None => subject,
             };
             *out += &format!(" {subject}");
@@ -459,18 +458,13 @@ impl ShownPainter<'_> {
         }
     }
 
-    /// Returns the file that a tool worked on, if it names one.
-    fn subject_file(&self, subject: &CallDescription) -> Option<PathBuf> {
+    /// Returns the address of the file that a tool worked on, if it names one and links are
+    /// enabled.
+    fn subject_address(&self, subject: &CallDescription) -> Option<String> {
         let text = subject.text.to_string_lossy();
-        let path = text.get(subject.path.clone())?;
-        if path.is_empty() {
-            return None;
-        }
-        if let Some(below_home) = path.strip_prefix("~/") {
-            return Some(Path::new(self.home.as_ref()?).join(below_home));
-        }
-        let cwd = self.session.header.cwd.as_ref()?;
-        Some(Path::new(&*cwd.to_string_lossy()).join(path))
+        self.links
+            .as_ref()?
+            .address_of(text.get(subject.path.clone())?)
     }
 
     /// Appends a line of facts: those of the entry, its line and its parent. In a line that is

@@ -9,6 +9,7 @@ use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
 use crate::cli::pruned::{self, requests_with_pruned};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{EntryPainter, row_options_for};
+use crate::cli::rows::path_links::PathLinks;
 use crate::load::LoadOptions;
 use crate::ops::tree::{Filter, Layout, TreeView, build_live_view, build_view};
 use crate::ops::undo::find_undone;
@@ -247,9 +248,11 @@ fn print_drawing(
     } else {
         Glyphs::UNICODE
     };
+    let links = PathLinks::new(&open.session, ui);
     let entry_painter = EntryPainter {
         drawing: &drawing,
         edits: &edits,
+        links: links.as_ref(),
         styles: ui.styles,
         glyphs,
     };

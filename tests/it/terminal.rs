@@ -262,6 +262,17 @@ fn each_prefix_that_stands_out_names_its_entry() {
     }
 }
 
+/// Returns a text without what makes parts of it links.
+fn without_links(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("\u{1b}]8;;") {
+        shown += before;
+        rest = link.split_once("\u{1b}\\").expect("a link has an end").1;
+    }
+    shown + rest
+}
+
 #[test]
 fn paths_are_links_where_they_are_wanted() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
@@ -297,6 +308,24 @@ fn paths_are_links_where_they_are_wanted() {
         );
         let asked = in_a_pipe("").env("PISESS_HYPERLINK", "always");
         assert!(asked.done().text().contains("]8;;"), "{line}");
+    }
+    for line in [
+        "tree --unfold ./tour.jsonl",
+        "path ./tour.jsonl",
+        "diff ./tour.jsonl ./two-branches.jsonl",
+        "stats --by file ./tour.jsonl",
+        "stats --by session ./tour.jsonl ./two-branches.jsonl",
+    ] {
+        let plain = s.pisess(line).env("TERM_PROGRAM", "WezTerm").terminal(80);
+        let linked = s
+            .pisess(&format!("{line} --hyperlink"))
+            .env("TERM_PROGRAM", "WezTerm")
+            .terminal(80)
+            .done()
+            .text();
+        assert!(linked.contains("\u{1b}]8;;file://"), "{line}: {linked}");
+        assert_eq!(without_links(&linked), plain.done().text(), "{line}");
+        assert_eq!(links(line), 0, "{line}");
     }
     let json = s.run("grep --json --hyperlink=always kite ./two-branches.jsonl");
     assert!(!json.contains("]8;;"));

@@ -45,6 +45,7 @@ pub fn choose_entry(session: &Path, program: &OsStr, ui: &mut Ui) -> Result<Stri
     let painter = EntryPainter {
         drawing: &view,
         edits: &edits,
+        links: None,
         styles: Styles::default(),
         glyphs: Glyphs::UNICODE,
     };

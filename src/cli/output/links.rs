@@ -58,12 +58,29 @@ impl Links {
 
     /// Returns a text as a link to a file. `text` is escaped already, and may have styles.
     pub fn link_path(&self, text: &str, path: &Path) -> String {
-        if !self.is_enabled || text.is_empty() {
-            return text.to_owned();
+        match self.address_of(path) {
+            Some(address) if !text.is_empty() => link_text(text, &address),
+            _ => text.to_owned(),
         }
-        let address = file_address(&self.folder.join(path));
-        format!("\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\")
     }
+
+    pub fn are_enabled(&self) -> bool {
+        self.is_enabled
+    }
+
+    /// Returns the address of a file; `None` if links are not enabled.
+    pub fn address_of(&self, path: &Path) -> Option<String> {
+        if self.is_enabled {
+            Some(file_address(&self.folder.join(path)))
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns a text as a link to an address. The text is escaped already, and may have styles.
+pub fn link_text(text: &str, address: &str) -> String {
+    format!("\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\")
 }
 
 /// Returns the choice of the environment, for a command line without `--hyperlink`.

@@ -20,7 +20,7 @@ pub use crate::format::{to_visible, to_visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
-pub use links::Links;
+pub use links::{Links, link_text};
 use notes::{abbreviate_home_in, fit_note};
 use pager::Pager;
 pub use progress::Progress;

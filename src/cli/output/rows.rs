@@ -2,6 +2,7 @@
 
 use crate::cli::options::ColorChoice;
 use crate::cli::output::clock::Clock;
+use crate::cli::output::links::link_text;
 pub use crate::format::display_width;
 use crate::format::{is_printable_ascii, push_visible};
 use owo_colors::{OwoColorize, Style};
@@ -253,6 +254,11 @@ impl RowBuffer {
     /// Appends a whole part, as far as it fits into what is left of the row. No other part may be
     /// open.
     pub fn push_part(&mut self, text: &str, style: Style) {
+        self.push_linked_part(text, style, None);
+    }
+
+    /// Appends a whole part as [`Self::push_part`] does. With an address, it is a link.
+    pub fn push_linked_part(&mut self, text: &str, style: Style, address: Option<&str>) {
         debug_assert_eq!(
             self.part_start,
             self.text.len(),
@@ -267,11 +273,9 @@ impl RowBuffer {
             self.columns_left = Some(left.saturating_sub(width));
         }
         let shown = cut.as_deref().unwrap_or(text);
-        // Most parts are plain, and are not copied first.
-        if style == Style::default() {
-            self.push_str(shown);
-        } else {
-            self.push_str(&apply_style(shown, style));
+        match address {
+            Some(address) => self.push_str(&link_text(&apply_style(shown, style), address)),
+            None => push_styled(shown, style, &mut self.text),
         }
         self.part_start = self.text.len();
     }
@@ -282,6 +286,16 @@ pub fn apply_style(text: &str, style: Style) -> String {
         text.to_owned()
     } else {
         text.style(style).to_string()
+    }
+}
+
+/// Appends a text with its style.
+pub fn push_styled(text: &str, style: Style, out: &mut Vec<u8>) {
+    if text.is_empty() || style == Style::default() {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        // Writing to memory cannot fail.
+        let _ = write!(out, "{}", text.style(style));
     }
 }
 
@@ -377,9 +391,10 @@ pub fn truncate_end(text: &str, columns: usize, ellipsis: &str) -> String {
     if display_width(text) <= columns {
         return text.to_owned();
     }
-    let room = columns.saturating_sub(display_width(ellipsis));
+    let ellipsis_width = display_width(ellipsis);
+    let room = columns.saturating_sub(ellipsis_width);
     let end = fitting_prefix_len(text, room);
-    let mark = if columns >= display_width(ellipsis) {
+    let mark = if columns >= ellipsis_width {
         ellipsis
     } else {
         ""

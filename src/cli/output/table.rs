@@ -69,10 +69,17 @@ impl Column {
 #[derive(Debug)]
 pub struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<TableRow>,
     /// The widths of the columns: of their widest cells, until the first row is printed.
     widths: Vec<usize>,
     is_arranged: bool,
+}
+
+#[derive(Debug)]
+struct TableRow {
+    cells: Vec<Cell>,
+    /// The address to which the text of the first cell is a link.
+    address: Option<String>,
 }
 
 impl Table {
@@ -93,12 +100,17 @@ impl Table {
     /// Adds a row with a cell for each column. Columns become as wide as their widest cell, unless
     /// rows were printed already: then longer cells are truncated, or shift the rest of their row.
     pub fn add_row(&mut self, cells: Vec<Cell>) {
+        self.add_linked_row(cells, None);
+    }
+
+    /// Adds a row as [`Self::add_row`] does. With an address, its first cell is a link.
+    pub fn add_linked_row(&mut self, cells: Vec<Cell>, address: Option<String>) {
         if !self.is_arranged {
             for ((width, column), cell) in self.widths.iter_mut().zip(&self.columns).zip(&cells) {
                 *width = (*width).max(cell_width(cell)).min(column.max_width);
             }
         }
-        self.rows.push(cells);
+        self.rows.push(TableRow { cells, address });
     }
 
     pub fn add_text_row(&mut self, cells: impl IntoIterator<Item = String>) {
@@ -145,11 +157,11 @@ impl Table {
                 for column in &self.columns {
                     titles.push(vec![(column.title.to_owned(), ui.styles.heading)]);
                 }
-                self.draw_row(&titles, &mut pen);
+                self.draw_row(&titles, None, &mut pen);
             }
         }
-        for cells in &rows {
-            self.draw_row(cells, &mut pen);
+        for row in &rows {
+            self.draw_row(&row.cells, row.address.as_deref(), &mut pen);
         }
         ui.stdout()
             .write_all(&pen.text)
@@ -162,7 +174,7 @@ impl Table {
         let rows = self
             .rows
             .iter()
-            .map(|cells| comfy_table::Row::from(cells.iter().map(cell_text)));
+            .map(|row| comfy_table::Row::from(row.cells.iter().map(cell_text)));
         let laid_out = self.lay_out(rows, Some(width), ' ');
         let mut text = String::new();
         for line in laid_out.lines() {
@@ -221,10 +233,12 @@ impl Table {
     }
 
     /// Draws a row. Numbers are aligned to the right, texts to the left. Spaces are only drawn
-    /// before the next text, so that none follow the last one.
-    fn draw_row(&self, cells: &[Cell], pen: &mut RowBuffer) {
+    /// before the next text, so that none follow the last one. With an address, the first cell is a
+    /// link.
+    fn draw_row(&self, cells: &[Cell], address: Option<&str>, pen: &mut RowBuffer) {
         pen.begin_row();
         let mut pending_spaces = 0;
+        let mut address_of_cell = address;
         for ((cell, column), &width) in cells.iter().zip(&self.columns).zip(&self.widths) {
             let full_width = cell_width(cell);
             if column.is_number {
@@ -243,7 +257,7 @@ impl Table {
                 let shown = cut.as_deref().unwrap_or(text);
                 let word = shown.trim_end_matches(' ');
                 pen.push_part(&" ".repeat(pending_spaces), Style::new());
-                pen.push_part(word, *style);
+                pen.push_linked_part(word, *style, address_of_cell);
                 pending_spaces = shown.len() - word.len();
                 room = room.saturating_sub(text_width);
                 drawn_width += if cut.is_some() {
@@ -253,6 +267,7 @@ impl Table {
                 };
             }
 
+            address_of_cell = None;
             if !column.is_number {
                 pending_spaces += width.saturating_sub(drawn_width);
             }
@@ -294,7 +309,7 @@ mod tests {
         };
         let drawn = |table: &Table, cells: &[Cell]| {
             let mut pen = RowBuffer::new(Some(20), ELLIPSIS, None);
-            table.draw_row(cells, &mut pen);
+            table.draw_row(cells, None, &mut pen);
             String::from_utf8(pen.text).unwrap()
         };
         let mut table = Table::new([

@@ -9,6 +9,7 @@ use crate::cli::output::{
 };
 use crate::cli::rows::batches::draw_batches;
 use crate::cli::rows::ids::IdPainter;
+use crate::cli::rows::path_links::PathLinks;
 use crate::cli::transaction::copy_failure;
 use crate::format::push_squeezed;
 use crate::load::LoadOptions;
@@ -158,9 +159,11 @@ pub fn print_rows(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let session = drawing.session;
+    let links = PathLinks::new(session, ui);
     let painter = EntryPainter {
         drawing,
         edits,
+        links: links.as_ref(),
         styles: ui.styles,
         glyphs: Glyphs::UNICODE,
     };
@@ -207,6 +210,8 @@ pub struct EntryPainter<'a> {
     pub drawing: &'a TreeView<'a>,
     /// The entries that are marked as edited.
     pub edits: &'a HashMap<EntryIx, ContextEdit>,
+    /// The links on paths; `None` if rows have no links.
+    pub links: Option<&'a PathLinks>,
     pub styles: Styles,
     pub glyphs: Glyphs,
 }
@@ -254,7 +259,9 @@ impl EntryPainter<'_> {
     /// otherwise, a path in it is truncated in the middle.
     fn draw_body(&self, rows: &mut RowBuffer, ix: EntryIx, row: &Row, style: Style) {
         let is_search = !self.drawing.words.is_empty();
-        if !is_search && (row.path.is_empty() || rows.columns_left.is_none()) {
+        let address = self.path_address(row);
+        let keeps_path = !row.path.is_empty() && rows.columns_left.is_some();
+        if !is_search && !keeps_path && address.is_none() {
             push_squeezed(&mut rows.text, &row.body);
             return rows.finish_part(style);
         }
@@ -264,16 +271,23 @@ impl EntryPainter<'_> {
         if is_search {
             return self.draw_match(rows, ix, row, &body, style);
         }
-        match rows.columns_left {
-            // The range of the path is valid only if the body was not changed.
-            Some(left) if body == row.body.to_string_lossy() => {
-                rows.push_part(
-                    &truncate_path(&body, row.path.clone(), left, self.glyphs.ellipsis),
-                    style,
-                );
-            }
-            _ => rows.push_part(&body, style),
+        // The range of the path is valid only if the body was not changed.
+        if body != row.body.to_string_lossy() {
+            return rows.push_part(&body, style);
         }
+        let room = rows.columns_left.unwrap_or(usize::MAX);
+        let shown = truncate_path(&body, row.path.clone(), room, self.glyphs.ellipsis);
+        let path = find_shown_path(&shown, &body, &row.path);
+        rows.push_part(&shown[..path.start], style);
+        rows.push_linked_part(&shown[path.clone()], style, address.as_deref());
+        rows.push_part(&shown[path.end..], style);
+    }
+
+    /// Returns the address of the path in a row, if it is to be a link.
+    fn path_address(&self, row: &Row) -> Option<String> {
+        let links = self.links?;
+        let body = row.body.to_string_lossy();
+        links.address_of(body.get(row.path.clone())?)
     }
 
     /// Draws the body with the match; if the match would not be visible, the beginning of the body
@@ -344,6 +358,18 @@ impl EntryPainter<'_> {
         }
         rows.push_part(&text[drawn_end..], style);
     }
+}
+
+/// Returns the range of what is left of a path in a body that was truncated. `path` is its range in
+/// the body as it was. Empty if the path was cut off.
+fn find_shown_path(shown: &str, body: &str, path: &Range<usize>) -> Range<usize> {
+    let path_end = match shown.strip_suffix(&body[path.end..]) {
+        Some(to_path) => to_path.len(),
+        None => shown.len(),
+    };
+    let keeps_start = shown.starts_with(&body[..path.start]) && path_end >= path.start;
+    let path_start = if keeps_start { path.start } else { path_end };
+    path_start..path_end
 }
 
 /// The maximum width of the body when the text around a match follows it.

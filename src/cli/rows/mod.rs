@@ -4,3 +4,4 @@ pub mod batches;
 
 pub mod entry;
 pub mod ids;
+pub mod path_links;

@@ -1,6 +1,6 @@
 //! Sums for each key of `--by`.
 
-use crate::cli::output::{Clock, Ui};
+use crate::cli::output::{Clock, Links, Ui};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::stats::{CountedEntry, SessionStats, Totals};
 use crate::session::Header;
@@ -89,6 +89,7 @@ pub struct StatsGroups {
     pub(super) by: Vec<GroupKey>,
     clock: Clock,
     pub(super) home: Option<String>,
+    pub(super) links: Links,
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) groups: Vec<StatsGroup>,
     /// The position of each group, by its keys. If sessions are a key, the number of the file is
@@ -105,6 +106,7 @@ impl StatsGroups {
             by,
             clock: Clock::new(ui),
             home: ui.home(),
+            links: ui.links.clone(),
             groups: Vec::new(),
             positions: HashMap::default(),
             total: Totals::default(),

@@ -10,6 +10,7 @@ use crate::ops::stats::Totals;
 use crate::session::paths::abbreviate_home;
 use owo_colors::Style;
 use pisess_json::write::Object;
+use std::path::Path;
 
 /// The maximum width of a bar, and the minimum.
 const MAX_BAR_WIDTH: usize = 20;
@@ -365,7 +366,7 @@ impl StatsGroups {
                 let fraction = self.bar_value(&group.totals) / highest;
                 row.push(vec![(draw_bar(fraction, bar.width), bar.style)]);
             }
-            table.add_row(row);
+            table.add_linked_row(row, self.address_of_key(group, 0));
         }
         if self.groups.len() > 1 {
             let mut row = vec![plain_cell("total".to_owned())];
@@ -399,13 +400,14 @@ impl StatsGroups {
                 .iter()
                 .map(|session| to_visible(&session.id_suffix))
                 .collect();
-            table.add_text_row([
+            let cells = [
                 self.fit_key(group, 0, longest_path),
                 group_digits(group.totals.reads as f64),
                 group_digits(group.totals.writes as f64),
                 group_digits(group.totals.sessions as f64),
                 ids.join(" "),
-            ]);
+            ];
+            table.add_linked_row(cells.map(plain_cell).into(), self.address_of_key(group, 0));
         }
         table
     }
@@ -426,6 +428,16 @@ impl StatsGroups {
             GroupKey::Project | GroupKey::File => truncate_path(&key, 0..key.len(), max_width, "…"),
             _ => key,
         }
+    }
+
+    /// Returns the address of the file or directory that a key names, if links are enabled.
+    fn address_of_key(&self, group: &StatsGroup, key_index: usize) -> Option<String> {
+        let path = match self.by[key_index] {
+            GroupKey::Session => group.path.as_ref()?,
+            GroupKey::Project | GroupKey::File => group.keys[key_index].as_ref()?,
+            _ => return None,
+        };
+        self.links.address_of(Path::new(path))
     }
 
     /// Returns a key as the table shows it: a session by its name, a path with `~` for the home
