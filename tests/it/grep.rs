@@ -665,6 +665,8 @@ fn rows_name_the_tool_and_what_it_worked_on() {
     aaaa0005:bash ls src: needle
     aaaa0006:user: the needle
     ");
+    // The call is on a line that does not match.
+    assert_snapshot!(s.run("grep xneedle ./x.jsonl"), @"aaaa0002:bash cargo test: xneedle");
     let sorted = s
         .pisess("grep needle ./x.jsonl")
         .env("NO_COLOR", "1")
@@ -691,18 +693,20 @@ fn rows_name_the_tool_and_what_it_worked_on() {
     assert!(!s.run("grep --json needle ./x.jsonl").contains("cargo"));
 }
 
-/// The call is found behind results of other calls, but not in any distance.
+/// The call is found behind results of other calls, but not in any distance unless its line was
+/// read.
 #[test]
 fn the_call_of_a_match_is_looked_for_nearby() {
-    let s = Sandbox::new();
-    session_with_tools(&s, 200_000);
-    assert!(
-        s.run("grep needle ./x.jsonl")
-            .contains("aaaa0003:bash echo needle: needle\n")
-    );
-    session_with_tools(&s, 300_000);
-    assert!(
-        s.run("grep needle ./x.jsonl")
-            .contains("aaaa0003:bash: needle\n")
-    );
+    for (result_len, row) in [
+        (200_000, "aaaa0003:bash echo: needle\n"),
+        (300_000, "aaaa0003:bash: needle\n"),
+    ] {
+        let s = Sandbox::new();
+        session_with_tools(&s, result_len);
+        let found = s.run("grep needle ./x.jsonl");
+        assert!(found.contains("aaaa0003:bash echo needle: needle\n"));
+        let lines = s.text("x.jsonl").replace("echo needle", "echo");
+        s.put("x.jsonl", lines);
+        assert!(s.run("grep needle ./x.jsonl").contains(row), "{result_len}");
+    }
 }

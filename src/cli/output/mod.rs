@@ -16,7 +16,7 @@ mod wrap;
 
 mod links;
 
-pub use crate::format::{to_visible, to_visible_lines};
+pub use crate::format::{to_visible, to_visible_cow, to_visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
@@ -25,8 +25,8 @@ use notes::{abbreviate_home_in, fit_note};
 use pager::Pager;
 pub use progress::Progress;
 pub use rows::{
-    Glyphs, RowBuffer, SEPARATORS, Styles, apply_style, display_width, fitting_bytes, truncate_end,
-    truncate_path, truncate_start,
+    Glyphs, RowBuffer, SEPARATORS, Styles, apply_style, display_width, fitting_bytes, push_styled,
+    truncate_end, truncate_path, truncate_start,
 };
 use shown::EscapingWriter;
 pub use table::{COLUMN_GAP, Cell, Column, Table, cell_text, cell_width, format_cell, plain_cell};

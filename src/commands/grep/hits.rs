@@ -1,12 +1,12 @@
 //! The rows of a search.
 
 use crate::cli::output::{
-    Cell, Clock, Links, Styles, Ui, apply_style, display_width, to_visible, truncate_end,
-    truncate_start,
+    Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, to_visible,
+    to_visible_cow, truncate_end, truncate_start,
 };
 use crate::cli::rows::ids::split_id;
 use crate::cli::sessions::PathsArgs;
-use crate::format::{ID_SUFFIX_LEN, id_suffix};
+use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
 use crate::load::LoadOptions;
 use crate::ops::grep::{EntryContinuation, Match, entries_around_matches};
 use crate::ops::tree::{TreeView, view_without_layout};
@@ -126,40 +126,41 @@ impl MatchPainter {
         }
 
         let separator = match kind {
-            RowKind::Match => ':',
-            RowKind::Context => '-',
+            RowKind::Match => ":",
+            RowKind::Context => "-",
         };
-        let (shown_path, path_separator) = if self.prefixes_path {
-            (visible_path(path), separator.to_string())
-        } else {
-            (String::new(), String::new())
-        };
-        let id = self.id_cell(hit, found.prefixes);
-        let id_width: usize = id.iter().map(|(text, _)| display_width(text)).sum();
-        let role = format!("{separator}{}{separator} ", self.format_role(hit));
-        let turn = turn_note(hit);
-        let width_of_others = display_width(&shown_path)
-            + path_separator.len()
-            + id_width
-            + display_width(&role)
-            + display_width(&turn);
-        let snippet_width = self.width.saturating_sub(width_of_others);
-
         let styles = &self.styles;
         let snippet_style = match kind {
             RowKind::Match => Style::new(),
             RowKind::Context => styles.dim,
         };
-        let shown_path = apply_style(&shown_path, styles.summary);
-        let mut line = self.links.link_path(&shown_path, path);
-        line += &apply_style(&path_separator, styles.summary);
-        for (text, style) in &id {
-            line += &apply_style(text, *style);
+        let row_start = out.len();
+        // The columns of all parts but the snippet.
+        let mut columns = 0;
+        if self.prefixes_path {
+            let shown_path = visible_path(path);
+            columns += display_width(&shown_path) + separator.len();
+            let styled_path = apply_style(&shown_path, styles.summary);
+            let link = self.links.link_path(&styled_path, path);
+            out.extend_from_slice(link.as_bytes());
+            push_styled(separator, styles.summary, out);
         }
-        line += &apply_style(&role, styles.dim);
-        line += &self.format_snippet(&hit.hit, snippet_width, snippet_style);
-        line += &apply_style(&turn, styles.active);
-        out.extend_from_slice(line.trim_end().as_bytes());
+        for (text, style) in self.id_cell(hit, found.prefixes) {
+            columns += display_width(&text);
+            push_styled(&text, style, out);
+        }
+        let role = format!("{separator}{}{separator} ", self.format_role(hit));
+        columns += display_width(&role);
+        push_styled(&role, styles.dim, out);
+
+        let turn = turn_note(hit);
+        columns += display_width(&turn);
+        let snippet_width = self.width.saturating_sub(columns);
+        self.push_snippet(&hit.hit, snippet_width, snippet_style, out);
+        push_styled(&turn, styles.active, out);
+
+        let row_len = out[row_start..].trim_ascii_end().len();
+        out.truncate(row_start + row_len);
         out.push(b'\n');
     }
 
@@ -180,43 +181,44 @@ impl MatchPainter {
     /// Returns the role of an entry; of a tool result, the tool and what it worked on, which follow
     /// the role in the row of a call. They are cut, so that they leave space for the text.
     fn format_role(&self, hit: &Match) -> String {
-        let role = to_visible(&hit.role.to_string_lossy());
         let Some(tool) = &hit.tool else {
-            return role;
+            return to_visible(&hit.role.to_string_lossy());
         };
-        let subject = to_visible(&tool.subject.to_string_lossy());
-        let whole = format!("{} {subject}", to_visible(&tool.name.to_string_lossy()));
+        let mut whole = to_visible(&tool.name.to_string_lossy());
+        whole.push(' ');
+        push_visible(&mut whole, &tool.subject.to_string_lossy());
         let room = MAX_TOOL_COLUMNS.min(self.width / 3);
         let tool_text = truncate_end(whole.trim_end(), room, "…");
         if tool.is_call {
+            let role = to_visible(&hit.role.to_string_lossy());
             format!("{role} {tool_text}")
         } else {
             tool_text
         }
     }
 
-    /// Returns a snippet: its match, highlighted, and as much of the text around it as fits into
+    /// Appends a snippet: its match, highlighted, and as much of the text around it as fits into
     /// `width` columns. The text before the match may always take a third of what the match
     /// leaves, and more if the text after the match is short.
-    fn format_snippet(&self, hit: &Hit, width: usize, style: Style) -> String {
+    fn push_snippet(&self, hit: &Hit, width: usize, style: Style, out: &mut Vec<u8>) {
         let text = &hit.snippet;
-        let mut before = to_visible(&text[..hit.snippet_range.start]);
-        let mut matched = to_visible(&text[hit.snippet_range.clone()]);
-        let mut after = to_visible(&text[hit.snippet_range.end..]);
+        let mut before = to_visible_cow(&text[..hit.snippet_range.start]);
+        let mut matched = to_visible_cow(&text[hit.snippet_range.clone()]);
+        let mut after = to_visible_cow(&text[hit.snippet_range.end..]);
 
         // A column takes at least a byte, so a text with few bytes need not be measured.
         let certainly_fits = before.len() + matched.len() + after.len() <= width;
         if !certainly_fits {
-            matched = truncate_end(&matched, width, "…");
+            matched = truncate_end(&matched, width, "…").into();
             let room = width.saturating_sub(display_width(&matched));
             let room_before = room.saturating_sub(display_width(&after)).max(room / 3);
-            before = truncate_start(&before, room_before, "…");
+            before = truncate_start(&before, room_before, "…").into();
             let room_after = room.saturating_sub(display_width(&before));
-            after = truncate_end(&after, room_after, "…");
+            after = truncate_end(&after, room_after, "…").into();
         }
-        apply_style(&before, style)
-            + &apply_style(&matched, self.styles.hit)
-            + &apply_style(&after, style)
+        push_styled(&before, style, out);
+        push_styled(&matched, self.styles.hit, out);
+        push_styled(&after, style, out);
     }
 
     /// Appends the rows of matches and of the entries around them. In text, a row `--` precedes an

@@ -10,9 +10,17 @@ use std::borrow::Cow;
 /// Returns the text with every character that would act on a terminal escaped: control characters
 /// as their pictures (`␛`), the others by number (`<U+202E>`).
 pub fn to_visible(text: &str) -> String {
+    to_visible_cow(text).into_owned()
+}
+
+/// Returns the text as [`to_visible`] does; one without a character to escape is borrowed.
+pub fn to_visible_cow(text: &str) -> Cow<'_, str> {
+    if is_printable_ascii(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     push_visible(&mut out, text);
-    out
+    Cow::Owned(out)
 }
 
 /// Appends the text, escaped as by [`to_visible`]. Most text needs no change and is copied.

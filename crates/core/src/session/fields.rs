@@ -12,6 +12,7 @@ use super::entry::{Kind, Role};
 use pisess_json::strings::Step;
 use pisess_json::text::Text;
 use pisess_json::{Raw, Scanner, string};
+use std::fmt::Write;
 use std::ops::ControlFlow;
 
 /// Which fields are visited.
@@ -62,30 +63,43 @@ impl<'a> Field<'a, '_> {
 
     /// Returns its path, as in `message.content[1].arguments["a key"]`.
     pub fn path(&self) -> String {
-        // Most paths are about as long as `message.content[1].text`.
-        let mut path = String::with_capacity(32);
+        // Most paths are not longer than `message.content[1].arguments.oldText`.
+        let mut path = String::with_capacity(48);
         for step in self.path {
             match step {
-                Step::Key(key) => push_key(&string::decode(key), &mut path),
-                Step::Index(at) => path += &format!("[{at}]"),
+                Step::Key(key) => push_key(key, &mut path),
+                Step::Index(at) => {
+                    // Writing to memory cannot fail.
+                    let _ = write!(path, "[{at}]");
+                }
             }
         }
         path
     }
 }
 
-/// Appends a key to a path: `.key` or, if it is not an identifier, `["a key"]`.
-fn push_key(key: &Text, path: &mut String) {
+/// Appends a key, as it is written between its quotes, to a path: `.key` or, if it is not an
+/// identifier, `["a key"]`.
+fn push_key(raw_key: &[u8], path: &mut String) {
+    // Most keys are identifiers without an escape, and need no decoding.
+    if is_identifier(raw_key) {
+        return push_identifier(&String::from_utf8_lossy(raw_key), path);
+    }
+    let key = string::decode(raw_key);
     if is_identifier(key.as_bytes()) {
-        if !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(&key.to_string_lossy());
+        push_identifier(&key.to_string_lossy(), path);
     } else {
         path.push('[');
-        path.push_str(&String::from_utf8_lossy(&string::encode_to_vec(key)));
+        path.push_str(&String::from_utf8_lossy(&string::encode_to_vec(&key)));
         path.push(']');
     }
+}
+
+fn push_identifier(key: &str, path: &mut String) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(key);
 }
 
 /// Whether jq accepts a key after a dot: ASCII letters, digits and `_`, no digit first.

@@ -9,6 +9,7 @@ use super::entry::{Kind, Role};
 use super::fields::{FieldScope, visit_fields};
 use super::prefilter::Prefilter;
 use foldhash::HashSet;
+use memchr::memmem;
 use pisess_json::Raw;
 use pisess_json::text::utf16_len;
 use regex::bytes::{Regex, RegexBuilder};
@@ -319,18 +320,31 @@ fn suffix_len(text: &str, units: usize) -> usize {
 /// Appends the first characters that take at most `units` UTF-16 units, with one space for each run
 /// of white space. Returns the number of their bytes in `text`.
 fn push_squeezed(text: &str, units: usize, out: &mut String) -> usize {
-    let mut end = text.len();
+    let bytes = text.as_bytes();
+    let mut end = 0;
     // What is before this offset was appended; the rest is appended as it is, up to the next white
     // space that changes.
     let mut appended = 0;
     let mut left = units;
     let mut is_after_space = false;
-    for (at, c) in text.char_indices() {
+    while end < bytes.len() {
+        // Most characters take one unit, do not change, and are passed over at once.
+        let affordable_end = bytes.len().min(end.saturating_add(left));
+        let plain_len = unchanged_len(&bytes[end..affordable_end], is_after_space);
+        if plain_len > 0 {
+            end += plain_len;
+            left -= plain_len;
+            is_after_space = bytes[end - 1] == b' ';
+            continue;
+        }
+
+        let Some(c) = text[end..].chars().next() else {
+            break;
+        };
         let is_space = c.is_whitespace();
         let continues_space = is_space && is_after_space;
         if !continues_space {
             let Some(rest) = left.checked_sub(c.len_utf16()) else {
-                end = at;
                 break;
             };
             left = rest;
@@ -338,16 +352,47 @@ fn push_squeezed(text: &str, units: usize, out: &mut String) -> usize {
 
         let is_changed = continues_space || is_space && c != ' ';
         if is_changed {
-            out.push_str(&text[appended..at]);
+            out.push_str(&text[appended..end]);
             if !continues_space {
                 out.push(' ');
             }
-            appended = at + c.len_utf8();
+            appended = end + c.len_utf8();
         }
         is_after_space = is_space;
+        end += c.len_utf8();
     }
     out.push_str(&text[appended..end]);
     end
+}
+
+/// Returns the length of the printable ASCII at the start of a text up to a second space in a row.
+/// `is_after_space` is whether a space precedes the text.
+fn unchanged_len(text: &[u8], is_after_space: bool) -> usize {
+    if is_after_space && text.starts_with(b" ") {
+        return 0;
+    }
+    let printable = &text[..printable_len(text)];
+    match memmem::find(printable, b"  ") {
+        Some(spaces) => spaces + 1,
+        None => printable.len(),
+    }
+}
+
+/// Returns the length of the printable ASCII at the start of a text.
+fn printable_len(text: &[u8]) -> usize {
+    let is_printable = |byte: &u8| byte.wrapping_sub(b' ') < 0x5f;
+    let mut len = 0;
+    // There is no early return within a block, so that its bytes are compared at once.
+    for block in text.chunks(16) {
+        let is_whole = block
+            .iter()
+            .fold(true, |all, byte| all & is_printable(byte));
+        if !is_whole {
+            return len + block.iter().take_while(|byte| is_printable(byte)).count();
+        }
+        len += block.len();
+    }
+    len
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::session::read::line_chunks::{LineChunk, read_chunks};
 use crate::session::read::record::scan_record;
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use pisess_json::Scanner;
 use pisess_store::{PageBuffer, ReadAt};
 use std::io;
@@ -52,7 +52,7 @@ impl SessionIds {
     }
 
     fn add_line(&mut self, line: &[u8]) {
-        if let Some(id) = find_plain_id(line) {
+        if let Some(id) = find_plain_id(line).or_else(|| find_last_id(line)) {
             self.add(id);
             return;
         }
@@ -94,6 +94,37 @@ fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// Returns the id of an entry whose line ends with the id and the parent, as after a migration.
+/// `None` for any other line. The brace at the end of a line closes its entry, so what is directly
+/// before it are members of the entry; each quote there is one of a string without escapes.
+fn find_last_id(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_end().strip_suffix(b"}")?;
+    let before_parent = match line.strip_suffix(b"null") {
+        Some(before) => before,
+        None => strip_plain_string(line)?.0,
+    };
+    let before_id = before_parent.strip_suffix(b",\"parentId\":")?;
+    let (before_key, id) = strip_plain_string(before_id)?;
+    if before_key.ends_with(b",\"id\":") {
+        Some(id)
+    } else {
+        None
+    }
+}
+
+/// Splits a string without escapes off the end of a line: returns what is before its quotes, and
+/// what is between them.
+fn strip_plain_string(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.strip_suffix(b"\"")?;
+    let quote = memrchr(b'"', line)?;
+    let text = &line[quote + 1..];
+    if text.contains(&b'\\') {
+        None
+    } else {
+        Some((&line[..quote], text))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,10 +137,19 @@ mod tests {
             "\n{ \"id\" : \"spaced\", \"type\" : \"label\" }\n",
             "{\"type\":\"label\",\"id\":\"\\u0061b\"}\n",
             "{\"type\":\"label\",\"targetId\":\"none\"}\nbroken\n",
-            "{\"type\":\"odd\",\"data\":{\"id\":\"inner\"},\"id\":\"outer\"}",
+            "{\"type\":\"odd\",\"data\":{\"id\":\"inner\"},\"id\":\"outer\"}\n",
+            "{\"type\":\"message\",\"message\":{},\"id\":\"last0001\",\"parentId\":null}\n",
+            "{\"type\":\"message\",\"message\":{},\"id\":\"last0002\",\"parentId\":\"last0001\"}\n",
+            "{\"type\":\"odd\",\"id\":\"first\",\"data\":{\"id\":\"inner\",\"parentId\":null},\"x\":1}\n",
+            "{\"id\":\"text\",\"type\":\"odd\",\"x\":\",\\\"id\\\":\\\"no\\\",\\\"parentId\\\":\\\"no\"}",
         );
         let ids = SessionIds::read(&lines.as_bytes().to_vec()).unwrap();
         let ids: Vec<_> = ids.iter().map(String::from_utf8_lossy).collect();
-        assert_eq!(ids, ["abcd1234", "spaced", "ab", "outer"]);
+        assert_eq!(
+            ids,
+            [
+                "abcd1234", "spaced", "ab", "outer", "last0001", "last0002", "first", "text"
+            ]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Searches one file.
 
 use super::pattern::Pattern;
-use super::tool::ToolUse;
+use super::tool::{CallSearch, KnownCalls, ToolUse};
 use super::trail::EntryContinuation;
 use crate::agents::readable::Folders;
 use crate::load::{LoadError, LoadOptions, is_small, load, role_of};
@@ -391,10 +391,10 @@ impl<'s> FileSearch<'s> {
         };
         let mut next_position = prefilter.map(|prefilter| prefilter.candidate_positions(bytes));
 
-        let mut blocks = Vec::new();
+        let mut read = ReadLines::default();
         let mut line_start = 0;
         while let Some(start) = next_candidate_line(bytes, line_start, next_position.as_mut()) {
-            let searched = self.search_line(chunk, start, &mut blocks)?;
+            let searched = self.search_line(chunk, start, &mut read)?;
             line_start = searched.end + 1;
             if let Some(found) = searched.found
                 && on_match(found)?.is_break()
@@ -471,20 +471,22 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Searches the line that starts at the offset `start` in a chunk. A line that is not JSON
-    /// cannot be searched, and is counted as unread. `blocks` is a buffer for the blocks of a
-    /// message.
+    /// cannot be searched, and is counted as unread. `read` is what earlier lines of the chunk had.
     fn search_line<'b>(
         &mut self,
         chunk: LineChunk<'b>,
         start: usize,
-        blocks: &mut Vec<Block<'b>>,
+        read: &mut ReadLines<'b>,
     ) -> Result<SearchedLine, LoadError> {
         let from_start = &chunk.bytes[start..];
         let mut scanner = Scanner::new(from_start);
         let mut record = Record::default();
-        let scanned = scan_record_into(&mut scanner, &mut self.keys, &mut record, blocks);
+        let scanned = scan_record_into(&mut scanner, &mut self.keys, &mut record, &mut read.blocks);
         if scanned.is_ok() && scanner.at_end() {
-            let found = self.search_record(&record, blocks, chunk, start)?;
+            if self.query.tools.is_some() {
+                read.calls.add_calls(&read.blocks);
+            }
+            let found = self.search_record(&record, read, chunk, start)?;
             let end = start + scanner.pos();
             return Ok(SearchedLine { end, found });
         }
@@ -504,7 +506,7 @@ impl<'s> FileSearch<'s> {
     fn search_record(
         &mut self,
         record: &Record,
-        blocks: &[Block],
+        read: &ReadLines,
         chunk: LineChunk,
         start: usize,
     ) -> Result<Option<Match>, LoadError> {
@@ -519,7 +521,7 @@ impl<'s> FileSearch<'s> {
             kind,
             role,
             record,
-            blocks,
+            blocks: &read.blocks,
         };
         let role_name = role_name(&entry);
         let timestamp = record.timestamp.map(|text| text.text());
@@ -544,7 +546,7 @@ impl<'s> FileSearch<'s> {
             LineNo(0)
         };
         let tool = match &self.query.tools {
-            Some(options) => self.find_tool(&entry, &hit, options, chunk, start)?,
+            Some(options) => self.find_tool(&entry, &hit, options, &read.calls, chunk, start)?,
             None => None,
         };
         let id = record.id.map(|text| text.text()).unwrap_or_default();
@@ -560,12 +562,13 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Returns the tool that printed what matches, or that a reply calls there. The entry is on the
-    /// line that starts at the offset `start` in a chunk.
+    /// line that starts at the offset `start` in a chunk; `calls` are those on lines before it.
     fn find_tool(
-        &self,
+        &mut self,
         entry: &TypedRecord,
         hit: &Hit,
         options: &ToolOptions,
+        calls: &KnownCalls,
         chunk: LineChunk,
         start: usize,
     ) -> io::Result<Option<ToolUse>> {
@@ -579,7 +582,12 @@ impl<'s> FileSearch<'s> {
         match entry.role {
             Role::Assistant => Ok(ToolUse::of_call(&hit.field, entry.blocks, folders)),
             Role::ToolResult => {
-                ToolUse::of_result(self.source, message, chunk, start, folders).map(Some)
+                let mut search = CallSearch {
+                    source: self.source,
+                    keys: &mut self.keys,
+                    folders,
+                };
+                search.find_tool(message, calls, chunk, start).map(Some)
             }
             Role::BashExecution | Role::PythonExecution => {
                 Ok(Some(ToolUse::of_execution(message, folders)))
@@ -708,6 +716,15 @@ impl<'s> FileSearch<'s> {
         let matched = extend_to_characters(&shown, matched);
         Hit::new(field, &shown, matched, size)
     }
+}
+
+/// What the lines of a chunk had that were read so far.
+#[derive(Default)]
+struct ReadLines<'b> {
+    /// The blocks of the message on the last of them.
+    blocks: Vec<Block<'b>>,
+    /// The calls of all of them, if tools are returned with matches.
+    calls: KnownCalls<'b>,
 }
 
 /// The result of a search of one line.

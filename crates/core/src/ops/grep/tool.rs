@@ -2,10 +2,11 @@
 
 use crate::agents::readable::{Folders, describe_call, describe_execution, execution_tool};
 use crate::session::read::line_chunks::LineChunk;
-use crate::session::read::record::{Block, Member, MessageFacts, scan_record};
-use memchr::{memchr, memmem, memrchr};
+use crate::session::read::record::{Block, Member, MessageFacts, Record, scan_record_into};
+use memchr::memmem::Finder;
+use memchr::memrchr;
 use pisess_json::text::Text;
-use pisess_json::{Raw, Scanner};
+use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
 
@@ -30,6 +31,13 @@ impl ToolUse {
             subject: describe_call(&name, arguments, folders).text,
             name: name.into_owned(),
             is_call: false,
+        }
+    }
+
+    fn without_call(name: Text) -> ToolUse {
+        ToolUse {
+            name: name.into_owned(),
+            ..ToolUse::default()
         }
     }
 
@@ -59,64 +67,116 @@ impl ToolUse {
             is_call: false,
         }
     }
+}
 
-    /// Returns the tool of a result, and what its call says. The call is looked for before the
-    /// result, which is on the line that starts at the offset `start` in a chunk.
-    pub(super) fn of_result(
-        source: &dyn ReadAt,
+/// The calls on the lines of a chunk that were read for the search. With many matches, most calls
+/// are on such a line, and need not be looked for.
+#[derive(Debug, Default)]
+pub(super) struct KnownCalls<'a> {
+    calls: Vec<KnownCall<'a>>,
+}
+
+#[derive(Debug)]
+struct KnownCall<'a> {
+    /// The id as it is written, with its quotes.
+    id: Raw<'a>,
+    arguments: Raw<'a>,
+}
+
+impl<'a> KnownCalls<'a> {
+    /// Adds the calls of a message.
+    pub(super) fn add_calls(&mut self, blocks: &[Block<'a>]) {
+        for block in blocks {
+            if block.is_call()
+                && let Some(id) = block.id
+            {
+                let arguments = block.arguments.unwrap_or(Raw::NULL);
+                self.calls.push(KnownCall { id, arguments });
+            }
+        }
+    }
+
+    /// Returns the arguments of the last call with this id.
+    fn find_arguments(&self, id: Raw) -> Option<Raw<'a>> {
+        let mut newest_first = self.calls.iter().rev();
+        let call = newest_first.find(|call| call.id.bytes() == id.bytes())?;
+        Some(call.arguments)
+    }
+}
+
+/// Finds the tools of results, and what their calls say.
+pub(super) struct CallSearch<'a> {
+    pub source: &'a dyn ReadAt,
+    pub keys: &'a mut KeyCache<Member>,
+    pub folders: Folders<'a>,
+}
+
+impl CallSearch<'_> {
+    /// Returns the tool of a result, and what its call says. The call is one of `calls`, or is
+    /// looked for before the result, which is on the line that starts at the offset `start` in a
+    /// chunk.
+    pub(super) fn find_tool(
+        &mut self,
         result: &MessageFacts,
+        calls: &KnownCalls,
         chunk: LineChunk,
         start: usize,
-        folders: Folders,
     ) -> io::Result<ToolUse> {
-        let name = Raw::from_checked(result.bytes).get_text("toolName");
-        let name = name.unwrap_or(Text::from("tool")).into_owned();
-        let named = ToolUse {
-            name: name.clone(),
-            ..ToolUse::default()
-        };
+        let name = result.get(Member::ToolName).and_then(Raw::text);
+        let name = name.unwrap_or(Text::from("tool"));
         let Some(call_id) = result.get(Member::ToolCallId).filter(|id| id.is_string()) else {
-            return Ok(named);
+            return Ok(ToolUse::without_call(name));
         };
+        if let Some(arguments) = calls.find_arguments(call_id) {
+            return Ok(ToolUse::new(name, arguments, self.folders));
+        }
 
         let line_offset = chunk.start + start as u64;
         let window_start = line_offset.saturating_sub(CALL_WINDOW);
         let start_in_chunk = window_start.saturating_sub(chunk.start) as usize;
         let in_chunk = &chunk.bytes[start_in_chunk..start];
-        if let Some(found) = find_call_before(in_chunk, call_id, &name, folders) {
+        if let Some(found) = self.find_call_before(in_chunk, call_id, &name) {
             return Ok(found);
         }
         if window_start >= chunk.start {
-            return Ok(named);
+            return Ok(ToolUse::without_call(name));
         }
         let mut before_chunk = vec![0; (chunk.start - window_start) as usize];
-        source.read_exact_at(&mut before_chunk, window_start)?;
-        Ok(find_call_before(&before_chunk, call_id, &name, folders).unwrap_or(named))
-    }
-}
-
-/// Returns the last call with this id in whole lines. The first line may be cut, and then has no
-/// call. `call_id` is the id as the result has it.
-fn find_call_before(lines: &[u8], call_id: Raw, name: &Text, folders: Folders) -> Option<ToolUse> {
-    let mut end = lines.len();
-    let mut blocks = Vec::new();
-    while let Some(found) = memmem::rfind(&lines[..end], call_id.bytes()) {
-        let line_start = memrchr(b'\n', &lines[..found]).map_or(0, |newline| newline + 1);
-        let line_end = memchr(b'\n', &lines[found..]).map_or(lines.len(), |len| found + len);
-        end = line_start;
-        // One walk validates the line and collects the blocks of its message.
-        let mut scanner = Scanner::new(&lines[line_start..line_end]);
-        let is_entry = scan_record(&mut scanner, &mut blocks).is_ok() && scanner.at_end();
-        if !is_entry {
-            continue;
+        self.source.read_exact_at(&mut before_chunk, window_start)?;
+        match self.find_call_before(&before_chunk, call_id, &name) {
+            Some(found) => Ok(found),
+            None => Ok(ToolUse::without_call(name)),
         }
-        for block in &blocks {
-            let has_id = block.id.is_some_and(|id| id.bytes() == call_id.bytes());
-            if block.is_call() && has_id {
-                let arguments = block.arguments.unwrap_or(Raw::NULL);
-                return Some(ToolUse::new(name.as_borrowed(), arguments, folders));
+    }
+
+    /// Returns the last call with this id in whole lines. The first line may be cut, and then has
+    /// no call. `call_id` is the id as the result has it.
+    fn find_call_before(&mut self, lines: &[u8], call_id: Raw, name: &Text) -> Option<ToolUse> {
+        // The call is on one of the last lines, so these are searched one by one.
+        let finder = Finder::new(call_id.bytes());
+        let mut rest = lines;
+        while let Some(whole_lines) = rest.strip_suffix(b"\n") {
+            let line_start = memrchr(b'\n', whole_lines).map_or(0, |newline| newline + 1);
+            let line = &whole_lines[line_start..];
+            rest = &lines[..line_start];
+            if finder.find(line).is_none() {
+                continue;
+            }
+
+            // One walk validates the line and collects the blocks of its message.
+            let mut scanner = Scanner::new(line);
+            let mut record = Record::default();
+            let mut blocks = Vec::new();
+            let scanned = scan_record_into(&mut scanner, self.keys, &mut record, &mut blocks);
+            if scanned.is_err() || !scanner.at_end() {
+                continue;
+            }
+            let mut calls = KnownCalls::default();
+            calls.add_calls(&blocks);
+            if let Some(arguments) = calls.find_arguments(call_id) {
+                return Some(ToolUse::new(name.as_borrowed(), arguments, self.folders));
             }
         }
+        None
     }
-    None
 }
