@@ -445,6 +445,14 @@ impl OpenSession {
         .with_hint(format!("see `pisess check {name}`")))
     }
 
+    /// Returns the note on a session without entries, which has nothing to print.
+    pub fn no_entries_note(&self) -> String {
+        format!(
+            "{}: the session has no entries (hint: `pisess list --all` lists other sessions)",
+            self.input.name
+        )
+    }
+
     /// Returns one line that lists the problems of the file, one for each kind: how many there are,
     /// and the line of the first. `None` if there are none.
     fn summarize_problems(&self) -> Option<String> {

@@ -130,6 +130,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         list.print_table(ui)?;
     }
+    if list.branches.is_empty() {
+        ui.warn(&open.no_entries_note());
+    }
     if let Some(pruned) = describe_pruned_branches(&open) {
         ui.print_status(&format!(
             "{pruned} pruned; `pisess prune --restore` restores them"

@@ -142,6 +142,16 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         print_labels(&drawing, &changes, ui)?;
     }
+    if changes.is_empty() {
+        let what = match filter {
+            LabelFilter::All => "no entry has a label",
+            LabelFilter::At(_) => "the entry has no label",
+        };
+        ui.warn(&format!(
+            "{}: {what} (hint: `pisess label SESSION REF NAME` sets one)",
+            open.input.name
+        ));
+    }
     Ok(Exit::Done)
 }
 

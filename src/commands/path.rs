@@ -62,5 +62,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let edits = open.find_edits(end)?;
         print_rows(&drawing, &edits, &path, ui)?;
     }
+    if open.session.entries.is_empty() {
+        ui.warn(&open.no_entries_note());
+    } else if path.is_empty() {
+        ui.warn("no entry is above the root (hint: without REF, the path ends at the leaf)");
+    }
     Ok(Exit::Done)
 }

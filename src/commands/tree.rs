@@ -173,12 +173,34 @@ fn print_tree(
     } else {
         None
     };
+    let has_rows = !drawing.tree_rows.is_empty();
     print_drawing(args, open, drawing, usage, ui)?;
+    if !has_rows && !args.follow {
+        ui.warn(&no_rows_note(args, open));
+    }
     Ok(if finds_nothing {
         Exit::Found
     } else {
         Exit::Done
     })
+}
+
+/// Returns why there are no rows, and what to try next.
+fn no_rows_note(args: &Args, open: &OpenSession) -> String {
+    if open.session.entries.is_empty() {
+        return open.no_entries_note();
+    }
+    let what = if args.search.trim().is_empty() {
+        "no entry passes the filter"
+    } else {
+        "no entry matches"
+    };
+    let hint = if args.filter == Filter::All {
+        "`pisess grep` searches other sessions, too"
+    } else {
+        "`--filter all` includes every entry"
+    };
+    format!("{}: {what} (hint: {hint})", open.input.name)
 }
 
 /// Prints the tree, and then the entries that other programs write, until standard output is closed

@@ -10,7 +10,7 @@ fn labels_may_be_listed_by_an_option_as_in_git() {
         s.run("label --list ./tour.jsonl"),
         s.run("label ./tour.jsonl")
     );
-    assert_snapshot!(s.unchanged("label -l ./v1.jsonl"), @"");
+    assert_eq!(s.unchanged("label -l ./v1.jsonl").text(), "");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn takes_a_name_off() {
     226b1b5c  • label: (cleared)  ← active
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01"}"#);
-    assert_eq!(s.run("label ./two-branches.jsonl"), "");
+    assert_eq!(s.unchanged("label ./two-branches.jsonl").text(), "");
 }
 
 #[test]
@@ -117,15 +117,15 @@ fn lists() {
     {"id":"27d4c96f","label":"cause found","timestamp":"2026-03-14T09:28:37.589Z","text":"assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as \"left 23 h ago\". The timetable has no dates, only times."}
     {"id":"648dc1b3","label":"green","timestamp":"2026-03-14T09:32:06.589Z","text":"assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min."}
     "#);
-    assert_eq!(s.run("label ./tour.jsonl 0d9a6c31"), "");
-    assert_eq!(s.run("label ./tour.jsonl 0d9a6c31 --json"), "");
+    assert_eq!(s.unchanged("label ./tour.jsonl 0d9a6c31").text(), "");
+    assert_eq!(s.unchanged("label ./tour.jsonl 0d9a6c31 --json").text(), "");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
 }
 
 #[test]
 fn the_last_in_the_file_wins_whatever_its_branch() {
     let s = Sandbox::with(&["hazards/label-cleared.jsonl"]);
-    assert_eq!(s.run("label ./label-cleared.jsonl"), "");
+    assert_eq!(s.unchanged("label ./label-cleared.jsonl").text(), "");
     let s = Sandbox::new();
     s.put(
         "a.jsonl",

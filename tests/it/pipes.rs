@@ -82,13 +82,17 @@ fn the_same_in_a_pipe_and_by_path() {
             "label",
             "tree --json --filter all",
         ] {
-            let by_path = s.run(&format!("{command} ./{name}"));
+            let by_path = s.unchanged(&format!("{command} ./{name}"));
             let piped = s
                 .pisess(&format!("{command} -"))
                 .stdin(fixture(&name))
-                .real()
-                .quiet();
-            assert_eq!(by_path, piped, "{command} {name}");
+                .real();
+            assert_eq!(by_path.text(), piped.text(), "{command} {name}");
+            // A note names the session.
+            let notes = by_path
+                .stderr
+                .replace(&format!("./{name}"), "standard input");
+            assert_eq!(notes, piped.stderr, "{command} {name}");
         }
     }
 }
