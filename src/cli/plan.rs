@@ -2,6 +2,7 @@
 
 use super::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible, truncate_path};
 use crate::format::{format_bytes, format_count};
+use crate::ops::archive::find_companions;
 use crate::session::paths::abbreviate_home;
 use std::path::Path;
 
@@ -68,23 +69,41 @@ pub fn session_moves_table() -> PlanTable {
     PlanTable::new(&[Column::text("from"), Column::text("to")], SESSIONS)
 }
 
-/// Returns the size of a file; 0 if it cannot be read, which the operation itself reports.
-pub fn size_on_disk(path: &Path) -> usize {
+/// Returns the size of a session with the files that move with it, such as those of sub-agents. What
+/// cannot be examined has no size: the operation itself reports it.
+pub fn size_with_companions(session: &Path) -> usize {
+    let mut bytes = size_on_disk(session);
+    for companion in find_companions(session).unwrap_or_default() {
+        bytes += size_on_disk(&companion.path);
+    }
+    bytes
+}
+
+fn size_on_disk(path: &Path) -> usize {
     std::fs::metadata(path).map_or(0, |file| file.len() as usize)
 }
 
-/// The columns of a row that its two paths leave to other cells.
+/// The columns of a row that its paths leave to other cells.
 const COLUMNS_BESIDE_PATHS: usize = 30;
 /// The number of columns that a path keeps: the end of an id is still distinct.
 const LEAST_PATH_COLUMNS: usize = 24;
 
-/// Returns a cell with one of two paths of a row, with `~` for the home directory. On a terminal, it
-/// is cut in its middle, so that the row fits.
+/// Returns the cell of a row's only path, with `~` for the home directory. On a terminal, it is cut
+/// in its middle, so that the row fits.
 pub fn path_cell(path: &Path, ui: &Ui) -> Cell {
+    path_cell_of(1, path, ui)
+}
+
+/// Returns a cell as [`path_cell`] does, for a row with another path.
+pub fn half_path_cell(path: &Path, ui: &Ui) -> Cell {
+    path_cell_of(2, path, ui)
+}
+
+fn path_cell_of(paths_in_row: usize, path: &Path, ui: &Ui) -> Cell {
     let path = path.to_string_lossy();
     let mut shown = to_visible(&abbreviate_home(&path, ui.home().as_deref()));
     if let Some(width) = ui.row_width() {
-        let room = width.saturating_sub(COLUMNS_BESIDE_PATHS) / 2;
+        let room = width.saturating_sub(COLUMNS_BESIDE_PATHS) / paths_in_row;
         let path_range = 0..shown.len();
         shown = truncate_path(&shown, path_range, room.max(LEAST_PATH_COLUMNS), "…");
     }

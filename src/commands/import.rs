@@ -8,7 +8,7 @@ use crate::cli::foreign::{find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
-use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
+use crate::cli::plan::{PlanTable, SESSIONS, half_path_cell};
 use crate::format::format_count;
 use crate::import::Survey;
 use crate::ops::plan::Action;
@@ -376,8 +376,8 @@ impl ImportOutcome {
         let cells = vec![
             plain_cell(imported.action.name().to_owned()),
             plain_cell(imported.entries.to_string()),
-            path_cell(&self.path, ui),
-            path_cell(&imported.to, ui),
+            half_path_cell(&self.path, ui),
+            half_path_cell(&imported.to, ui),
         ];
         plan.add_row(imported.planned_bytes, cells, ui)
     }

@@ -8,8 +8,10 @@ use crate::cli::named::{
 };
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::status::Status;
+use crate::format::format_count;
 use crate::load::{LoadOptions, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
@@ -90,6 +92,7 @@ struct MigrationOutcome {
 struct OldFile {
     version: &'static str,
     entries: usize,
+    bytes: usize,
 }
 
 impl Args {
@@ -312,6 +315,7 @@ impl MigrationOutcome {
             old_file: Ok(OldFile {
                 version,
                 entries: session.entries.len(),
+                bytes: session.file_len as usize,
             }),
             status,
             committed: None,
@@ -421,6 +425,9 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
         }
         return Ok(());
     }
+    if args.write.change.dry_run {
+        return print_plan(outcomes, ui);
+    }
     if let [outcome] = outcomes {
         if outcome.old_file.is_err() {
             return Ok(());
@@ -434,6 +441,40 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
         }
     }
     outcome_table(outcomes, args).print(ui)
+}
+
+/// Prints a row for each file to migrate, with its size; on standard error, how many files need no
+/// migration. Failures were reported.
+fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure> {
+    let columns = [
+        Column::text("from"),
+        Column::number("entries"),
+        Column::text("session"),
+    ];
+    let mut plan = PlanTable::new(&columns, SESSIONS);
+    let mut current_count = 0;
+    for outcome in outcomes {
+        let Ok(old_file) = &outcome.old_file else {
+            continue;
+        };
+        if outcome.status != Status::Outdated {
+            current_count += 1;
+            continue;
+        }
+        let cells = vec![
+            plain_cell(old_file.version.to_owned()),
+            plain_cell(old_file.entries.to_string()),
+            path_cell(&outcome.path, ui),
+        ];
+        plan.add_row(old_file.bytes, cells, ui)?;
+    }
+    plan.print(ui)?;
+
+    if current_count > 0 {
+        let sessions = format_count(current_count, "session is", "sessions are");
+        ui.print_status(&format!("{sessions} version 3 already"));
+    }
+    Ok(())
 }
 
 /// Returns an outcome as one line: the version and the number of entries before the migration.

@@ -5,7 +5,8 @@ use crate::cli::locate::existing_store_roots;
 use crate::cli::named::{FoundSessions, expand_arguments};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{
     self, RedactionArgs, describe_place, join_first_few, redact_to_copy, refuse_left_over,
     refuse_leftovers, report_redaction,
@@ -141,6 +142,7 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut values = None;
     let mut printer = SecretPrinter {
         json: args.write.change.json,
+        prints_plan: args.write.change.dry_run,
         is_one,
         session_count: 0,
         secret_count: 0,
@@ -174,9 +176,12 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Prints the secrets that are found: a row per secret in a single session, a row per kind and name
-/// of the secrets in several sessions. JSON has an object per secret in either case.
+/// of the secrets in several sessions. With `-n`, the rows are a table. JSON has an object per
+/// secret in either case.
 struct SecretPrinter {
     json: bool,
+    /// Whether the rows are a table with sizes.
+    prints_plan: bool,
     /// Whether there is a single session.
     is_one: bool,
     /// The number of sessions that were searched.
@@ -198,11 +203,14 @@ impl SecretPrinter {
         for places in &secrets {
             if self.json {
                 ui.print_json(&secret_json(path, places))?
-            } else if self.is_one {
-                ui.print(&secret_line(input, places))?
-            } else {
+            } else if !self.is_one {
                 self.groups.add_secret(input, places);
+            } else if !self.prints_plan {
+                ui.print(&secret_line(input, places))?
             }
+        }
+        if self.is_one && self.prints_plan && !self.json {
+            print_plan(&secrets, ui)?;
         }
         self.session_count += 1;
         self.secret_count += secrets.len();
@@ -220,7 +228,12 @@ impl SecretPrinter {
 
     /// Prints the groups, and the number of secrets if several sessions were searched.
     fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
-        self.groups.print_groups(ui)?;
+        if self.prints_plan {
+            self.groups.print_plan(ui)?;
+        } else {
+            self.groups.print_groups(ui)?;
+        }
+        self.groups.print_kept_counts(ui)?;
         if self.session_count > 1 {
             let sessions = format_count(self.session_count, "session", "sessions");
             let secrets = format_count(self.secret_count, "secret", "secrets");
@@ -262,6 +275,8 @@ struct SecretGroup {
     first_place: String,
     secret_count: usize,
     session_count: usize,
+    /// The number of bytes of the secrets in all places.
+    bytes: usize,
     /// The last session with a secret of the group.
     last_session: String,
 }
@@ -283,14 +298,14 @@ impl SecretGroups {
             );
         }
         group.secret_count += 1;
+        group.bytes += count_bytes(places);
         if group.last_session != input.name {
             group.session_count += 1;
             group.last_session.clone_from(&input.name);
         }
     }
 
-    /// Prints a row for each group, and on standard error the numbers of e-mail addresses and of
-    /// example keys that a copy would keep.
+    /// Prints a line for each group.
     fn print_groups(&self, ui: &mut Ui) -> Result<(), Failure> {
         for ((kind, name), group) in &self.groups {
             let name = if name.is_empty() {
@@ -305,6 +320,39 @@ impl SecretGroups {
                 group.first_place
             ))?;
         }
+        Ok(())
+    }
+
+    /// Prints a row for each group, with the size of its secrets.
+    fn print_plan(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let columns = [
+            Column::text("kind"),
+            Column::text("name"),
+            Column::number("secrets"),
+            Column::number("sessions"),
+            Column::text("first place").allow_shrink(),
+        ];
+        let noun = RowNoun {
+            one: "kind of secret",
+            many: "kinds of secrets",
+        };
+        let mut plan = PlanTable::new(&columns, noun);
+        for ((kind, name), group) in &self.groups {
+            let cells = vec![
+                plain_cell((*kind).to_owned()),
+                plain_cell(to_visible(name)),
+                plain_cell(group.secret_count.to_string()),
+                plain_cell(group.session_count.to_string()),
+                plain_cell(group.first_place.clone()),
+            ];
+            plan.add_row(group.bytes, cells, ui)?;
+        }
+        plan.print(ui)
+    }
+
+    /// Prints on standard error the numbers of e-mail addresses and of example keys that a copy
+    /// would keep.
+    fn print_kept_counts(&self, ui: &mut Ui) -> Result<(), Failure> {
         ui.flush()?;
         if self.address_count > 0 {
             let addresses = format_count(
@@ -390,20 +438,61 @@ fn print_copy(
     Ok(Exit::Done)
 }
 
-/// Returns a secret as text: its first place, and if it has several, the lines of all. An entry
-/// without an id has `-` in place of it.
-fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
-    let first_place = places[0];
-    let secret = &first_place.secret;
-    let id = match &first_place.id {
+/// Prints a row for each secret of a session, with the size of all its places. `secrets` are the
+/// places of each, at least one.
+fn print_plan(secrets: &[Vec<&FoundSecret>], ui: &mut Ui) -> Result<(), Failure> {
+    let columns = [
+        Column::text("secret"),
+        Column::number("places"),
+        Column::number("line"),
+        Column::text("id"),
+        Column::text("first place").allow_shrink(),
+    ];
+    let noun = RowNoun {
+        one: "secret",
+        many: "secrets",
+    };
+    let mut plan = PlanTable::new(&columns, noun);
+    for places in secrets {
+        let first_place = places[0];
+        let cells = vec![
+            plain_cell(described_placeholder(first_place)),
+            plain_cell(places.len().to_string()),
+            plain_cell(first_place.line.0.to_string()),
+            plain_cell(visible_id(first_place)),
+            plain_cell(describe_place(first_place)),
+        ];
+        plan.add_row(count_bytes(places), cells, ui)?;
+    }
+    plan.print(ui)
+}
+
+/// Returns the number of bytes of a secret in all its places.
+fn count_bytes(places: &[&FoundSecret]) -> usize {
+    places.iter().map(|place| place.secret.length).sum()
+}
+
+/// Returns the id of an entry with a secret; `-` if it has none.
+fn visible_id(place: &FoundSecret) -> String {
+    match &place.id {
         Some(id) => to_visible(&id.to_string_lossy()),
         None => "-".to_owned(),
-    };
-    let name = if secret.name.is_empty() {
-        String::new()
+    }
+}
+
+/// Returns the placeholder of a secret, and the name to which it is assigned.
+fn described_placeholder(place: &FoundSecret) -> String {
+    let secret = &place.secret;
+    if secret.name.is_empty() {
+        secret.placeholder.clone()
     } else {
-        format!(" of {}", to_visible(&secret.name))
-    };
+        format!("{} of {}", secret.placeholder, to_visible(&secret.name))
+    }
+}
+
+/// Returns a secret as text: its first place, and if it has several, the lines of all.
+fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
+    let first_place = places[0];
     let mut all_places = String::new();
     if places.len() > 1 {
         let mut lines: Vec<_> = places
@@ -418,12 +507,13 @@ fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
         );
     }
     format!(
-        "{}:{}: {id} {}{name} in {}, {} bytes{all_places}\n",
+        "{}:{}: {} {} in {}, {} bytes{all_places}\n",
         input.name,
         first_place.line.0,
-        secret.placeholder,
+        visible_id(first_place),
+        described_placeholder(first_place),
         describe_place(first_place),
-        secret.length
+        first_place.secret.length
     )
 }
 

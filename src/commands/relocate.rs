@@ -10,7 +10,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{resolve_user_folder, stores_for_recorded_project};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
-use crate::cli::plan::{PlanTable, path_cell, session_moves_table, size_on_disk};
+use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
 use crate::cli::status::Status;
 use crate::format::format_count;
 use crate::ops::relocate::{may_hold_sessions, moved_cwd};
@@ -36,9 +36,10 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store
 /// moves to the directory for DIR there, without overwriting any file. A session elsewhere stays
-/// where it is. Its files move with it: SESSION.pruned, and what oh-my-pi keeps beside it, including sub-agents. The headers of its forks in the stores get the new path. The command reports
-/// what stays behind: other files whose names begin with the session's name, such as backups, and a
-/// store directory that is now empty.
+/// where it is. Its files move with it: SESSION.pruned, and what oh-my-pi keeps beside it, including
+/// sub-agents. The headers of its forks in the stores get the new path. The command reports what
+/// stays behind: other files whose names begin with the session's name, such as backups, and a store
+/// directory that is now empty.
 ///
 /// If the header of a fork cannot be changed, the session stays where it is. --force moves it
 /// nevertheless, and reports the fork (exit 4). If the session has moved already, forks that still
@@ -269,8 +270,11 @@ impl RelocationReport<'_> {
         match outcome.status {
             Status::Failed => Ok(()),
             Status::Planned => {
-                let cells = vec![path_cell(&outcome.path, ui), path_cell(&outcome.to, ui)];
-                plan.add_row(size_on_disk(&outcome.path), cells, ui)
+                let cells = vec![
+                    half_path_cell(&outcome.path, ui),
+                    half_path_cell(&outcome.to, ui),
+                ];
+                plan.add_row(size_with_companions(&outcome.path), cells, ui)
             }
             Status::Current => {
                 ui.print_status(&format!("nothing to do in {path}"));

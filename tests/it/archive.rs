@@ -178,6 +178,19 @@ fn modified(s: &Sandbox, name: &str) -> SystemTime {
     s.path(name).metadata().unwrap().modified().unwrap()
 }
 
+/// A session is as large as all files that move with it.
+#[test]
+fn a_plan_counts_the_files_of_sub_agents() {
+    let h = Home::new();
+    h.s.put(
+        &format!("{}/2026_omp1/scout/1.bash.log", h.omp),
+        vec![b'x'; 500_000],
+    );
+    let planned = h.run("archive -q -n omp1").text();
+    let row = planned.lines().nth(1).unwrap();
+    assert!(row.starts_with("50") && row.contains(" kB "), "{planned}");
+}
+
 #[test]
 fn a_session_goes_to_an_archive_and_comes_back() {
     for id in ["pold", "omp1"] {

@@ -162,6 +162,10 @@ fn folders_are_repaired() {
         it becomes a root
     ./in/deep/c.jsonl:2: to repair: the line is null
         it is removed
+     size  repairs     removed  session
+    216 B        1         0 B  ./in/a.jsonl
+     94 B        1         4 B  ./in/deep/c.jsonl
+    310 B    total  2 sessions
     2> pisess: 2 to repair, 0 left
     2> pisess: note: some of these are in subdirectories, which need -r to be changed
     ");
@@ -296,6 +300,8 @@ fn a_message_before_a_result_is_moved_behind_it() {
     assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @r#"
     ./s.jsonl:4: to repair: the message is between the tool call "c1" and its result, on line 5 (entry x)
         the result moves before it: r becomes a child of a, x becomes a child of r, b becomes a child of x
+      size  repairs  removed  session
+    1.1 kB        1      0 B  ./s.jsonl
     2> pisess: 1 to repair, 0 left
     "#);
     let before = s.unchanged("context --as anthropic ./s.jsonl");
@@ -502,6 +508,8 @@ fn a_dry_run_changes_nothing() {
         it becomes a root
     ./s.jsonl:3: to repair: the line is not JSON
         it is removed
+     size  repairs  removed  session
+    221 B        2      4 B  ./s.jsonl
     2> pisess: 2 to repair, 0 left
     ");
 }

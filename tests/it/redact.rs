@@ -391,8 +391,18 @@ fn a_check_reports_and_writes_nothing() {
     ");
     assert_eq!(
         s.unchanged("redact --check -r ./in").text(),
-        s.unchanged("redact -n ./in").text()
+        s.unchanged("redact --check ./in").text()
     );
+    assert_snapshot!(s.unchanged("redact -n ./in"), @"
+    size  kind        name  secrets  sessions  first place
+    40 B  github-pat              1         1  ./in/deep/two.jsonl:2 (message.content)
+    2> pisess: 2 sessions searched: 1 secret
+    ");
+    assert_snapshot!(s.unchanged("redact -n ./s.jsonl"), @"
+    size  secret                   places  line  id        first place
+    40 B  [REDACTED:github-pat#1]       1     2  aaaa0001  message.content
+    2> pisess: ./s.jsonl: 1 github-pat
+    ");
     assert_snapshot!(s.unchanged("redact ./in/none.jsonl ./s.jsonl -o ./copy").fails(2), @"-o takes only one session (hint: --check reports on any number of them)");
     assert_snapshot!(s.unchanged("redact --check ./in --env-file ./gone").fails(2), @"cannot read ./gone: no such file or directory (hint: give the path of a file of secrets, or - for standard input)");
     let piped = s.pisess("redact - -o -").stdin(s.bytes("s.jsonl")).done();

@@ -84,6 +84,22 @@ impl Home {
     }
 }
 
+/// A session is as large as all files that move with it.
+#[test]
+fn a_plan_counts_the_files_of_sub_agents() {
+    let h = Home::new();
+    h.s.put(
+        &format!("{}/2026_o1/1.bash.log", h.omp[0]),
+        vec![b'x'; 500_000],
+    );
+    let planned = h.run(&format!(
+        "relocate -q -n ./{}/2026_o1.jsonl ./new",
+        h.omp[0]
+    ));
+    let row = planned.text().lines().nth(1).unwrap().to_owned();
+    assert!(row.starts_with("50") && row.contains(" kB "), "{planned}");
+}
+
 #[test]
 fn a_session_goes_to_the_new_project() {
     let h = Home::new();

@@ -1,7 +1,7 @@
 //! What became of sessions that were archived, restored or deleted: their results, and the report.
 
 use crate::cli::output::{Exit, Failure, Ui, plain_cell, to_visible};
-use crate::cli::plan::{PlanTable, path_cell, session_moves_table, size_on_disk};
+use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
 use crate::cli::status::Status;
 use crate::format::{format_bytes, format_count};
 use pisess_json::write::Object;
@@ -81,12 +81,16 @@ impl ArchiveResult {
         match (self.status, to) {
             (Status::Failed, _) => Ok(()),
             (Status::Planned, _) => {
-                let from_cell = path_cell(&self.path, ui);
+                let from_cell = half_path_cell(&self.path, ui);
                 let to_cell = match &self.to {
-                    Some(to) => path_cell(to, ui),
+                    Some(to) => half_path_cell(to, ui),
                     None => plain_cell("(deleted)".to_owned()),
                 };
-                plan.add_row(size_on_disk(&self.path), vec![from_cell, to_cell], ui)
+                plan.add_row(
+                    size_with_companions(&self.path),
+                    vec![from_cell, to_cell],
+                    ui,
+                )
             }
             (_, to) => ui.print_path(&to.unwrap_or(path)),
         }

@@ -9,8 +9,10 @@ use crate::cli::named::{
     reach_of_change,
 };
 use crate::cli::open::Input;
-use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::transaction::{attempt_under_lock, copy_failure};
+use crate::format::format_bytes;
 use crate::ops::check::{Checkup, Finding};
 use pisess_store::{
     self as store, Attempt, Beside, Committed, Fill, Reach, SessionFile, StoreError, with_suffix,
@@ -25,6 +27,7 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
         backup_suffix: args.backup.as_deref(),
         cwd,
         report: CheckReport::for_repair(&args.write, ui),
+        plan: repair_plan_table(),
     };
     let has_stream = args
         .sessions
@@ -39,8 +42,7 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
         };
         let input = Input::open(session, ui)?;
         repairer.repair_session(&input, ui)?;
-        repairer.report.print_repair_counts(ui);
-        return Ok(repairer.report.exit);
+        return repairer.finish(ui);
     }
     if args.backup.is_none() && !args.write.change.dry_run {
         return Err(Failure::invalid("--repair requires -o or --backup")
@@ -51,13 +53,24 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
         found_none,
         needs_recursion,
     } = repairer.repair_files_and_folders(args, ui)?;
-    if !found_none {
-        repairer.report.print_repair_counts(ui);
+    if found_none {
+        return Ok(repairer.report.exit);
     }
+    let exit = repairer.finish(ui)?;
     if needs_recursion && !args.recursive {
         ui.warn(NEEDS_RECURSION);
     }
-    Ok(repairer.report.exit)
+    Ok(exit)
+}
+
+/// Returns the table for `-n`, without rows.
+fn repair_plan_table() -> PlanTable {
+    let columns = [
+        Column::number("repairs"),
+        Column::number("removed"),
+        Column::text("session"),
+    ];
+    PlanTable::new(&columns, SESSIONS)
 }
 
 /// What a repair found in files and directories.
@@ -74,9 +87,18 @@ struct Repairer<'a> {
     backup_suffix: Option<&'a str>,
     cwd: &'a CwdSources,
     report: CheckReport<'a>,
+    /// The sessions that would be written, with `-n`.
+    plan: PlanTable,
 }
 
 impl Repairer<'_> {
+    /// Prints the plan and the number of repairs, and returns the exit code.
+    fn finish(self, ui: &mut Ui) -> Result<Exit, Failure> {
+        self.plan.print(ui)?;
+        self.report.print_repair_counts(ui);
+        Ok(self.report.exit)
+    }
+
     /// Repairs the sessions that are given, and those in the directories that are given. The
     /// failure of a single session is returned; a failure among several is reported, and the others
     /// are repaired. With `-n`, sessions in subdirectories are found even without `-r`.
@@ -133,9 +155,9 @@ impl Repairer<'_> {
         let checkup = check_input(input, ui.processor_count(), self.cwd)?;
         let write = self.report.write;
         if write.change.dry_run {
-            return self
-                .report
-                .report_session(session_path(input), &checkup.findings, ui);
+            self.report
+                .report_session(session_path(input), &checkup.findings, ui)?;
+            return self.plan_repair(input, &checkup, ui);
         }
         match (&write.output, input.file()) {
             (Some(output), _) if output != Path::new("-") => {
@@ -144,6 +166,32 @@ impl Repairer<'_> {
             (None, Some(_)) => self.repair_in_place(input, &checkup, ui),
             _ => self.repair_to_stdout(input, &checkup, ui),
         }
+    }
+
+    /// Adds a session with repairs to the plan. Findings as JSON have no plan.
+    fn plan_repair(
+        &mut self,
+        input: &Input,
+        checkup: &Checkup,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        if self.report.write.change.json || !checkup.is_repairable() {
+            return Ok(());
+        }
+        let mut repair_count = 0;
+        for finding in &checkup.findings {
+            repair_count += usize::from(finding.is_repairable());
+        }
+        let mut removed_bytes = 0;
+        for span in checkup.rejected_spans() {
+            removed_bytes += span.len as usize;
+        }
+        let cells = vec![
+            plain_cell(repair_count.to_string()),
+            plain_cell(format_bytes(removed_bytes)),
+            path_cell(session_path(input), ui),
+        ];
+        self.plan.add_row(input.source().len() as usize, cells, ui)
     }
 
     /// Writes the repaired session to another file.
