@@ -15,6 +15,7 @@ pub mod locate;
 pub mod named;
 pub mod status;
 
+mod counted;
 pub mod open;
 
 pub mod given;

@@ -1,5 +1,6 @@
 //! Opening and loading the session named on the command line.
 
+use super::counted::CountedSource;
 use super::locate::find_archive_beside;
 use super::named::resolve_argument;
 use crate::agents::pi::edits::ContextEdit;
@@ -30,7 +31,7 @@ const STDIN: &str = "standard input";
 /// A session file, or a stream that contains a session.
 pub struct Input {
     pub name: String,
-    opened: Opened,
+    opened: CountedSource,
     /// The path that was given, unless it is standard input.
     pub path: Option<PathBuf>,
     /// The copy that is read in place of its bytes.
@@ -62,16 +63,17 @@ impl Input {
             return Ok(Input {
                 name: STDIN.to_owned(),
                 path: None,
-                opened,
+                opened: CountedSource::uncounted(opened),
                 redacted_copy: None,
                 is_found_by_name: false,
             });
         }
         let found = resolve_argument(path, ui)?;
-        let input = Input {
+        let mut input = Input {
             is_found_by_name: found != path,
             ..Input::open_path(&found, ui.stdout_predicate())?
         };
+        input.opened.progress = ui.start_reading(input.opened.len());
         input.warn_leftover_archive(ui);
         Ok(input)
     }
@@ -86,7 +88,7 @@ impl Input {
         Ok(Input {
             name,
             path: Some(path.to_owned()),
-            opened,
+            opened: CountedSource::uncounted(opened),
             redacted_copy: None,
             is_found_by_name: false,
         })
@@ -97,7 +99,7 @@ impl Input {
         Input {
             name: self.name.clone(),
             path: self.path.clone(),
-            opened: Opened::File(file),
+            opened: CountedSource::uncounted(Opened::File(file)),
             redacted_copy: None,
             is_found_by_name: self.is_found_by_name,
         }
@@ -120,15 +122,12 @@ impl Input {
 
     /// Returns the source of its bytes before redaction.
     pub fn unredacted_source(&self) -> &dyn ReadAt {
-        match &self.opened {
-            Opened::File(file) => file,
-            Opened::Stream(spooled) => spooled,
-        }
+        &self.opened
     }
 
     /// Returns the file, unless it is a stream.
     pub fn file(&self) -> Option<&SessionFile> {
-        match &self.opened {
+        match &self.opened.opened {
             Opened::File(file) => Some(file),
             Opened::Stream(_) => None,
         }

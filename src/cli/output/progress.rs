@@ -1,5 +1,5 @@
-//! Progress on a terminal: a bar for files, with their size and the time that is left, and a spinner
-//! with the elapsed time for a running command.
+//! Progress on a terminal: a bar for files, or for one large file, with the size and the time that is
+//! left, and a spinner with the elapsed time for a running command.
 //!
 //! Nothing is shown in the first half second, once something was printed, or while another program
 //! uses the terminal.
@@ -20,10 +20,13 @@ const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 /// The width of the bar. With the numbers after it, it fits on a narrow terminal, so that one line
 /// can be cleared.
 const BAR_WIDTH: usize = 16;
+/// The size from which a single file has a bar.
+const LARGE_FILE_BYTES: u64 = 16 << 20;
 
 /// A job, and the line of the terminal that shows its progress until this is dropped.
 #[derive(Default)]
 pub struct Progress {
+    /// The number of files or bytes that are done.
     done_count: Arc<AtomicUsize>,
     /// The thread that draws the line, which all jobs share; it ends when it is taken from here.
     draw_thread: Arc<Mutex<Option<JoinHandle<()>>>>,
@@ -45,6 +48,19 @@ impl Ui<'_> {
             sizes.format_bar(done_count, elapsed)
         };
         self.progress.start_job(bar, may_draw)
+    }
+
+    /// Returns a progress bar for the bytes of a file that is read; `None` if the file is small, or
+    /// nothing is shown.
+    pub fn start_reading(&self, file_bytes: u64) -> Option<Progress> {
+        let may_draw = self.draw_predicate()?;
+        if file_bytes < LARGE_FILE_BYTES {
+            return None;
+        }
+        let bar = move |read_bytes: usize, elapsed: Duration| {
+            format_reading(read_bytes as u64, file_bytes, elapsed)
+        };
+        Some(self.progress.start_job(bar, Some(may_draw)))
     }
 
     /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
@@ -98,22 +114,41 @@ impl FileSizes {
             done_count as f64 / file_count as f64
         };
 
-        let filled = (BAR_WIDTH as f64 * fraction) as usize;
-        let mut line = format!(
-            "{}{} {done_count}/{file_count} sessions",
-            "█".repeat(filled),
-            "░".repeat(BAR_WIDTH - filled)
-        );
+        let mut amount = format!("{done_count}/{file_count} sessions");
         if all_bytes > 0 {
-            let done = format_bytes(done_bytes as usize);
-            line += &format!(", {done} of {}", format_bytes(all_bytes as usize));
+            amount += ", ";
+            amount += &format_part(done_bytes, all_bytes);
         }
-        if fraction > 0.0 && elapsed >= LEAST_ELAPSED {
-            let left = elapsed.mul_f64((1.0 - fraction) / fraction);
-            line += &format!(", {} left", format_time_left(left));
-        }
-        line
+        format_line(fraction, &amount, elapsed)
     }
+}
+
+/// Returns the bar for a file of which this much was read. A command may read a file several times:
+/// after the first time, the bar is full.
+fn format_reading(read_bytes: u64, file_bytes: u64, elapsed: Duration) -> String {
+    let read_bytes = read_bytes.min(file_bytes);
+    let fraction = read_bytes as f64 / file_bytes as f64;
+    format_line(fraction, &format_part(read_bytes, file_bytes), elapsed)
+}
+
+fn format_part(done_bytes: u64, all_bytes: u64) -> String {
+    let done = format_bytes(done_bytes as usize);
+    format!("{done} of {}", format_bytes(all_bytes as usize))
+}
+
+/// Returns a bar, the amount that is done, and an estimate of the time that is left.
+fn format_line(fraction: f64, amount: &str, elapsed: Duration) -> String {
+    let filled = (BAR_WIDTH as f64 * fraction) as usize;
+    let mut line = format!(
+        "{}{} {amount}",
+        "█".repeat(filled),
+        "░".repeat(BAR_WIDTH - filled)
+    );
+    if fraction > 0.0 && fraction < 1.0 && elapsed >= LEAST_ELAPSED {
+        let left = elapsed.mul_f64((1.0 - fraction) / fraction);
+        line += &format!(", {} left", format_time_left(left));
+    }
+    line
 }
 
 /// Returns an estimated time in one unit.
@@ -135,7 +170,12 @@ impl Drop for Progress {
 impl Progress {
     /// Counts one more finished file.
     pub fn advance(&self) {
-        self.done_count.fetch_add(1, Ordering::Relaxed);
+        self.advance_by(1);
+    }
+
+    /// Counts more finished files or bytes.
+    pub fn advance_by(&self, count: usize) {
+        self.done_count.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Returns a job on the same line that shows a text, given what is done and the elapsed time,
@@ -225,6 +265,20 @@ mod tests {
             unknown.format_bar(1, second),
             "████████░░░░░░░░ 1/2 sessions"
         );
+    }
+
+    #[test]
+    fn a_file_that_is_read_has_a_bar() {
+        let at = |read_bytes, seconds| {
+            format_reading(read_bytes, 400_000_000, Duration::from_secs(seconds))
+        };
+        assert_eq!(at(0, 1), "░░░░░░░░░░░░░░░░ 0 B of 400 MB");
+        assert_eq!(
+            at(100_000_000, 3),
+            "████░░░░░░░░░░░░ 100 MB of 400 MB, 10 s left"
+        );
+        // It is read again.
+        assert_eq!(at(500_000_000, 9), "████████████████ 400 MB of 400 MB");
     }
 
     #[test]
