@@ -1,23 +1,22 @@
 //! An opened session whose bytes are counted as they are read, for a progress bar.
 
-use super::output::Progress;
 use pisess_store::{Opened, ReadAt};
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What was opened, and the bar that shows how much of it was read.
+/// What was opened, and how many of its bytes were read: more than it has if it is read again.
 pub struct CountedSource {
     pub opened: Opened,
-    /// `None` if no progress is shown.
-    pub progress: Option<Progress>,
+    pub read_bytes: Arc<AtomicUsize>,
 }
 
 impl CountedSource {
-    /// Returns a source whose reads are not counted.
-    pub fn uncounted(opened: Opened) -> CountedSource {
+    pub fn new(opened: Opened) -> CountedSource {
         CountedSource {
             opened,
-            progress: None,
+            read_bytes: Arc::default(),
         }
     }
 
@@ -32,9 +31,7 @@ impl CountedSource {
 impl ReadAt for CountedSource {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let read = self.source().read_at(buf, offset)?;
-        if let Some(progress) = &self.progress {
-            progress.advance_by(read);
-        }
+        self.read_bytes.fetch_add(read, Ordering::Relaxed);
         Ok(read)
     }
 

@@ -4,7 +4,7 @@ use super::counted::CountedSource;
 use super::locate::find_archive_beside;
 use super::named::resolve_argument;
 use crate::agents::pi::edits::ContextEdit;
-use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
+use crate::cli::output::{Exit, Failure, FailureKind, Progress, Ui, to_visible};
 use crate::load::{
     LoadError, LoadOptions, WrongFile, add_rows, has_header, is_small, load, load_appended,
     read_header,
@@ -32,6 +32,8 @@ const STDIN: &str = "standard input";
 pub struct Input {
     pub name: String,
     opened: CountedSource,
+    /// The bar that shows how much of a large file was read.
+    progress: Option<Progress>,
     /// The path that was given, unless it is standard input.
     pub path: Option<PathBuf>,
     /// The copy that is read in place of its bytes.
@@ -63,7 +65,8 @@ impl Input {
             return Ok(Input {
                 name: STDIN.to_owned(),
                 path: None,
-                opened: CountedSource::uncounted(opened),
+                opened: CountedSource::new(opened),
+                progress: None,
                 redacted_copy: None,
                 is_found_by_name: false,
             });
@@ -73,7 +76,7 @@ impl Input {
             is_found_by_name: found != path,
             ..Input::open_path(&found, ui.stdout_predicate())?
         };
-        input.opened.progress = ui.start_reading(input.opened.len());
+        input.progress = input.start_reading(ui);
         input.warn_leftover_archive(ui);
         Ok(input)
     }
@@ -88,7 +91,8 @@ impl Input {
         Ok(Input {
             name,
             path: Some(path.to_owned()),
-            opened: CountedSource::uncounted(opened),
+            opened: CountedSource::new(opened),
+            progress: None,
             redacted_copy: None,
             is_found_by_name: false,
         })
@@ -99,7 +103,8 @@ impl Input {
         Input {
             name: self.name.clone(),
             path: self.path.clone(),
-            opened: CountedSource::uncounted(Opened::File(file)),
+            opened: CountedSource::new(Opened::File(file)),
+            progress: None,
             redacted_copy: None,
             is_found_by_name: self.is_found_by_name,
         }
@@ -111,6 +116,15 @@ impl Input {
             redacted_copy: Some(copy),
             ..self
         }
+    }
+
+    /// Returns a progress bar for what is read of the session from now on; `None` if that takes
+    /// little time, or is not known.
+    pub fn start_reading(&self, ui: &Ui) -> Option<Progress> {
+        if self.redacted_copy.is_some() {
+            return None;
+        }
+        ui.start_reading(&self.opened.read_bytes, self.opened.len())
     }
 
     pub fn source(&self) -> &dyn ReadAt {

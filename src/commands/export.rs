@@ -574,7 +574,10 @@ impl Exporter<'_> {
         ui: &mut Ui,
     ) -> Result<Option<Committed>, Failure> {
         let path = ui.resolve_path(path);
-        let _waiting = ui.start_spinner("exporting");
+        let _waiting = match self.session.start_reading(ui) {
+            Some(bar) => bar,
+            None => ui.start_spinner("exporting"),
+        };
         if self.args.force {
             return self.create_file_at(contents, &path, Replaced::IfForced, ui);
         }

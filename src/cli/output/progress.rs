@@ -26,7 +26,6 @@ const LARGE_FILE_BYTES: u64 = 16 << 20;
 /// A job, and the line of the terminal that shows its progress until this is dropped.
 #[derive(Default)]
 pub struct Progress {
-    /// The number of files or bytes that are done.
     done_count: Arc<AtomicUsize>,
     /// The thread that draws the line, which all jobs share; it ends when it is taken from here.
     draw_thread: Arc<Mutex<Option<JoinHandle<()>>>>,
@@ -50,15 +49,22 @@ impl Ui<'_> {
         self.progress.start_job(bar, may_draw)
     }
 
-    /// Returns a progress bar for the bytes of a file that is read; `None` if the file is small, or
-    /// nothing is shown.
-    pub fn start_reading(&self, file_bytes: u64) -> Option<Progress> {
+    /// Returns a progress bar for a file, which shows how many more bytes are read than now; `None`
+    /// if the file is small, or nothing is shown.
+    pub fn start_reading(
+        &self,
+        read_bytes: &Arc<AtomicUsize>,
+        file_bytes: u64,
+    ) -> Option<Progress> {
         let may_draw = self.draw_predicate()?;
         if file_bytes < LARGE_FILE_BYTES {
             return None;
         }
-        let bar = move |read_bytes: usize, elapsed: Duration| {
-            format_reading(read_bytes as u64, file_bytes, elapsed)
+        let read_bytes = Arc::clone(read_bytes);
+        let read_before = read_bytes.load(Ordering::Relaxed);
+        let bar = move |_, elapsed: Duration| {
+            let read_now = read_bytes.load(Ordering::Relaxed) - read_before;
+            format_reading(read_now as u64, file_bytes, elapsed)
         };
         Some(self.progress.start_job(bar, Some(may_draw)))
     }
@@ -170,12 +176,7 @@ impl Drop for Progress {
 impl Progress {
     /// Counts one more finished file.
     pub fn advance(&self) {
-        self.advance_by(1);
-    }
-
-    /// Counts more finished files or bytes.
-    pub fn advance_by(&self, count: usize) {
-        self.done_count.fetch_add(count, Ordering::Relaxed);
+        self.done_count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns a job on the same line that shows a text, given what is done and the elapsed time,
