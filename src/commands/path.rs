@@ -65,7 +65,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if open.session.entries.is_empty() {
         ui.warn(&open.no_entries_note());
     } else if path.is_empty() {
-        ui.warn("no entry is above the root (hint: without REF, the path ends at the leaf)");
+        ui.warn("no entry is above the root (hint: omit REF for the leaf)");
     }
     Ok(Exit::Done)
 }

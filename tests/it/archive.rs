@@ -426,7 +426,7 @@ fn archived_sessions_are_listed_and_read() {
     let (first, sizes) = json.split_once(",\"bytes\":").unwrap();
     assert_snapshot!(first, @r#"{"path":"./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst","session":"./.omp/agent/sessions/-kites/2026_omp1.jsonl","id":"omp1","agent":"oh-my-pi","name":"Tail","title":"Tail","cwd":"./kites","created":"2026-01-01T00:00:00.000Z","modified":"2026-01-01T00:00:01.000Z","messageCount":1,"files":6"#);
     assert!(sizes.contains(",\"archivedBytes\":"));
-    assert_snapshot!(h.run("archive --list --all --empty"), @"2> pisess: note: these options choose none of the archived sessions (hint: omit them)");
+    assert_snapshot!(h.run("archive --list --all --empty"), @"2> pisess: note: no archived session matches these options (hint: omit them)");
     assert_snapshot!(h.run("list --all --archived --limit 9"), @"
        age  id      agent  project  msgs  br  context  name or first user message
         3d  pnew    pi     ~/kites     1   1        3  a new kite

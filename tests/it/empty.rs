@@ -74,12 +74,12 @@ fn no_archived_sessions() {
     let s = Sandbox::new();
     let session = ".pi/agent/sessions/--kites--/s.jsonl";
     s.put(session, fixture("tour.jsonl"));
-    assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions of this project (hint: --all includes all projects)");
+    assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions here (hint: --all lists all projects)");
     assert_snapshot!(note("archive --list --all", &s), @"pisess: note: no archived sessions (hint: `pisess archive SESSION` archives one)");
     assert_snapshot!(note("archive --empty --all", &s), @"pisess: no session is chosen (hint: `pisess list --all` lists the sessions of all projects)");
     assert_eq!(at_home(&format!("archive ./{session}"), &s).code, 0);
-    assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions of this project (hint: --all includes all projects)");
-    assert_snapshot!(note("archive --list --all --empty", &s), @"pisess: note: these options choose none of the archived sessions (hint: omit them)");
+    assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions here (hint: --all lists all projects)");
+    assert_snapshot!(note("archive --list --all --empty", &s), @"pisess: note: no archived session matches these options (hint: omit them)");
 }
 
 /// What a repair passes over is not reported as if it were repaired.
@@ -112,7 +112,7 @@ fn a_session_without_rows() {
     }
     assert_snapshot!(note("label ./empty.jsonl", &s), @"pisess: note: ~/empty.jsonl: no entry has a label (hint: `pisess label SESSION REF NAME` sets one)");
     assert_snapshot!(note("label ./two-branches.jsonl root", &s), @"pisess: note: ~/two-branches.jsonl: the entry has no label (hint: `pisess label SESSION REF NAME` sets one)");
-    assert_snapshot!(note("path ./two-branches.jsonl root", &s), @"pisess: note: no entry is above the root (hint: without REF, the path ends at the leaf)");
+    assert_snapshot!(note("path ./two-branches.jsonl root", &s), @"pisess: note: no entry is above the root (hint: omit REF for the leaf)");
     assert_snapshot!(note("tree --search nowhere ./two-branches.jsonl", &s), @"pisess: note: ~/two-branches.jsonl: no entry matches (hint: `--filter all` includes every entry)");
     assert_snapshot!(note("tree --search nowhere --filter all ./two-branches.jsonl", &s), @"pisess: note: ~/two-branches.jsonl: no entry matches (hint: `pisess grep` searches other sessions, too)");
     assert_eq!(

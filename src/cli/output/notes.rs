@@ -5,7 +5,7 @@ use super::{display_width, truncate_end, truncate_path};
 /// The number of columns that a path keeps.
 const LEAST_PATH_COLUMNS: usize = 32;
 /// The number of columns that the text before a hint keeps.
-const LEAST_TEXT_COLUMNS: usize = 24;
+const LEAST_TEXT_COLUMNS: usize = 32;
 /// The number of columns from which a hint that is cut still says something.
 const LEAST_HINT_COLUMNS: usize = 24;
 
@@ -164,6 +164,12 @@ mod tests {
             (
                 format!("{long_text} (hint: {long_text})"),
                 "1 tool result is left out, because a message is between the call…",
+            ),
+            (
+                "big.jsonl: 59 × second header from line 1020; skipped or read as far as possible \
+                 (hint: pisess check /tmp/sessions/big.jsonl)"
+                    .to_owned(),
+                "big.jsonl: 59 × second header from line 1020; skipped or read as…",
             ),
             ("short (hint: x)".to_owned(), "short (hint: x)"),
         ] {

@@ -78,11 +78,11 @@ pub fn list_archived(
     }
     if list.is_empty() && exit == Exit::Done {
         let note = if has_archives {
-            "these options choose none of the archived sessions (hint: omit them)"
+            "no archived session matches these options (hint: omit them)"
         } else if all {
             "no archived sessions (hint: `pisess archive SESSION` archives one)"
         } else {
-            "no archived sessions of this project (hint: --all includes all projects)"
+            "no archived sessions here (hint: --all lists all projects)"
         };
         ui.warn(note);
     }
