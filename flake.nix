@@ -1,5 +1,5 @@
 {
-  description = "A shell toolbox for the session files of the pi coding agents";
+  description = "Read, search, rewind and share the conversations that pi and oh-my-pi save";
 
   inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-unstable";
 

@@ -1,4 +1,4 @@
-//! pisess: a shell toolbox for the session files of the pi coding agents.
+//! pisess: reads, searches, rewinds and shares the conversations that pi and oh-my-pi save.
 //!
 //! The files are JSONL: a header line, then entries that form a tree by `id` and `parentId`. The
 //! library loads a session ([`load`]) from anything that can be read by position, and returns plans

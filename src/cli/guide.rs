@@ -339,9 +339,10 @@ pub const TOPICS: [Section; 10] = [
              planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
             "An operation that fails (exit code 2 or 3) changes nothing. Of several files, the others are still \
              written.",
-            "Without `--force`, pisess refuses to overwrite an existing output, to write to a file system \
-             without locks, to rewrite a file whose attributes cannot be kept, and to change a session that a \
-             running oh-my-pi has open. It always refuses to rewrite a file with several hard links.",
+            "Without `--force`, pisess refuses to overwrite an existing output, and to write to a file system \
+             without locks. It also refuses to rewrite a file whose attributes cannot be kept, and to change a \
+             session that a running oh-my-pi has open. It always refuses to rewrite a file with several hard \
+             links.",
         ],
     )
     .with_options("Writing"),
@@ -354,9 +355,9 @@ pub const TOPICS: [Section; 10] = [
              knows, on a branch beside the new entry. Close pi, or reopen the session in it, before you \
              continue.",
             "A running oh-my-pi rewrites its file from time to time, and fails if the file changed underneath \
-             it. Changes are refused (exit 3) while oh-my-pi may still use the file: its lock file is held, it \
-             has the file open, or it wrote a moment ago and has not recorded its exit. Use `--force` to write \
-             anyway.",
+             it. Changes are refused (exit 3) while oh-my-pi may still use the file. It may if its lock file is \
+             held, if it has the file open, or if it wrote a moment ago and has not recorded its exit. Use \
+             `--force` to write anyway.",
         ],
     ),
     Section::new(

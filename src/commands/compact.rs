@@ -55,8 +55,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// entries, and whatever follows. Nothing is deleted. The cut is where the agent itself would make
 /// it.
 ///
-/// Without a summary option, pisess extracts the summary from the conversation, without a model:
-/// what was requested, what was done in which files, what failed, and what remains to be done.
+/// Without a summary option, pisess extracts the summary from the conversation, without a model. It
+/// has what was requested, what was done in which files, what failed, and what remains to be done.
 /// Prints the new id; reports the context's size before and after on stderr, also with -n.
 ///
 /// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales to

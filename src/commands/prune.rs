@@ -54,8 +54,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
 /// branch begins below the nearest branch point above REF. Labels of its entries move with them;
-/// other labels and the session's name stay. --force is required if several branches end in it,
-/// which are then listed, and for the active branch, whose leaf moves to the branch point.
+/// other labels and the session's name stay. If several branches end in it, they are listed, and
+/// --force is required. So it is for the active branch, whose leaf moves to the branch point.
 /// Sub-agents that it started, and forks of the session, are listed and stay.
 ///
 /// While an agent may have the session open, no entries are moved (exit 3). A running pi keeps its

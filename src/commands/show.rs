@@ -76,7 +76,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// comes the text: messages, thinking, tool calls, results and summaries. A tool result begins with
 /// the call that it answers, and the changes of an edit are shown as a diff.
 ///
-/// On a terminal, lines are broken between words, those of prose after at most 100 columns.
+/// On a terminal, lines are broken between words, prose after at most 100 columns.
 ///
 /// --all-fields prints the other fields of messages and summaries. Signatures and image data are
 /// always omitted; --json prints them.
