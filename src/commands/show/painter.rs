@@ -1,0 +1,279 @@
+//! Draws entries in full.
+
+use crate::agents::pi::edits::ContextEdit;
+use crate::agents::readable::CallDescription;
+use crate::cli::output::{
+    Cell, Clock, Glyphs, Styles, apply_style, cell_text, cell_width, display_width, format_cell,
+    link_text, push_wrapped_line, to_visible, to_visible_lines, truncate_end, truncate_path,
+};
+use crate::cli::rows::entry::{edit_mark, tone_style};
+use crate::cli::rows::ids::IdPainter;
+use crate::cli::rows::path_links::PathLinks;
+use crate::format::changes::{DiffSign, classify_diff_line};
+use crate::ops::rows::{Ending, row_tone};
+use crate::ops::show::{ShownEntry, ShownPart};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Role};
+use crate::session::labels::Labels;
+use foldhash::HashMap;
+use owo_colors::Style;
+use pisess_json::text::Text;
+
+/// The maximum width of prose, in columns.
+const MAX_PROSE_COLUMNS: usize = 100;
+/// The columns that a command or path keeps in a heading, however narrow the terminal is.
+const MIN_SUBJECT_COLUMNS: usize = 16;
+/// Text is indented further than facts and names, and these further than headings, so that no text
+/// can be mistaken for either.
+const FACT_INDENT: usize = 2;
+const TEXT_INDENT: usize = 4;
+
+/// Formats entries in full.
+pub struct ShownPainter<'a> {
+    pub session: &'a Session,
+    pub labels: Labels<'a>,
+    /// The entries that are marked as edited.
+    pub edits: &'a HashMap<EntryIx, ContextEdit>,
+    pub ids: IdPainter<'a>,
+    pub links: Option<PathLinks>,
+    pub clock: Clock,
+    pub styles: Styles,
+    /// The width of the terminal; `None` if lines are not broken.
+    pub width: Option<usize>,
+    /// Whether fields that are neither facts nor text are shown.
+    pub shows_all_fields: bool,
+}
+
+impl ShownPainter<'_> {
+    /// Appends an entry: a heading, a line of facts, and its text.
+    pub fn push_entry(&self, ix: EntryIx, shown: ShownEntry, out: &mut String) {
+        self.push_heading(ix, &shown, out);
+        self.push_facts(ix, &shown, out);
+
+        let mut follows_text = false;
+        for part in &shown.body {
+            let is_text = !matches!(part, ShownPart::Title(_) | ShownPart::Field(..));
+            // An empty line separates two texts.
+            if is_text && follows_text {
+                out.push('\n');
+            }
+            self.push_part(part, self.styles.bold, out);
+            follows_text = is_text;
+        }
+
+        if self.shows_all_fields {
+            for part in shown.rest {
+                self.push_part(&ShownPart::from(part), self.styles.dim, out);
+            }
+        }
+    }
+
+    /// Appends the heading of an entry: its id, its name, what its tool worked on, and its remarks.
+    /// If the line is too long, the command or path that the tool worked on is cut.
+    fn push_heading(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
+        let id = self.heading_id(ix);
+        let name = visible_text(&shown.name);
+        let remarks = self.heading_remarks(ix);
+        let mut width_of_others = cell_width(&id) + 2 + display_width(&name) + 1;
+        for (text, _) in &remarks {
+            width_of_others += display_width(DOT) + display_width(text);
+        }
+
+        *out += &format_cell(&id);
+        *out += "  ";
+        *out += &apply_style(&name, self.name_style(ix));
+        let subject = self.format_subject(&shown.subject, width_of_others);
+        if !subject.is_empty() {
+            let subject = match self.subject_address(&shown.subject) {
+                Some(address) => link_text(&subject, &address),
+                None => subject,
+            };
+            *out += &format!(" {subject}");
+        }
+        for (text, style) in &remarks {
+            *out += &apply_style(DOT, self.styles.dim);
+            *out += &apply_style(text, *style);
+        }
+        out.push('\n');
+    }
+
+    fn heading_id(&self, ix: EntryIx) -> Cell {
+        let id = self.session.id(ix);
+        if id.is_empty() {
+            return vec![("(no id)".to_owned(), self.styles.dim)];
+        }
+        self.ids.text_cell(&id)
+    }
+
+    /// Returns the style of an entry's name, which is that of its row in the tree. A tool, which is
+    /// dimmed there, is bold.
+    fn name_style(&self, ix: EntryIx) -> Style {
+        let entry = self.session.entry(ix);
+        if entry.role == Role::ToolResult {
+            self.styles.bold
+        } else {
+            tone_style(row_tone(entry.kind, entry.role), &self.styles)
+        }
+    }
+
+    /// Returns the end of a heading: the time of the entry, how it ended, its label, and whether it
+    /// was edited.
+    fn heading_remarks(&self, ix: EntryIx) -> Cell {
+        let styles = &self.styles;
+        let entry = self.session.entry(ix);
+        let mut remarks = vec![(self.clock.format_time(entry.time_ms), styles.dim)];
+        match Ending::from_entry(entry) {
+            Some(Ending::Failed) => remarks.push(("failed".to_owned(), styles.error)),
+            Some(Ending::Aborted) => remarks.push(("aborted".to_owned(), styles.error)),
+            None => {}
+        }
+        if let Some(label) = self.labels.get(ix) {
+            remarks.push((format!("[{}]", visible_text(&label)), styles.label));
+        }
+        if let Some(&edited) = self.edits.get(&ix) {
+            remarks.push((edit_mark(edited).to_owned(), styles.summary));
+        }
+        remarks
+    }
+
+    /// Returns what a tool worked on, cut to the columns that the rest of the line leaves. A path
+    /// is cut in its middle.
+    fn format_subject(&self, subject: &CallDescription, width_of_others: usize) -> String {
+        let whole = subject.text.to_string_lossy();
+        let shown = to_visible(&whole);
+        let Some(width) = self.width else {
+            return shown;
+        };
+        let room = width
+            .saturating_sub(width_of_others)
+            .max(MIN_SUBJECT_COLUMNS);
+        // The range of the path is valid only if the text was not changed.
+        if shown == whole && !subject.path.is_empty() {
+            truncate_path(&shown, subject.path.clone(), room, "…")
+        } else {
+            truncate_end(&shown, room, "…")
+        }
+    }
+
+    /// Returns the address of the file that a tool worked on, if it names one and links are
+    /// enabled.
+    fn subject_address(&self, subject: &CallDescription) -> Option<String> {
+        let text = subject.text.to_string_lossy();
+        self.links
+            .as_ref()?
+            .address_of(text.get(subject.path.clone())?)
+    }
+
+    /// Appends a line of facts: those of the entry, its line and its parent. In a line that is
+    /// broken, the prefix of the parent's id does not stand out.
+    fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
+        let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
+        facts.push(format!("line {}", self.session.entry(ix).line.0));
+        let parent = self.session.parent_id(ix);
+        facts.push(match &parent {
+            Some(_) => "parent ".to_owned(),
+            None => "no parent".to_owned(),
+        });
+        let line = facts.join(DOT);
+        let parent = match &parent {
+            Some(id) => self.ids.text_cell(id),
+            None => Cell::new(),
+        };
+
+        let whole_width = FACT_INDENT + display_width(&line) + cell_width(&parent);
+        if self.width.is_some_and(|width| whole_width > width) {
+            let plain_line = line + &cell_text(&parent);
+            push_wrapped_line(out, &plain_line, FACT_INDENT, self.width, self.styles.dim);
+            return;
+        }
+        *out += &" ".repeat(FACT_INDENT);
+        *out += &apply_style(&line, self.styles.dim);
+        *out += &format_cell(&parent);
+        out.push('\n');
+    }
+
+    /// Appends one part of an entry; a title is in this style.
+    fn push_part(&self, part: &ShownPart, title_style: Style, out: &mut String) {
+        let styles = &self.styles;
+        match part {
+            ShownPart::Title(title) => {
+                let title = apply_style(&visible_text(title), title_style);
+                *out += &format!("  {title}\n");
+            }
+            ShownPart::Field(name, value) => {
+                let name = apply_style(&format!("{}:", visible_text(name)), styles.dim);
+                *out += &format!("  {name} {}\n", visible_text(value));
+            }
+            ShownPart::Prose(text) => {
+                let width = self.width.map(|width| width.min(MAX_PROSE_COLUMNS));
+                self.push_text(text, width, out);
+            }
+            ShownPart::Literal(text) => self.push_text(text, self.width, out),
+            ShownPart::Error(text) => {
+                for line in to_visible_lines(&text.to_string_lossy()).lines() {
+                    push_wrapped_line(out, line, TEXT_INDENT, self.width, styles.error);
+                }
+            }
+            ShownPart::Diff(lines) => {
+                for (sign, line) in lines {
+                    self.push_text_line(*sign, &to_visible_lines(line), self.width, out);
+                }
+            }
+        }
+    }
+
+    /// Appends a text. Lines of a diff in it are coloured.
+    fn push_text(&self, text: &Text, width: Option<usize>, out: &mut String) {
+        let mut diff = DiffFinder::default();
+        for line in to_visible_lines(&text.to_string_lossy()).lines() {
+            let sign = diff.find_sign(line);
+            self.push_text_line(sign, line, width, out);
+        }
+    }
+
+    fn push_text_line(&self, sign: DiffSign, line: &str, width: Option<usize>, out: &mut String) {
+        let style = match sign {
+            DiffSign::Common => Style::new(),
+            DiffSign::Removed => self.styles.removed,
+            DiffSign::Added => self.styles.added,
+        };
+        push_wrapped_line(out, line, TEXT_INDENT, width, style);
+    }
+}
+
+/// Separates facts, and the remarks of a heading.
+const DOT: &str = Glyphs::UNICODE.dot;
+
+/// Finds the lines of diffs in a text: those of a hunk, and those of a block of code in the
+/// language `diff`.
+#[derive(Default)]
+struct DiffFinder {
+    is_in_hunk: bool,
+    is_in_block: bool,
+}
+
+impl DiffFinder {
+    /// Returns the side of the next line.
+    fn find_sign(&mut self, line: &str) -> DiffSign {
+        if line.trim_start().starts_with("```") {
+            self.is_in_block = line.trim_start().starts_with("```diff");
+            self.is_in_hunk = false;
+            return DiffSign::Common;
+        }
+        if line.starts_with("@@ -") {
+            self.is_in_hunk = true;
+            return DiffSign::Common;
+        }
+        let continues_hunk = line.is_empty() || line.starts_with([' ', '+', '-', '\\']);
+        self.is_in_hunk &= continues_hunk;
+        if self.is_in_hunk || self.is_in_block {
+            classify_diff_line(line)
+        } else {
+            DiffSign::Common
+        }
+    }
+}
+
+fn visible_text(text: &Text) -> String {
+    to_visible(&text.to_string_lossy())
+}
