@@ -10,7 +10,9 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
-use crate::ops::grep::{Pattern, PatternOptions, Query, ToolOptions, searchable_roles};
+use crate::ops::grep::{
+    Pattern, PatternOptions, Query, TextOptions, ToolOptions, searchable_roles,
+};
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
 use crate::session::search::SnippetSize;
@@ -44,6 +46,14 @@ pub const GUIDE: Guide = Guide::new(&[
         "Wait until a running session mentions a word",
         "pisess grep --follow -m 1 midnight session.jsonl",
     ),
+    Example::new(
+        "Print what you asked, in full, with the project of each session",
+        "pisess grep --role user --full --json '' session.jsonl",
+    ),
+    Example::new(
+        "Find an error among the calls that failed",
+        "pisess grep --failed 'board::' session.jsonl",
+    ),
     Example::answers_no(
         "Search all sessions of the last three weeks",
         "pisess grep --all --since 3w 'left 23 h ago'",
@@ -72,6 +82,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// row. If an entry has no id, the row has `:LINE` instead. Both are references that other commands
 /// accept. For a tool result, its tool and command, path or pattern replace the role, as in
 /// `bash cargo test`.
+///
+/// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints the
+/// matches alone, and `-L` the paths of the sessions without a match.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping are skipped. In these rows `-`
@@ -118,10 +131,10 @@ pub struct Args {
     /// Print the first N matching entries of each session
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_count: Option<u64>,
-    /// Print N entries before each match
+    /// Print N entries before (each match)
     #[arg(short = 'B', long, value_name = "N")]
     pub before_context: Option<usize>,
-    /// Print N entries after each match
+    /// Print N entries after (each match)
     #[arg(short = 'A', long, value_name = "N")]
     pub after_context: Option<usize>,
     /// Show N entries before and after (each match)
@@ -136,9 +149,24 @@ pub struct Args {
     /// times (toolCall: only the names and arguments of tool calls)
     #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(searchable_roles()), hide_possible_values = true)]
     pub role: Vec<String>,
+    /// Print only the paths of the sessions without a match
+    #[arg(short = 'L', long, conflicts_with_all = ["files", "count", "max_count"])]
+    pub files_without_match: bool,
+    /// Print the whole text of each matching entry
+    #[arg(long, conflicts_with_all = ["files", "null", "count", "files_without_match", "before_context", "after_context", "around"])]
+    pub full: bool,
+    /// Print only the matches, each on its line
+    #[arg(short, long, conflicts_with_all = ["files", "null", "count", "files_without_match", "invert_match", "full", "before_context", "after_context", "around"])]
+    pub only_matching: bool,
     /// Search only entries on the path to the leaf
     #[arg(long)]
     pub active: bool,
+    /// Search only tool calls, commands and replies that failed
+    #[arg(long)]
+    pub failed: bool,
+    /// Search only entries with an image
+    #[arg(long = "with-images")]
+    pub with_images: bool,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Search every string of an entry: signatures, image data, details, ids
@@ -152,7 +180,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
     /// Continue with each entry that is written, until Ctrl-C
-    #[arg(short, long, conflicts_with_all = ["files", "null", "count", "archived", "before_context", "after_context", "around"])]
+    #[arg(short, long, conflicts_with_all = ["files", "files_without_match", "null", "count", "archived", "before_context", "after_context", "around"])]
     pub follow: bool,
     /// Print the result as JSON (an object per matching entry)
     #[arg(long)]
@@ -244,7 +272,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Builds the query. If rows have a limited width, a snippet may fill that on either side of the
 /// match; otherwise, and in JSON, it has the default size. Without rows, no snippet is needed.
 fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
-    let prints_rows = !args.count && !args.only.is_set();
+    let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
     let snippet_size = match ui.row_width() {
         Some(width) if !args.json => SnippetSize {
             before: width,
@@ -264,6 +292,12 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         period,
         inverted: args.invert_match,
         only_active: args.active,
+        only_failed: args.failed,
+        only_images: args.with_images,
+        texts: TextOptions {
+            whole: args.full,
+            every_match: args.only_matching,
+        },
         snippets: prints_rows.then_some(snippet_size),
         tools: (prints_rows && !args.json).then(|| ToolOptions {
             home: ui.home().map(Text::from),
@@ -293,12 +327,16 @@ fn build_pattern(args: &Args) -> Result<Pattern, Failure> {
 /// Returns the format of the output. The matches of several sessions are under headings on a
 /// terminal; elsewhere each row begins with the path of its session.
 fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
-    let is_for_people = !args.count && !args.only.is_set() && !args.json && ui.stdout_is_terminal();
+    let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
+    let is_for_people = prints_rows && !args.json && ui.stdout_is_terminal();
     // -A and -B override -C.
     let default_context = args.around.unwrap_or(0);
     MatchPainter {
         prints_counts: args.count,
         path_output: args.only,
+        lists_unmatched: args.files_without_match,
+        prints_whole_text: args.full,
+        prints_only_matches: args.only_matching,
         json: args.json,
         is_single_session: sessions.is_single,
         prints_headings: is_for_people && !sessions.is_single,
@@ -312,6 +350,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
             timestamps: args.json,
             ..row_options(ui)
         },
+        row_width: ui.row_width(),
         width: ui.row_width().unwrap_or(usize::MAX),
         styles: ui.styles,
         links: ui.links.clone(),

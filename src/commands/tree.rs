@@ -15,7 +15,7 @@ use crate::ops::tree::{Filter, Layout, TreeView, build_live_view, build_view};
 use crate::ops::undo::find_undone;
 use crate::session::RequestScope;
 use crate::session::Session;
-use crate::session::entry::EntryIx;
+use crate::session::entry::{EntryIx, Flags};
 use crate::session::reference::Position;
 use crate::session::search::SearchWords;
 use crate::session::tree::TreeRow;
@@ -39,6 +39,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess tree --filter user-only --times session.jsonl",
     ),
     Example::new(
+        "Show only what failed",
+        "pisess tree --filter failed session.jsonl",
+    ),
+    Example::new(
         "Search entries of every type for a word",
         "pisess tree --filter all --search midnight session.jsonl",
     ),
@@ -56,7 +60,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
 ])
-.with_found("--search matched nothing");
+.with_found("--search or a filter for failures or images matched nothing");
 
 /// Draw the conversation as a tree.
 ///
@@ -77,7 +81,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
 /// results are folded into one row, with the id of the last. Flags mark entries that failed or were
-/// aborted, edited or omitted. `(undone)` marks what `undo` took back, and `(hidden)` a message
+/// aborted, edited or omitted, or have an image. `(undone)` marks what `undo` took back, and `(hidden)` a message
 /// that the agent does not show. If entries were pruned, the first row says how many. On a
 /// terminal, the session's project, size and cost precede the tree, and less opens at the leaf.
 ///
@@ -87,6 +91,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// printed.
 ///
 /// --filter shows the entries that the session's own agent shows in this mode, with the same text.
+/// The modes `failed` and `images` are not of the agents.
 /// With --json, no rows are folded; their order, `depth` and text are exactly the agent's.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -133,9 +138,17 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether several rows become one. Searches and `--filter all` show every row.
+    /// Whether several rows become one. Searches, and filters that look for single entries, show
+    /// every row.
     fn folds_rows(&self) -> bool {
-        !self.unfold && self.filter != Filter::All && self.search.trim().is_empty()
+        let shows_every_row = matches!(self.filter, Filter::All | Filter::Failed | Filter::Images);
+        !self.unfold && !shows_every_row && self.search.trim().is_empty()
+    }
+
+    /// Whether rows are looked for, so that finding none is a negative answer.
+    fn is_search(&self) -> bool {
+        let looks_for_entries = matches!(self.filter, Filter::Failed | Filter::Images);
+        looks_for_entries || !self.search.trim().is_empty()
     }
 
     /// Returns how the rows are laid out. JSON has the order and the depths of the agents.
@@ -167,7 +180,7 @@ fn print_tree(
 ) -> Result<Exit, Failure> {
     let layout = args.effective_layout();
     let drawing = build_view(&open.session, leaf, args.filter, &args.search, layout);
-    let finds_nothing = drawing.tree_rows.is_empty() && !args.search.trim().is_empty();
+    let finds_nothing = drawing.tree_rows.is_empty() && args.is_search();
     let usage = if ui.stdout_is_terminal() {
         Some(usage_with_pruned(open))
     } else {
@@ -326,6 +339,8 @@ fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8
         .text_or_null("label", drawing.label(ix).as_ref())
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
+        .bool("failed", entry.flags.contains(Flags::FAILED))
+        .bool("images", entry.flags.contains(Flags::IMAGES))
         .text("text", &drawing.row_text(ix));
     if let Some(labelled) = drawing.label_target(ix) {
         row = row.text("targetId", &labelled);

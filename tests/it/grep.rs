@@ -710,3 +710,52 @@ fn the_call_of_a_match_is_looked_for_nearby() {
         assert!(s.run("grep needle ./x.jsonl").contains(row), "{result_len}");
     }
 }
+
+#[test]
+fn whole_texts_and_matches_alone() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("grep --role user --full t.at ./tour.jsonl"), @r#"
+    3de1b752:user:
+        Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+
+    b5d60e41:user:
+        Good. Please add a test for exactly that evening.
+    "#);
+    assert_snapshot!(s.unchanged("grep -o -i 'departs_?in' ./tour.jsonl --role assistant"), @"
+    departs_in
+    departs_in
+    departs_in
+    ");
+    let row = s.unchanged("grep -o --json 'departs_.|midnight' ./tour.jsonl --role assistant -m 1");
+    assert!(row.text().contains(r#""matches":["midnight"]"#), "{row}");
+    let rows = s
+        .unchanged("grep --role user --full --json '' ./tour.jsonl")
+        .text();
+    let first = rows.lines().next().unwrap();
+    assert!(first.contains(r#""cwd":"/home/u/code/ferry""#), "{first}");
+    assert!(first.contains(r#""text":""#), "{first}");
+    assert_eq!(s.unchanged("grep -o -v a ./tour.jsonl").code, 2);
+}
+
+#[test]
+fn sessions_without_a_match() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("grep -L departs_in ./"), @"./two-branches.jsonl");
+    assert_snapshot!(s.unchanged("grep -L --json departs_in ./"), @r#"{"path":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe","cwd":"/home/u/kites"}"#);
+    let all_match = s.pisess("grep -L e ./").done();
+    assert_eq!((all_match.code, all_match.text().as_str()), (1, ""));
+}
+
+#[test]
+fn only_what_failed_or_has_an_image() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let failed = s.unchanged("grep --failed e ./tour.jsonl").text();
+    let ids: Vec<_> = failed.lines().map(|row| &row[..8]).collect();
+    assert_eq!(ids, ["15f9ad3c", "5c07d14b"]);
+    let rows = s.unchanged("grep --json -i 'ferry' ./tour.jsonl").text();
+    assert!(
+        rows.contains(r#""failed":true"#) && rows.contains(r#""failed":false"#),
+        "{rows}"
+    );
+    assert_eq!(s.unchanged("grep --with-images e ./tour.jsonl").code, 1);
+}

@@ -860,3 +860,39 @@ fn messages_that_the_agent_hides_are_marked() {
     aaaa0004  • custom  ← active  (hidden)
     ");
 }
+
+/// Failures and images are found, marked and in the JSON of every row.
+#[test]
+fn failures_and_images_are_filters() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("tree --filter failed ./tour.jsonl"), @r#"
+    15f9ad3c  bash: [failed] cargo test --quiet
+    5c07d14b  assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    "#);
+    let failed = s
+        .unchanged("tree --filter failed --json ./tour.jsonl")
+        .text();
+    for row in failed.lines() {
+        assert!(row.contains(r#""failed":true,"images":false"#), "{row}");
+    }
+    let nothing = s.pisess("tree --filter images ./tour.jsonl").done();
+    assert_eq!((nothing.code, nothing.text().as_str()), (1, ""));
+
+    let image = r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"text","text":"see"},{"type":"image","mimeType":"image/png","data":"AAAA"}]}}"#;
+    let shown = r#"{"type":"custom_message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:02.000Z","customType":"x","display":true,"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}"#;
+    let lines = [
+        crate::sandbox::user("aaaa0001", None, "one"),
+        image.to_owned(),
+        shown.to_owned(),
+    ];
+    s.put("x.jsonl", crate::sandbox::session(&lines));
+    assert_snapshot!(s.unchanged("tree --filter images ./x.jsonl"), @"
+    aaaa0002  • user: [image] see
+    aaaa0003  • x: [image]   ← active
+    ");
+    assert_snapshot!(s.unchanged("tree ./x.jsonl"), @"
+    aaaa0001  • user: one
+    aaaa0002  • user: [image] see
+    aaaa0003  • x: [image]   ← active
+    ");
+}

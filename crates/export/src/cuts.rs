@@ -61,6 +61,8 @@ impl Cuts {
         match self.filter {
             Some(Filter::UserOnly) => parts.push("everything but the requests".to_owned()),
             Some(Filter::LabeledOnly) => parts.push("messages without a label".to_owned()),
+            Some(Filter::Failed) => parts.push("messages that did not fail".to_owned()),
+            Some(Filter::Images) => parts.push("messages without an image".to_owned()),
             Some(Filter::Default | Filter::NoTools | Filter::All) | None => {}
         }
         if self.omits_tools {

@@ -261,7 +261,9 @@ pub(super) fn is_left_out(contents: &Contents, ix: EntryIx) -> bool {
     match contents.cuts.filter {
         None => is_setting_or_bookkeeping(entry) || entry.flags.contains(Flags::HIDDEN),
         Some(Filter::Default | Filter::NoTools) => entry.flags.contains(Flags::HIDDEN),
-        Some(Filter::UserOnly | Filter::LabeledOnly | Filter::All) => false,
+        Some(
+            Filter::UserOnly | Filter::LabeledOnly | Filter::Failed | Filter::Images | Filter::All,
+        ) => false,
     }
 }
 

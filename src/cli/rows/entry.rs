@@ -229,7 +229,8 @@ impl EntryPainter<'_> {
         let row = self.drawing.row(ix);
         let edited = self.edits.get(&ix);
         rows.push_text(&row.role);
-        if !row.body.is_empty() || row.ending.is_some() || edited.is_some() {
+        let has_image = self.drawing.session.entry(ix).flags.contains(Flags::IMAGES);
+        if !row.body.is_empty() || row.ending.is_some() || edited.is_some() || has_image {
             rows.push_str(": ");
         }
         rows.finish_part(if is_dim {
@@ -241,7 +242,8 @@ impl EntryPainter<'_> {
             .ending
             .map(|ending| (ending_mark(ending), self.styles.error));
         let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
-        for (mark, style) in [ending, edit].into_iter().flatten() {
+        let image = has_image.then_some(("[image]", self.styles.dim));
+        for (mark, style) in [ending, edit, image].into_iter().flatten() {
             rows.push_part(mark, if is_dim { self.styles.dim } else { style });
             rows.push_part(" ", Style::new());
         }

@@ -1,23 +1,23 @@
 //! The rows of a search.
 
 use crate::cli::output::{
-    Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, to_visible,
-    to_visible_cow, truncate_end, truncate_start,
+    Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, push_wrapped_line,
+    to_visible, to_visible_cow, to_visible_lines, truncate_end, truncate_start,
 };
 use crate::cli::rows::ids::split_id;
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
 use crate::load::LoadOptions;
-use crate::ops::grep::{EntryContinuation, Match, entries_around_matches};
+use crate::ops::grep::{EntryContinuation, Match, MatchTexts, entries_around_matches};
 use crate::ops::tree::{TreeView, view_without_layout};
-use crate::session::entry::EntryIx;
+use crate::session::entry::{EntryIx, Flags};
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
 use crate::session::search::Hit;
 use crate::session::{Header, Session};
 use owo_colors::Style;
 use pisess_json::text::Text;
-use pisess_json::write::Object;
+use pisess_json::write::{Object, text_array};
 use std::path::Path;
 
 /// The format of the output.
@@ -27,6 +27,12 @@ pub struct MatchPainter {
     pub prints_counts: bool,
     /// If these are set, and entries are not counted, a session has one row with its path.
     pub path_output: PathsArgs,
+    /// Whether a session without a match has one row, its path, and the others have none.
+    pub lists_unmatched: bool,
+    /// Whether the whole text of an entry follows its id and role.
+    pub prints_whole_text: bool,
+    /// Whether the matches of an entry are printed in place of its row.
+    pub prints_only_matches: bool,
     pub json: bool,
     /// Whether a single session is searched.
     pub is_single_session: bool,
@@ -45,6 +51,8 @@ pub struct MatchPainter {
     pub max_below: usize,
     /// The options for loading a session whose entries are printed around matches.
     pub options: LoadOptions,
+    /// The width at which long texts are broken; `None` in a pipe.
+    pub row_width: Option<usize>,
     pub width: usize,
     pub styles: Styles,
     pub links: Links,
@@ -53,7 +61,7 @@ pub struct MatchPainter {
 impl MatchPainter {
     /// Whether there is a row for each entry that matches.
     pub fn has_rows(&self) -> bool {
-        !self.prints_counts && !self.path_output.is_set()
+        !self.prints_counts && !self.path_output.is_set() && !self.lists_unmatched
     }
 
     /// Whether the prefixes that name entries stand out. While a session grows, ids that are unique
@@ -73,8 +81,13 @@ impl MatchPainter {
     /// entries around matches are printed, and otherwise nothing.
     pub fn session_heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.prints_headings {
-            let needs_gap = !is_first && self.has_context() && self.has_rows() && !self.json;
-            return if needs_gap {
+            if is_first || self.json || !self.has_rows() {
+                return String::new();
+            }
+            if self.prints_whole_text {
+                return "\n".to_owned();
+            }
+            return if self.has_context() {
                 self.gap_row()
             } else {
                 String::new()
@@ -125,10 +138,18 @@ impl MatchPainter {
             return;
         }
 
+        if self.prints_only_matches {
+            return self.push_matches(path, &hit.texts.every_match, out);
+        }
+
         let separator = match kind {
             RowKind::Match => ":",
             RowKind::Context => "-",
         };
+        if self.prints_whole_text && !out.is_empty() {
+            out.push(b'\n');
+        }
+
         let styles = &self.styles;
         let snippet_style = match kind {
             RowKind::Match => Style::new(),
@@ -156,12 +177,39 @@ impl MatchPainter {
         let turn = turn_note(hit);
         columns += display_width(&turn);
         let snippet_width = self.width.saturating_sub(columns);
-        self.push_snippet(&hit.hit, snippet_width, snippet_style, out);
+        if !self.prints_whole_text {
+            self.push_snippet(&hit.hit, snippet_width, snippet_style, out);
+        }
         push_styled(&turn, styles.active, out);
 
         let row_len = out[row_start..].trim_ascii_end().len();
         out.truncate(row_start + row_len);
         out.push(b'\n');
+        if self.prints_whole_text {
+            self.push_whole_text(&hit.texts, out);
+        }
+    }
+
+    /// Appends the text of an entry, indented, so that no text can be mistaken for a row.
+    fn push_whole_text(&self, texts: &MatchTexts, out: &mut Vec<u8>) {
+        let text = texts.whole.as_deref().unwrap_or_default();
+        let mut lines = String::new();
+        for line in to_visible_lines(text).lines() {
+            push_wrapped_line(&mut lines, line, TEXT_INDENT, self.row_width, Style::new());
+        }
+        out.extend_from_slice(lines.as_bytes());
+    }
+
+    /// Appends a row for each match of an entry, after the path if that is printed.
+    fn push_matches(&self, path: &Path, matches: &[String], out: &mut Vec<u8>) {
+        for text in matches {
+            if self.prefixes_path {
+                let path = apply_style(&format!("{}:", visible_path(path)), self.styles.summary);
+                out.extend_from_slice(path.as_bytes());
+            }
+            out.extend_from_slice(to_visible(text).as_bytes());
+            out.push(b'\n');
+        }
     }
 
     /// Returns the id of a match: with the prefix that names the entry, if the prefixes of the
@@ -283,6 +331,8 @@ impl MatchPainter {
             },
             tool: None,
             continuation: None,
+            has_failed: session.entry(ix).flags.contains(Flags::FAILED),
+            texts: MatchTexts::default(),
         }
     }
 
@@ -326,6 +376,9 @@ pub struct FoundIn<'a> {
     pub prefixes: Option<&'a UniquePrefixes<'a>>,
 }
 
+/// The indentation of the text of an entry.
+const TEXT_INDENT: usize = 4;
+
 /// The maximum width of a tool and what it worked on; a narrow terminal gives them a third.
 const MAX_TOOL_COLUMNS: usize = 40;
 
@@ -355,11 +408,16 @@ fn path_json(path: &Path, header: &Header) -> Object {
     Object::new()
         .str("path", &path.to_string_lossy())
         .text("sessionId", &header.id)
+        .text_or_null("cwd", header.cwd.as_ref())
 }
 
 /// Returns the JSON object of a row. `branched` and `after` are present only with `--follow`, for
 /// an entry that was written during the search.
 fn match_json(path: &Path, header: &Header, hit: &Match, kind: RowKind) -> Vec<u8> {
+    let mut every_match = Vec::new();
+    for text in &hit.texts.every_match {
+        every_match.push(Text::from(&**text));
+    }
     let field = Text::from(&*hit.hit.field);
     let non_empty_id = Some(&hit.id).filter(|id| !id.is_empty());
     let non_empty_field = Some(&field).filter(|field| !field.is_empty());
@@ -373,6 +431,13 @@ fn match_json(path: &Path, header: &Header, hit: &Match, kind: RowKind) -> Vec<u
         .text("snippet", &Text::from(&*hit.hit.snippet))
         .text_or_null("timestamp", hit.timestamp.as_ref())
         .bool("context", kind == RowKind::Context)
+        .bool("failed", hit.has_failed)
+        .with(hit.texts.whole.as_ref(), |row, text| {
+            row.text("text", &Text::from(&**text))
+        })
+        .with(every_match.first(), |row, _| {
+            row.json("matches", &text_array(&every_match))
+        })
         .with(hit.continuation.as_ref(), |row, turn| match turn {
             EntryContinuation::Continues => row.bool("branched", false),
             EntryContinuation::Branches { after } => row

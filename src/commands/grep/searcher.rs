@@ -38,7 +38,6 @@ pub struct Searcher {
 pub struct Matches {
     path: PathBuf,
     header: Header,
-    count: u64,
     rows: Vec<u8>,
     warning: Option<String>,
 }
@@ -157,6 +156,9 @@ impl Searcher {
             keys,
             ..
         } = collector;
+        if self.painter.prints_whole_text && !rows.is_empty() && !tool_rows.is_empty() {
+            rows.push(b'\n');
+        }
         rows.extend_from_slice(&tool_rows);
         let singular_and_plural = [
             "line that may match is not JSON",
@@ -171,7 +173,7 @@ impl Searcher {
             self.painter
                 .push_context_rows(&state.path, &matches, &session, &mut rows);
         }
-        if count > 0 {
+        if (count == 0) == self.painter.lists_unmatched {
             self.painter
                 .push_summary(&state.path, &searched.header, count, &mut rows);
         }
@@ -182,7 +184,6 @@ impl Searcher {
         Ok(Matches {
             path: state.path.clone(),
             header: searched.header,
-            count,
             rows,
             warning,
         })
@@ -199,7 +200,7 @@ impl Searcher {
         if let Some(note) = &matches.warning {
             ui.warn(note);
         }
-        if matches.count == 0 {
+        if matches.rows.is_empty() {
             return Ok(());
         }
         if last_printed.as_ref() != Some(&matches.path) {

@@ -3,7 +3,7 @@
 use crate::agents::Agent;
 use crate::agents::row::is_silent;
 use crate::session::Format;
-use crate::session::content::member_is;
+use crate::session::content::{blocks_of_type, member_is};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
 use crate::session::read::record::{Content, Member, MessageFacts, Record, TypedRecord};
@@ -53,6 +53,7 @@ pub fn entry_flags(typed: &TypedRecord, agent: &dyn Agent) -> Flags {
         );
     flags.insert_if(Flags::SKILL_PROMPT, is_skill_prompt);
     flags.insert_if(Flags::HIDDEN, is_hidden(typed));
+    flags.insert_if(Flags::IMAGES, has_image(typed));
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
     flags.insert_if(Flags::NO_ID_KEY, !record.has_id);
     flags
@@ -70,6 +71,31 @@ fn is_hidden(typed: &TypedRecord) -> bool {
     };
     let display = Raw::from_checked(message).get("display");
     display.and_then(Raw::bool) == Some(false)
+}
+
+/// Whether the content of an entry has an image.
+pub fn has_image(typed: &TypedRecord) -> bool {
+    match typed.kind {
+        Kind::Message => typed
+            .blocks
+            .iter()
+            .any(|block| block.kind.is_some_and(|kind| kind.is("image"))),
+        Kind::CustomMessage => {
+            let content = Raw::from_checked(typed.record.bytes).get("content");
+            let content = content.unwrap_or(Raw::NULL);
+            blocks_of_type(content, "image").next().is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Whether a turn, a tool or a command ended with an error, and was not aborted by the user.
+pub fn has_failed(typed: &TypedRecord) -> bool {
+    let Some(message) = &typed.record.message else {
+        return false;
+    };
+    let ending = Ending::of_message(typed.role, message);
+    typed.kind == Kind::Message && ending.is_failed && !ending.is_aborted
 }
 
 /// How a turn, a tool or a command ended, as its message records it.

@@ -31,7 +31,7 @@ use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::SearchWords;
 use crate::session::{Header, Session};
 pub use append::load_appended;
-pub(crate) use classify::role_of;
+pub(crate) use classify::{has_failed, has_image, role_of};
 use fragment::{Fragment, ReadContext};
 use pisess_json::KeyCache;
 use pisess_store::workers::{Pool, in_order};

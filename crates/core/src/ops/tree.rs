@@ -15,7 +15,7 @@ use std::ops::Range;
 
 pub use crate::session::tree::Layout;
 
-/// The agents' filter modes.
+/// The agents' filter modes, and two of pisess: `Failed` and `Images`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Filter {
     /// All but settings and bookkeeping
@@ -27,6 +27,10 @@ pub enum Filter {
     UserOnly,
     /// Only entries with a label
     LabeledOnly,
+    /// Only tool calls, commands and replies that failed
+    Failed,
+    /// Only entries with an image
+    Images,
     /// Every entry
     All,
 }
@@ -369,6 +373,8 @@ pub fn filter_shows(
         Filter::NoTools => visibility == TreeVisibility::Shown && entry.role != Role::ToolResult,
         Filter::UserOnly => entry.flags.contains(Flags::USER_REQUEST),
         Filter::LabeledOnly => labels.label_change(ix).is_some(),
+        Filter::Failed => entry.flags.contains(Flags::FAILED),
+        Filter::Images => entry.flags.contains(Flags::IMAGES),
         Filter::All => true,
     }
 }

@@ -135,6 +135,9 @@ impl Flags {
     /// A message of an extension that the agent does not show: its `display` is `false`.
     pub const HIDDEN: Flags = Flags(2048);
 
+    /// The content has an image.
+    pub const IMAGES: Flags = Flags(4096);
+
     /// Whether all of `other` are set.
     pub fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

@@ -18,7 +18,8 @@ pub use around::{NearbyEntry, entries_around_matches};
 pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
 pub use search::{
-    Match, Query, ResumePoint, SearchOutcome, ToolOptions, search_file, searchable_roles,
+    Match, MatchTexts, Query, ResumePoint, SearchOutcome, TextOptions, ToolOptions, search_file,
+    searchable_roles,
 };
 pub use tool::ToolUse;
 pub use trail::{EntryContinuation, Trail};

@@ -76,6 +76,12 @@ impl Pattern {
         self.regex.find(text).map(|found| found.range())
     }
 
+    /// Returns all matches in decoded text.
+    pub fn find_all(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let matches = self.regex.find_iter(text);
+        matches.map(|found| found.range()).collect()
+    }
+
     /// Returns the prefilter for lines that may match; `None` if every line has to be decoded.
     pub fn prefilter(&self) -> Option<&Prefilter> {
         self.prefilter.as_ref()

@@ -4,7 +4,7 @@ use super::pattern::Pattern;
 use super::tool::{CallSearch, KnownCalls, ToolUse};
 use super::trail::EntryContinuation;
 use crate::agents::readable::Folders;
-use crate::load::{LoadError, LoadOptions, is_small, load, role_of};
+use crate::load::{LoadError, LoadOptions, has_failed, has_image, is_small, load, role_of};
 use crate::session::entry::{Entry, Kind, LineNo, Role};
 use crate::session::fields::{Field, FieldScope, visit_fields};
 use crate::session::period::Period;
@@ -41,11 +41,26 @@ pub struct Query {
     pub period: Period,
     /// Search only entries on the path to the leaf.
     pub only_active: bool,
+    /// Search only entries that failed.
+    pub only_failed: bool,
+    /// Search only entries with an image.
+    pub only_images: bool,
     /// How much text to return with each match, its position and its line; without it, hits can
     /// only be counted.
     pub snippets: Option<SnippetSize>,
     /// Whether the tool is returned with each match in a call or its result.
     pub tools: Option<ToolOptions>,
+    /// What is returned of the text of each entry that matches, besides the first match.
+    pub texts: TextOptions,
+}
+
+/// What is returned of the text of an entry that matches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TextOptions {
+    /// All the text that was searched.
+    pub whole: bool,
+    /// Every match.
+    pub every_match: bool,
 }
 
 /// The options for the descriptions of tools.
@@ -105,6 +120,19 @@ pub struct Match {
     /// Where the entry continues the conversation, if it was written while the session was
     /// followed.
     pub continuation: Option<EntryContinuation>,
+    /// Whether the tool call, command or reply failed.
+    pub has_failed: bool,
+    /// The text of the entry, as far as it was requested.
+    pub texts: MatchTexts,
+}
+
+/// The text of an entry that matches.
+#[derive(Clone, Debug, Default)]
+pub struct MatchTexts {
+    /// All the text that was searched: fields on lines of their own.
+    pub whole: Option<String>,
+    /// Every match, in order.
+    pub every_match: Vec<String>,
 }
 
 /// The result of a search besides the hits.
@@ -445,7 +473,8 @@ impl<'s> FileSearch<'s> {
             .get_text("updatedAt")
             .or_else(|| json.get_text("timestamp"))
             .map(Text::into_owned);
-        if !self.is_in_scope(Role::Missing, &role, timestamp.as_ref()) {
+        let is_excluded = self.query.only_failed || self.query.only_images;
+        if is_excluded || !self.is_in_scope(Role::Missing, &role, timestamp.as_ref()) {
             return None;
         }
 
@@ -459,6 +488,8 @@ impl<'s> FileSearch<'s> {
             (Some(_), true) | (None, false) => return None,
         };
         let hit = self.hit_at("title".to_owned(), &title, range);
+        let mut texts = MatchTexts::default();
+        self.add_field_text(&title, &mut texts);
         Some(Match {
             line,
             id: Text::default(),
@@ -467,6 +498,8 @@ impl<'s> FileSearch<'s> {
             hit,
             tool: None,
             continuation: None,
+            has_failed: false,
+            texts,
         })
     }
 
@@ -528,6 +561,11 @@ impl<'s> FileSearch<'s> {
         if !self.is_in_scope(role, &role_name, timestamp.as_ref()) {
             return Ok(None);
         }
+        if self.query.only_failed && !has_failed(&entry)
+            || self.query.only_images && !has_image(&entry)
+        {
+            return Ok(None);
+        }
 
         let hit = if !self.is_certain_match(&entry) {
             self.find_in_fields(&entry)
@@ -558,6 +596,8 @@ impl<'s> FileSearch<'s> {
             hit,
             tool,
             continuation: None,
+            has_failed: has_failed(&entry),
+            texts: self.collect_texts(&entry),
         }))
     }
 
@@ -687,6 +727,50 @@ impl<'s> FileSearch<'s> {
         }
         // An entry without any of the searched tool calls does not count as one without a match.
         fields.first_text
+    }
+
+    /// Returns the text of an entry that matches, as far as the query requests it.
+    fn collect_texts(&self, entry: &TypedRecord) -> MatchTexts {
+        let mut texts = MatchTexts::default();
+        let wanted = self.query.texts;
+        if !wanted.whole && !wanted.every_match {
+            return texts;
+        }
+        let only_calls = self.searches_only_calls(entry);
+        // The visitor never breaks.
+        let _ = visit_fields(
+            Raw::from_checked(entry.record.bytes),
+            entry.kind,
+            entry.role,
+            self.query.scope,
+            &mut |field| {
+                if !only_calls || field.is_of_call() {
+                    self.add_field_text(&field.text(), &mut texts);
+                }
+                ControlFlow::Continue(())
+            },
+        );
+        texts
+    }
+
+    /// Adds the text of a field to that of its entry, as far as the query requests it.
+    fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
+        let shown = text.to_string_lossy();
+        if self.query.texts.whole && !shown.is_empty() {
+            let whole = texts.whole.get_or_insert_default();
+            if !whole.is_empty() && !whole.ends_with('\n') {
+                whole.push('\n');
+            }
+            whole.push_str(&shown);
+        }
+        if self.query.texts.every_match {
+            for matched in self.query.pattern.find_all(text.as_bytes()) {
+                let matched = extend_to_characters(&shown, matched);
+                if !matched.is_empty() {
+                    texts.every_match.push(shown[matched].to_owned());
+                }
+            }
+        }
     }
 
     /// Returns the first match in a field. The text is decoded only if the pattern may match.

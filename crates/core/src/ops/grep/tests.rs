@@ -186,7 +186,10 @@ fn query_for(pattern: Pattern) -> Query {
         period: Period::default(),
         inverted: false,
         only_active: false,
+        only_failed: false,
+        only_images: false,
         snippets: Some(SnippetSize::default()),
+        texts: TextOptions::default(),
     }
 }
 
