@@ -1,5 +1,8 @@
 //! `pisess show`: prints entries in full.
 
+mod code;
+mod files;
+mod images;
 mod painter;
 
 use crate::agents::readable::Folders;
@@ -15,10 +18,12 @@ use crate::export::cuts::Cuts;
 use crate::export::markdown::entry_markdown;
 use crate::export::source::{Contents, ContentsReader, Display};
 use crate::load::LoadOptions;
+use crate::ops::grep::entries_around_matches;
 use crate::ops::show::{ShownPart, Surroundings, read_entry};
 use crate::ops::tree::view_without_layout;
+use crate::session::Session;
 use crate::session::content::blocks_of_type;
-use crate::session::entry::{EntryIx, Role};
+use crate::session::entry::{EntryIx, LineNo, Role};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::LEAF_REFERENCE;
@@ -49,6 +54,18 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --as markdown session.jsonl '@^{assistant}'",
     ),
     Example::new(
+        "Print the last block of code of an answer",
+        "pisess show --code -1 session.jsonl '@^{assistant}'",
+    ),
+    Example::new(
+        "Print a file as the conversation left it",
+        "pisess show --file midnight.rs session.jsonl",
+    ),
+    Example::new(
+        "Show an entry with the two before it",
+        "pisess show -B 2 session.jsonl '@^{user}'",
+    ),
+    Example::new(
         "Print an entry as JSON",
         "pisess show --json session.jsonl '@^{assistant}'",
     ),
@@ -61,7 +78,8 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --children session.jsonl root",
     ),
 ])
-.with_conversation_refs();
+.with_conversation_refs()
+.with_found("no code block or image, or not all of a file is known");
 
 /// Show entries in full.
 ///
@@ -78,6 +96,21 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A pruned entry is shown from SESSION.pruned, with its old line number.
 ///
 /// --as markdown prints only the text, with tool calls folded, to paste into an issue.
+///
+/// -C, -A and -B also show entries around each REF. They follow the conversation, as in `grep`.
+///
+/// --code prints the fenced code blocks of REF as they are, by default of the last answer. A
+/// language limits them to its blocks: `--code=rust`. With -1, only the last block is printed.
+///
+/// --images writes the images of REF to files, and prints their paths. Without REF, it takes those of
+/// the whole conversation. Files are named after the entry and the number of the image in it. A
+/// file that exists with another content is not replaced.
+///
+/// --file prints a file as the calls up to REF left it. The newest write or complete read counts, and
+/// the edits after it. Calls that failed do not. If only a part of the file is known, a note says
+/// which, and the exit code is 1. FILE is relative to the session's directory or to the current one,
+/// or the end of a path. --files lists the files with what is known of each: `whole`, `part`,
+/// `nothing`, or `outdated` if an edit no longer fits. Changes by commands are not known.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
@@ -96,6 +129,37 @@ pub struct Args {
     /// Output format
     #[arg(long = "as", value_name = "FORMAT", default_value = "text", conflicts_with_all = ["children", "json"])]
     pub format: ShowFormat,
+    /// Print N entries before (each REF)
+    #[arg(short = 'B', long, value_name = "N", conflicts_with = "children")]
+    pub before_context: Option<usize>,
+    /// Print N entries after (each REF)
+    #[arg(short = 'A', long, value_name = "N", conflicts_with = "children")]
+    pub after_context: Option<usize>,
+    /// Show N entries before and after (each REF)
+    #[arg(short = 'C', long, value_name = "N", conflicts_with = "children")]
+    pub around: Option<usize>,
+    /// Print only the fenced code blocks, or only those in LANG
+    #[arg(
+        long,
+        value_name = "LANG",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with_all = ["children", "all_fields", "format"]
+    )]
+    pub code: Option<String>,
+    /// With --code, print only the last block
+    #[arg(short = '1', long, requires = "code")]
+    pub last_block: bool,
+    /// Write the images to files in DIR, and print their paths
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["children", "all_fields", "format", "code"])]
+    pub images: Option<PathBuf>,
+    /// Print the content of a file as the conversation left it at REF
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context"])]
+    pub file: Option<String>,
+    /// List files (that tools read or wrote up to REF, with how they are known)
+    #[arg(long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context"])]
+    pub files: bool,
     #[command(flatten)]
     pub renderers: RendererArgs,
     /// Print the result as JSON (the entries, in version 3 form)
@@ -116,6 +180,12 @@ pub enum ShowFormat {
 /// Prints entries as JSON, in full, or as quotations; or a row for each of their children. JSON
 /// takes precedence, then `--children`.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args.file.is_some() || args.files {
+        return files::show_files(args, ui);
+    }
+    if args.images.is_some() {
+        ui.disable_pager();
+    }
     let is_quotation = args.format == ShowFormat::Markdown;
     let options = if args.children && !args.json || is_quotation {
         row_options(ui)
@@ -123,7 +193,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         LoadOptions::default()
     };
     let ShownEntries { open, entries } = open_and_resolve(args, options, ui)?;
-    if args.json {
+    let entries = args.with_entries_around(&open.session, entries);
+    if args.code.is_some() {
+        code::print_code_blocks(args, &open, &entries, ui)?;
+    } else if let Some(folder) = &args.images {
+        images::write_images(&open, &entries, folder, args.json, ui)?;
+    } else if args.json {
         print_entry_lines(&open, &entries, ui)?;
     } else if args.children {
         let leaf = open.session.leaf;
@@ -137,6 +212,29 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         print_in_full(args, &open, &entries, &rendered, ui)?;
     }
     Ok(Exit::Done)
+}
+
+impl Args {
+    /// Adds the entries around each entry, if they are requested; all are then in file order, and
+    /// each is there once.
+    fn with_entries_around(&self, session: &Session, entries: Vec<EntryIx>) -> Vec<EntryIx> {
+        // -A and -B override -C.
+        let default_count = self.around.unwrap_or(0);
+        let most_above = self.before_context.unwrap_or(default_count);
+        let most_below = self.after_context.unwrap_or(default_count);
+        if most_above == 0 && most_below == 0 {
+            return entries;
+        }
+
+        let mut lines: Vec<LineNo> = Vec::new();
+        for ix in entries {
+            lines.push(session.entry(ix).line);
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        let nearby = entries_around_matches(session, &lines, most_above, most_below);
+        nearby.into_iter().map(|nearby| nearby.entry).collect()
+    }
 }
 
 /// The entries to show, and the session that has them.
@@ -203,9 +301,16 @@ fn print_quotations(
 }
 
 /// Returns the entries to show: those that the references name, or with `--children` their
-/// children. Without a reference, it is the leaf. The root has children, but is not an entry
+/// children. Without a reference, it is the last entry of the conversation; with `--code`, the last
+/// answer; with `--images`, the whole conversation. The root has children, but is not an entry
 /// itself.
 fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
+    if args.entries.is_empty() && args.code.is_some() {
+        return Ok(vec![code::find_last_answer(open)?]);
+    }
+    if args.entries.is_empty() && args.images.is_some() {
+        return Ok(open.session.path(open.session.leaf));
+    }
     let mut references: Vec<&str> = args.entries.iter().map(String::as_str).collect();
     if references.is_empty() {
         references.push(LEAF_REFERENCE);

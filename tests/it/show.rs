@@ -455,3 +455,209 @@ fn what_the_user_ran_is_named_as_a_call() {
         needle
     ");
 }
+
+/// A session with an answer that has code, an earlier one, and a reply without text at its end.
+fn session_with_code() -> Vec<u8> {
+    let reply = |id: &str, parent: &str, content: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"assistant","content":{content},"stopReason":"stop"}}}}"#
+        )
+    };
+    let code = r#"[{"type":"text","text":"Run:\n\n```sh\ncargo test\n```\n\n1. then\n   ```rs\n   fn x() {}\n   ```"}]"#;
+    crate::sandbox::session(&[
+        crate::sandbox::user("aaaa0001", None, "how?"),
+        reply("aaaa0002", "aaaa0001", r#"[{"type":"text","text":"so"}]"#),
+        reply("aaaa0003", "aaaa0002", code),
+        reply("aaaa0004", "aaaa0003", r#"[{"type":"toolCall","id":"c","name":"x","arguments":{}}]"#),
+        r#"{"type":"label","id":"aaaa0005","parentId":"aaaa0004","timestamp":"2026-01-01T00:00:03.000Z","targetId":"aaaa0001","label":"start"}"#.to_owned(),
+    ])
+}
+
+#[test]
+fn code_blocks_are_printed_as_they_are() {
+    let s = Sandbox::new();
+    s.put("x.jsonl", session_with_code());
+    assert_snapshot!(s.unchanged("show --code ./x.jsonl"), @r"
+    cargo test
+
+    fn x() {}
+    ");
+    assert_eq!(
+        s.unchanged("show --code -1 ./x.jsonl").text(),
+        "fn x() {}\n"
+    );
+    assert_eq!(
+        s.unchanged("show --code=rust ./x.jsonl aaaa0003").text(),
+        "fn x() {}\n"
+    );
+    assert_snapshot!(s.unchanged("show --code=bash -1 --json ./x.jsonl"), @r#"{"id":"aaaa0003","language":"sh","text":"cargo test\n"}"#);
+    assert_snapshot!(s.pisess("show --code=py ./x.jsonl").done().fails(1), @"./x.jsonl: aaaa0003: no fenced code block in py (hint: `pisess grep '```' SESSION` lists the entries that have one)");
+    assert_snapshot!(s.pisess("show --code ./x.jsonl aaaa0001").done().fails(1), @"./x.jsonl: aaaa0001: no fenced code block (hint: `pisess grep '```' SESSION` lists the entries that have one)");
+    assert_eq!(s.unchanged("show -1 ./x.jsonl").code, 2);
+}
+
+#[test]
+fn entries_around_are_those_of_the_conversation() {
+    let s = Sandbox::new();
+    s.put("x.jsonl", session_with_code());
+    let headings = |line: &str| {
+        let shown = s.unchanged(line).text();
+        let ids = shown.lines().filter(|line| line.starts_with("aaaa"));
+        ids.map(|line| line[4..8].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        headings("show -C 1 ./x.jsonl aaaa0002"),
+        ["0001", "0002", "0003"]
+    );
+    assert_eq!(
+        headings("show -B 9 ./x.jsonl"),
+        ["0001", "0002", "0003", "0004"]
+    );
+    assert_eq!(
+        headings("show -A 1 ./x.jsonl aaaa0003 aaaa0001"),
+        ["0001", "0002", "0003", "0004"]
+    );
+    let rows = s.unchanged("show -A 1 --json ./x.jsonl aaaa0003").text();
+    assert_eq!(rows.lines().count(), 2);
+}
+
+/// A session with images: two in one entry, one on another branch, and one that is not base64.
+fn session_with_images() -> Vec<u8> {
+    let message = |id: &str, parent: &str, blocks: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"user","content":[{{"type":"text","text":"see"}},{blocks}]}}}}"#
+        )
+    };
+    let png = r#"{"type":"image","mimeType":"image/jpeg","data":"iVBORw0KGgpoaQ=="}"#;
+    let gif = r#"{"type":"image","mimeType":"image/gif","data":"R0lGODlh"}"#;
+    let broken = r#"{"type":"image","mimeType":"image/gif","data":"../"}"#;
+    crate::sandbox::session(&[
+        crate::sandbox::user("aaaa0001", None, "how?"),
+        message("bbbb0002", "aaaa0001", gif),
+        message("../../x", "aaaa0001", &format!("{png},{gif}")),
+        message("aaaa0004", "../../x", broken),
+    ])
+}
+
+#[test]
+fn images_are_written_to_files() {
+    let s = Sandbox::new();
+    s.put("x.jsonl", session_with_images());
+    let written = s.pisess("show --images ./pictures ./x.jsonl").done();
+    assert_eq!(written.code, 0);
+    assert_snapshot!(written, @"
+    ./pictures/line-4-1.png
+    ./pictures/line-4-2.gif
+    2> pisess: note: image aaaa0004-1 is skipped: its data is not base64
+    ");
+    assert_eq!(s.bytes("pictures/line-4-1.png"), b"\x89PNG\r\n\x1a\nhi");
+    assert_eq!(s.bytes("pictures/line-4-2.gif"), b"GIF89a");
+    assert_eq!(s.names().len(), 3, "{:?}", s.names());
+
+    // What is there already is not written again, and nothing else is replaced.
+    assert_eq!(
+        s.pisess("show --images ./pictures ./x.jsonl").done().code,
+        0
+    );
+    assert_snapshot!(s.run("show --images ./pictures ./x.jsonl bbbb0002 --json"), @r#"{"id":"bbbb0002","path":"./pictures/bbbb0002-1.gif","mimeType":"image/gif","bytes":6}"#);
+    s.put("pictures/bbbb0002-1.gif", "mine");
+    assert_snapshot!(s.pisess("show --images ./pictures ./x.jsonl bbbb0002").done().fails(2), @"./pictures/bbbb0002-1.gif exists with another content (hint: give another directory)");
+    assert_eq!(s.bytes("pictures/bbbb0002-1.gif"), b"mine");
+
+    assert_snapshot!(s.pisess("show --images ./none ./x.jsonl aaaa0001").done().fails(1), @"./x.jsonl: no image (hint: `pisess tree --filter images SESSION` finds them)");
+    assert!(!s.path("none").exists());
+}
+
+#[test]
+fn files_as_the_conversation_left_them() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("show --files ./tour.jsonl"), @"
+    KNOWN  CALLS  LAST      FILE
+    part       2  c8a45f06  src/clock.rs
+    whole      1  7a13f8c2  tests/midnight.rs
+    ");
+    let whole = s.unchanged("show --file midnight.rs ./tour.jsonl");
+    assert_eq!(whole.code, 0);
+    assert!(
+        whole.text().starts_with("#[test]\nfn the_first_ferry"),
+        "{whole}"
+    );
+    let by_path =
+        s.unchanged("show --file /home/u/code/ferry/tests/../tests/midnight.rs ./tour.jsonl");
+    assert_eq!(by_path.text(), whole.text());
+
+    // Of a file that was read in part, and then edited.
+    assert_snapshot!(s.pisess("show --file src/clock.rs ./tour.jsonl").done(), @"
+    exit 1
+    pub fn departs_in(now: Time, departure: Time) -> i64 {
+        departure.minutes() - now.minutes()
+    }
+
+    (departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
+    2> pisess: note: src/clock.rs: only a part is known: lines 35-38, the new text of 1 edit
+    ");
+    // Before the file was written, nothing is known of it.
+    assert_eq!(
+        s.pisess("show --file midnight.rs ./tour.jsonl b5d60e41")
+            .done()
+            .code,
+        1
+    );
+    assert_snapshot!(s.pisess("show --file nothing ./tour.jsonl").done().fails(1), @"./tour.jsonl: no call up to REF names the file nothing (hint: --files lists the files)");
+}
+
+/// A session in which `write` and `edit` are called with these arguments, each with its outcome.
+fn session_with_calls(calls: &[(&str, &str, bool)]) -> Vec<u8> {
+    let mut lines = vec![crate::sandbox::user("00000000", None, "go")];
+    let mut parent = "00000000".to_owned();
+    for (number, (tool, arguments, has_failed)) in calls.iter().enumerate() {
+        let call = format!("{number}aaaaaaa");
+        let result = format!("{number}bbbbbbb");
+        lines.push(format!(
+            r#"{{"type":"message","id":"{call}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c{number}","name":"{tool}","arguments":{arguments}}}]}}}}"#
+        ));
+        lines.push(format!(
+            r#"{{"type":"message","id":"{result}","parentId":"{call}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"toolResult","toolCallId":"c{number}","toolName":"{tool}","isError":{has_failed},"content":[{{"type":"text","text":"done"}}]}}}}"#
+        ));
+        parent = result;
+    }
+    crate::sandbox::session(&lines)
+}
+
+#[test]
+fn calls_that_failed_left_nothing_in_a_file() {
+    let s = Sandbox::new();
+    let calls = [
+        ("write", r#"{"path":"a","content":"one\r\ntwo\r\n"}"#, false),
+        (
+            "edit",
+            r#"{"path":"./a","edits":[{"oldText":"two","newText":"2\n3"}]}"#,
+            false,
+        ),
+        ("write", r#"{"path":"a","content":"never"}"#, true),
+        (
+            "edit",
+            r#"{"path":"@a","oldText":"gone","newText":"x"}"#,
+            false,
+        ),
+    ];
+    s.put("x.jsonl", session_with_calls(&calls[..3]));
+    assert_eq!(
+        s.unchanged("show --file a ./x.jsonl").text(),
+        "one\r\n2\r\n3\r\n"
+    );
+    assert_eq!(
+        s.unchanged("show --file a ./x.jsonl 0bbbbbbb").text(),
+        "one\r\ntwo\r\n"
+    );
+
+    s.put("x.jsonl", session_with_calls(&calls));
+    let outdated = s.pisess("show --file a --json ./x.jsonl").done();
+    assert_eq!(outdated.code, 1);
+    assert!(
+        outdated
+            .text()
+            .contains(r#""known":"outdated","text":"one\r\n2\r\n3\r\n","parts":[],"unfitEdits":1"#),
+        "{outdated}"
+    );
+}

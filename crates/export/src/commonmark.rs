@@ -207,7 +207,7 @@ fn is_inline(end: TagEnd) -> bool {
 
 /// Returns the language of a code block, as its fence names it; empty if there is none. Attributes
 /// may follow the language, as in `rust,ignore`.
-fn fence_language<'k>(kind: &'k CodeBlockKind) -> &'k str {
+pub(super) fn fence_language<'k>(kind: &'k CodeBlockKind) -> &'k str {
     match kind {
         CodeBlockKind::Fenced(info) => info.split([' ', ',', '{']).next().unwrap_or_default(),
         CodeBlockKind::Indented => "",

@@ -45,4 +45,7 @@ pub mod static_html;
 
 pub mod atif;
 
+pub mod code_blocks;
+pub mod images;
+
 pub mod verify;

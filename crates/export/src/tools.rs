@@ -364,7 +364,7 @@ impl EntryView<'_> {
 
         let replacements = read_replacements(arguments);
         if !replacements.is_empty() {
-            for TextReplacement { old, new } in &replacements {
+            for TextReplacement { old, new, .. } in &replacements {
                 self.push_comparison(old, new, language);
             }
             return DrawnDetails::FileChange;

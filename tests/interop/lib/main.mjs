@@ -10,6 +10,7 @@ import { Peer } from "./peer.mjs";
 import { checks, conversation, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
 import { compareArchived } from "./archived.mjs";
+import { compareFiles } from "./files.mjs";
 import { compareHanded } from "./handed.mjs";
 import { compareImported } from "./imported.mjs";
 import { compareExtension, compareSkill } from "./installed.mjs";
@@ -127,6 +128,7 @@ async function compareAll(peers, numbers) {
   if (!options.session && isWanted({ kind: "imported" })) {
     await compareImported(tools, join(here, "../../fixtures"), report("imported"));
   }
+  if (!options.session && isWanted({ kind: "files" })) await compareFiles(tools, options.seed, report("files"));
   if (!options.session && isWanted({ kind: "list" })) await listed(tools, numbers);
   if (!options.session && isWanted({ kind: "skill" })) await compareSkill(tools, report("skill"));
   if (!options.session && isWanted({ kind: "extension" })) await extension(tools);

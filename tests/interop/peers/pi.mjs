@@ -182,6 +182,20 @@ await serve({
     return { skills: skills.map(({ name, description, filePath: path }) => ({ name, description, path })), warnings: diagnostics };
   },
 
+  /** Runs one of pi's own tools: `read`, `write` or `edit`. Returns its result, or why it failed. */
+  async tool({ name, args, cwd }) {
+    const tools = await dist(`core/tools/${name}.js`);
+    const title = name[0].toUpperCase() + name.slice(1);
+    const tool = tools[`create${title}ToolDefinition`](cwd);
+    const prepared = tool.prepareArguments ? tool.prepareArguments(structuredClone(args)) : args;
+    try {
+      const { content, details } = await tool.execute("call", prepared, undefined, undefined, undefined);
+      return { content, details, isError: false };
+    } catch (error) {
+      return { content: [{ type: "text", text: error.message }], isError: true };
+    }
+  },
+
   async ask({ file, questions }) {
     const session = open(file);
     const answers = [];

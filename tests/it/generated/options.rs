@@ -16,6 +16,7 @@ const VALUES: &[(&str, &str)] = &[
     ("FILE", "a file to read, `-` for standard input"),
     ("FORMAT", "a format of the output"),
     ("JSON", "a JSON value"),
+    ("LANG", "a programming language, as a fence names it"),
     ("KEY", "what rows are grouped or sorted by"),
     ("LAYOUT", "how branches are drawn: `trunk` or `pi`"),
     ("LEVEL", "a thinking level"),

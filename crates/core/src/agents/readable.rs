@@ -380,7 +380,7 @@ fn shorten_paths(value: Raw, folders: Folders) -> Text<'static> {
 
 /// Returns a path relative to the session's directory (`.` for the directory itself), or to the
 /// home directory with `~`. A path outside of both is returned unchanged.
-fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
+pub fn shorten_path(path: &Text, folders: Folders) -> Text<'static> {
     if let Some(below_cwd) = relative_path(folders.cwd, path) {
         let relative: &[u8] = if below_cwd.is_empty() {
             b"."

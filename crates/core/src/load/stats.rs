@@ -4,7 +4,7 @@ use super::fragment::Fragment;
 use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
 use crate::session::file_calls::{FileAction, FileCall, called_file};
-use crate::session::paths::{is_absolute, is_windows_absolute};
+use crate::session::paths::absolute_path;
 use crate::session::read::record::{Block, Member, TypedRecord};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -71,7 +71,10 @@ impl Fragment {
         if let Some((tool, path)) = called_file(call.name, call.arguments) {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
             let path = if needs_path {
-                Slice::append(&absolute_path(&path, cwd), &mut self.arena)
+                Slice::append(
+                    &absolute_path(path.as_bytes(), cwd.map(Text::as_bytes)),
+                    &mut self.arena,
+                )
             } else {
                 Slice::default()
             };
@@ -97,26 +100,4 @@ impl Fragment {
         }
         self.keep_text(&name)
     }
-}
-
-/// Returns the absolute path of a file that a call names, relative to `cwd`. A Windows path gets
-/// `/` between its parts. A path that begins with `~`, and any path without a `cwd`, stays as it
-/// is, except for a leading `./`.
-fn absolute_path(path: &Text, cwd: Option<&Text>) -> Vec<u8> {
-    let named = path.as_bytes();
-    let is_relative = !named.starts_with(b"~") && !is_absolute(named);
-    let mut absolute = Vec::new();
-    if is_relative && let Some(cwd) = cwd {
-        absolute.extend_from_slice(cwd.as_bytes());
-        absolute.push(b'/');
-    }
-    absolute.extend_from_slice(named.strip_prefix(b"./").unwrap_or(named));
-    if is_windows_absolute(&absolute) {
-        for byte in &mut absolute {
-            if *byte == b'\\' {
-                *byte = b'/';
-            }
-        }
-    }
-    absolute
 }

@@ -14,6 +14,7 @@ pub mod check;
 pub mod convert;
 pub mod diff;
 pub mod edit;
+pub mod files;
 pub mod fork;
 pub mod grep;
 pub mod label;

@@ -76,11 +76,14 @@ const OLD_TEXT_KEYS: [&str; 3] = ["oldText", "old_text", "old_string"];
 const NEW_TEXT_KEYS: [&str; 3] = ["newText", "new_text", "new_string"];
 
 /// A text that an edit replaces.
+#[derive(Debug)]
 pub struct TextReplacement {
     /// The text before the edit.
     pub old: String,
     /// The text after it.
     pub new: String,
+    /// Whether every occurrence is replaced, as an edit of Claude Code can request.
+    pub replaces_all: bool,
 }
 
 /// Returns the replacements of an edit: a list of them, or one in the arguments themselves.
@@ -89,6 +92,33 @@ pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
         return edits.items().filter_map(read_replacement).collect();
     }
     Vec::from_iter(read_replacement(arguments))
+}
+
+/// Returns all replacements of an edit, as pi reads its arguments: the list may also be one object,
+/// or a string with the JSON of either, and another replacement may be beside it. `None` if one of
+/// them cannot be read.
+pub fn read_all_replacements(arguments: Raw) -> Option<Vec<TextReplacement>> {
+    let mut replacements = Vec::new();
+    let edits = arguments.get(REPLACEMENTS_KEY).unwrap_or(Raw::NULL);
+    let spelled = edits.text().map(Text::into_string_lossy);
+    let edits = match &spelled {
+        Some(json) => Raw::parse(json.as_bytes()).ok()?,
+        None => edits,
+    };
+    if edits.is_object() {
+        replacements.push(read_replacement(edits)?);
+    }
+    if edits.is_array() {
+        for edit in edits.items() {
+            replacements.push(read_replacement(edit)?);
+        }
+    }
+    replacements.extend(read_replacement(arguments));
+    if replacements.is_empty() {
+        None
+    } else {
+        Some(replacements)
+    }
 }
 
 /// Returns the number of replacements of an edit, including those that cannot be read.
@@ -117,6 +147,7 @@ fn read_replacement(object: Raw) -> Option<TextReplacement> {
     Some(TextReplacement {
         old: old.text()?.into_string_lossy(),
         new: new.text()?.into_string_lossy(),
+        replaces_all: object.get("replace_all").and_then(Raw::bool) == Some(true),
     })
 }
 

@@ -22,6 +22,48 @@ fn is_slash(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
+/// Returns the absolute path of a file that a call names, relative to `cwd`. A Windows path gets
+/// `/` between its parts. A path that begins with `~`, and any path without a `cwd`, stays as it
+/// is, except for a leading `./`.
+pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
+    let is_relative = !named.starts_with(b"~") && !is_absolute(named);
+    let mut absolute = Vec::new();
+    if is_relative && let Some(cwd) = cwd {
+        absolute.extend_from_slice(cwd);
+        absolute.push(b'/');
+    }
+    absolute.extend_from_slice(named.strip_prefix(b"./").unwrap_or(named));
+    if is_windows_absolute(&absolute) {
+        for byte in &mut absolute {
+            if *byte == b'\\' {
+                *byte = b'/';
+            }
+        }
+    }
+    absolute
+}
+
+/// Returns a path without the parts `.` and `..`, and without repeated slashes. Links are not known,
+/// so `..` removes the part before it.
+pub fn collapse_dots(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        let is_first = parts.is_empty();
+        match part {
+            "." => {}
+            "" if !is_first => {}
+            ".." if parts
+                .last()
+                .is_some_and(|last| !matches!(*last, "" | ".." | "~")) =>
+            {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 /// Returns the part of a path below a directory, without separators at its start; an empty one if
 /// the path is that directory. `None` if it is not below it, or if the directory is empty or the
 /// root.

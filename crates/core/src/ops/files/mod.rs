@@ -1,0 +1,18 @@
+//! What the tool calls of a session did to files: who read and wrote which, and the content that
+//! they left.
+//!
+//! ```text
+//! entries ── list_operations ──> FileOperation ── read_change ──> FileChange ──> FileContent
+//! ```
+//!
+//! Only the tools that read, write and edit files are followed. What a command changed is seen only
+//! where a later edit no longer fits, or a later read shows it.
+
+mod content;
+mod operations;
+mod patch;
+
+pub use content::{FileContent, Known};
+pub use operations::{
+    FileChange, FileOperation, ReadPart, RecordedPaths, TextEdits, list_operations, read_change,
+};

@@ -1,0 +1,139 @@
+//! The images of an entry as files, as `show --images` writes them.
+
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use pisess_core::session::blobs::is_blob_hash;
+use pisess_core::session::content::blocks_of_type;
+use pisess_json::Raw;
+
+/// An image of an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub struct EntryImage {
+    /// The type that the session records; empty if there is none.
+    pub media_type: String,
+    /// Its bytes.
+    pub data: ImageData,
+}
+
+/// Where the bytes of an image are.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ImageData {
+    /// In the session.
+    Stored(Vec<u8>),
+    /// In oh-my-pi's blob with this hash.
+    Blob(String),
+    /// The session has no valid base64 for it.
+    Invalid,
+}
+
+/// Returns the images in the content of a message, in order. `line` is the line of its entry.
+pub fn read_images(line: Raw) -> Vec<EntryImage> {
+    let message = line.get("message").unwrap_or(line);
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    blocks_of_type(content, "image").map(read_image).collect()
+}
+
+fn read_image(block: Raw) -> EntryImage {
+    let media_type = block.get_text("mimeType").unwrap_or_default();
+    let data = block.get_text("data").unwrap_or_default();
+    let data = data.to_string_lossy();
+    let blob_hash = data.strip_prefix("blob:sha256:");
+    let data = match blob_hash {
+        Some(hash) if is_blob_hash(hash) => ImageData::Blob(hash.to_owned()),
+        _ => match decode_base64(&data) {
+            Some(bytes) => ImageData::Stored(bytes),
+            None => ImageData::Invalid,
+        },
+    };
+    EntryImage {
+        media_type: media_type.to_string_lossy().trim().to_ascii_lowercase(),
+        data,
+    }
+}
+
+/// Decodes base64. White space in it and missing padding are allowed, as in JavaScript.
+fn decode_base64(data: &str) -> Option<Vec<u8>> {
+    let config =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let mut digits = data.as_bytes().to_vec();
+    digits.retain(|byte| !byte.is_ascii_whitespace());
+    let bytes = GeneralPurpose::new(&STANDARD, config).decode(digits).ok()?;
+    if bytes.is_empty() { None } else { Some(bytes) }
+}
+
+/// The first bytes of a kind of image, at an offset, and the suffix of its files.
+const SIGNATURES: [(usize, &[u8], &str); 9] = [
+    (0, b"\x89PNG\r\n\x1a\n", "png"),
+    (0, b"\xff\xd8\xff", "jpg"),
+    (0, b"GIF8", "gif"),
+    (8, b"WEBP", "webp"),
+    (0, b"BM", "bmp"),
+    (0, b"II*\0", "tiff"),
+    (0, b"MM\0*", "tiff"),
+    (4, b"ftypavif", "avif"),
+    (4, b"ftyphei", "heic"),
+];
+
+/// Returns the suffix for the file of an image, without a dot. The bytes decide. If they are of no
+/// known kind, the recorded type does; without that, the suffix is `bin`.
+pub fn image_suffix(bytes: &[u8], media_type: &str) -> String {
+    for (offset, signature, suffix) in SIGNATURES {
+        let from_offset = bytes.get(offset..).unwrap_or_default();
+        if from_offset.starts_with(signature) {
+            return suffix.to_owned();
+        }
+    }
+    let subtype = media_type.strip_prefix("image/").unwrap_or_default();
+    match subtype {
+        "jpeg" => "jpg".to_owned(),
+        "svg+xml" => "svg".to_owned(),
+        _ if is_plain_suffix(subtype) => subtype.to_owned(),
+        _ => "bin".to_owned(),
+    }
+}
+
+/// Whether a type can be a suffix as it is: the type comes from the session, and may be any text.
+fn is_plain_suffix(subtype: &str) -> bool {
+    (1..=8).contains(&subtype.len()) && subtype.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_decide_the_suffix_and_hostile_types_are_none() {
+        for (bytes, media_type, suffix) in [
+            (&b"\x89PNG\r\n\x1a\n1"[..], "image/jpeg", "png"),
+            (b"RIFF1234WEBPVP8 ", "", "webp"),
+            (b"<svg>", "image/svg+xml", "svg"),
+            (b"?", "image/x", "x"),
+            (b"?", "image/../../etc", "bin"),
+            (b"?", "text/plain", "bin"),
+        ] {
+            assert_eq!(image_suffix(bytes, media_type), suffix);
+        }
+    }
+
+    #[test]
+    fn images_are_decoded_or_referred_to() {
+        let hash = "0".repeat(64);
+        let line = format!(
+            r#"{{"message":{{"content":[{{"type":"text","text":"x"}},{{"type":"image","mimeType":"image/PNG","data":"aG\nk"}},{{"type":"image","data":"blob:sha256:{hash}"}},{{"type":"image","data":"!"}},{{"type":"image"}}]}}}}"#
+        );
+        let line = line.replace('\n', "\\n");
+        let images = read_images(Raw::parse(line.as_bytes()).unwrap());
+        assert_eq!(images[0].media_type, "image/png");
+        let data: Vec<_> = images.into_iter().map(|image| image.data).collect();
+        assert_eq!(
+            data,
+            [
+                ImageData::Stored(b"hi".to_vec()),
+                ImageData::Blob(hash),
+                ImageData::Invalid,
+                ImageData::Invalid
+            ]
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! `show --code`: the fenced code blocks of entries, as they are.
+
+use super::Args;
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Failure, Ui};
+use crate::export::code_blocks::{CodeBlock, find_code_blocks};
+use crate::session::content::blocks_of_type;
+use crate::session::entry::{EntryIx, Flags, Role};
+use crate::session::reference::LEAF_REFERENCE;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+
+/// Returns the last answer: the nearest reply, from the end of the conversation on, that has a text
+/// and neither failed nor was aborted.
+pub fn find_last_answer(open: &OpenSession) -> Result<EntryIx, Failure> {
+    let session = &open.session;
+    let end = open.resolve_in_conversation(LEAF_REFERENCE)?;
+    for ix in session.ancestors(end) {
+        let flags = session.entry(ix).flags;
+        let is_cut_short = flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED);
+        let is_answer = session.is_message(ix, Role::Assistant) && !flags.contains(Flags::SILENT);
+        if is_answer && !is_cut_short {
+            return Ok(ix);
+        }
+    }
+    Err(open
+        .input
+        .negative_answer("the conversation has no answer")
+        .with_hint("name an entry"))
+}
+
+/// Prints the code blocks of entries, with an empty line between two; as JSON, an object for each.
+/// Finding none is a negative answer.
+pub fn print_code_blocks(
+    args: &Args,
+    open: &OpenSession,
+    entries: &[EntryIx],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let language = args.code.as_deref().unwrap_or_default();
+    let mut found = Vec::new();
+    for &ix in entries {
+        let blocks = read_code_blocks(open, ix)?;
+        for block in blocks {
+            if language.is_empty() || block.is_in_language(language) {
+                found.push(EntryCode { entry: ix, block });
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(no_code_failure(open, entries, language));
+    }
+
+    let first = if args.last_block { found.len() - 1 } else { 0 };
+    for (position, code) in found[first..].iter().enumerate() {
+        if args.json {
+            ui.print_json(&code.to_json(open))?;
+            continue;
+        }
+        let mut out = ui.verbatim_stdout();
+        let separator = if position > 0 { "\n" } else { "" };
+        let end = if code.block.text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        write!(out, "{separator}{}{end}", code.block.text).map_err(Failure::from_stdout_error)?;
+    }
+    Ok(())
+}
+
+/// A code block, and the entry that has it.
+struct EntryCode {
+    entry: EntryIx,
+    block: CodeBlock,
+}
+
+impl EntryCode {
+    fn to_json(&self, open: &OpenSession) -> Vec<u8> {
+        Object::new()
+            .text("id", &open.session.id(self.entry))
+            .str("language", &self.block.language)
+            .text("text", &Text::from(&*self.block.text))
+            .finish()
+    }
+}
+
+/// Returns the code blocks of the texts of an entry: the blocks of a message, or a summary.
+fn read_code_blocks(open: &OpenSession, ix: EntryIx) -> Result<Vec<CodeBlock>, Failure> {
+    let reader = open.entry_reader();
+    let texts = open
+        .input
+        .map_read_error(reader.with_entry(ix, read_texts))?;
+    let mut blocks = Vec::new();
+    for text in texts {
+        blocks.extend(find_code_blocks(&text));
+    }
+    Ok(blocks)
+}
+
+fn read_texts(line: Raw) -> Vec<String> {
+    let message = line.get("message").unwrap_or(line);
+    let mut texts = Vec::new();
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    texts.extend(content.text().map(Text::into_string_lossy));
+    for block in blocks_of_type(content, "text") {
+        texts.extend(block.get_text("text").map(Text::into_string_lossy));
+    }
+    texts.extend(message.get_text("summary").map(Text::into_string_lossy));
+    texts
+}
+
+fn no_code_failure(open: &OpenSession, entries: &[EntryIx], language: &str) -> Failure {
+    let name = match entries {
+        [ix] => open.session.id(*ix).to_string(),
+        _ => "these entries".to_owned(),
+    };
+    let what = if language.is_empty() {
+        format!("{name}: no fenced code block")
+    } else {
+        format!("{name}: no fenced code block in {language}")
+    };
+    open.input
+        .negative_answer(what)
+        .with_hint("`pisess grep '```' SESSION` lists the entries that have one")
+}

@@ -1,0 +1,310 @@
+//! `show --file` and `show --files`: files as the conversation left them.
+
+use super::Args;
+use crate::agents::readable::{Folders, shorten_path};
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::rows::ids::IdPainter;
+use crate::load::LoadOptions;
+use crate::ops::files::{
+    FileContent, FileOperation, Known, RecordedPaths, list_operations, read_change,
+};
+use crate::session::entry::EntryIx;
+use crate::session::reference::LEAF_REFERENCE;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Prints the content of the file that `--file` names, or a row for each file.
+pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let options = LoadOptions {
+        file_calls: true,
+        tool_calls: true,
+        ..LoadOptions::default()
+    };
+    let open = OpenSession::open(&args.session, options, ui)?;
+    let reference = match &args.entries[..] {
+        [] => LEAF_REFERENCE,
+        [reference] => reference,
+        _ => {
+            let what = "--file and --files take one REF";
+            return Err(Failure::usage_error(what));
+        }
+    };
+    let position = open.resolve_in_conversation(reference)?;
+    let home = ui.home().map(Text::from);
+    let shown = ShownFiles {
+        path: open.session.path(position),
+        folders: Folders {
+            cwd: open.session.header.cwd.as_ref(),
+            home: home.as_ref(),
+        },
+        open: &open,
+    };
+    match &args.file {
+        Some(file) => shown.print_content(file, args.json, ui),
+        None => shown.print_list(args.json, ui),
+    }
+}
+
+/// The files that the calls on a path name.
+struct ShownFiles<'a> {
+    open: &'a OpenSession,
+    /// The entries from the root to REF.
+    path: Vec<EntryIx>,
+    folders: Folders<'a>,
+}
+
+impl ShownFiles<'_> {
+    fn recorded_paths(&self) -> RecordedPaths<'_> {
+        RecordedPaths {
+            folders: self.folders,
+        }
+    }
+
+    /// Prints what is known of a file. If that is not all of it, the exit code is that of a
+    /// negative answer.
+    fn print_content(&self, named: &str, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+        let file = self.find_file(named, ui)?;
+        let operations = self.list_operations(&|path| path == file)?;
+        let content = self.read_content(&operations)?;
+        let shown_path = self.shown_path(&file);
+        if json {
+            ui.print_json(&content_json(&file, &content))?;
+        } else {
+            let text = known_text(content.known());
+            let written = ui.verbatim_stdout().write_all(text.as_bytes());
+            written.map_err(Failure::from_stdout_error)?;
+        }
+
+        let mut is_complete = true;
+        if content.known() == &Known::Nothing {
+            let failure = self
+                .open
+                .input
+                .negative_answer(format_args!("no text of {shown_path} is known"));
+            return Err(failure.with_hint("--files lists the files with how they are known"));
+        }
+        if let Known::Parts(_) = content.known() {
+            ui.warn(&format!(
+                "{shown_path}: only a part is known: {}",
+                describe_parts(&content)
+            ));
+            is_complete = false;
+        }
+        if content.unfit_edits > 0 {
+            ui.warn(&format!(
+                "{shown_path}: {} not applied, because something else had changed the file",
+                count_edits(content.unfit_edits)
+            ));
+            is_complete = false;
+        }
+        Ok(if is_complete { Exit::Done } else { Exit::Found })
+    }
+
+    /// Prints a row for each file: how it is known, the number of calls, the last one, and the
+    /// path.
+    fn print_list(&self, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+        let mut by_path: BTreeMap<String, Vec<FileOperation>> = BTreeMap::new();
+        for operation in self.list_operations(&|_| true)? {
+            by_path
+                .entry(operation.path.clone())
+                .or_default()
+                .push(operation);
+        }
+        if by_path.is_empty() {
+            let failure = self.open.input.negative_answer("no call names a file");
+            return Err(
+                failure.with_hint("only files of the tools read, write and edit are listed")
+            );
+        }
+
+        let session = &self.open.session;
+        let ids = IdPainter::new(session, ui.styles);
+        let mut table = Table::new([
+            Column::text("KNOWN"),
+            Column::number("CALLS"),
+            Column::text("LAST"),
+            Column::text("FILE").allow_shrink(),
+        ]);
+        for (path, operations) in &by_path {
+            let Some(last) = operations.last() else {
+                continue;
+            };
+            let content = self.read_content(operations)?;
+            if json {
+                let row = Object::new()
+                    .str("path", path)
+                    .str("known", known_name(&content))
+                    .number("calls", operations.len() as f64)
+                    .text("id", &session.id(last.entry));
+                ui.print_json(&row.finish())?;
+                continue;
+            }
+            let row = vec![
+                plain_cell(known_name(&content).to_owned()),
+                plain_cell(operations.len().to_string()),
+                ids.id_cell(last.entry),
+                plain_cell(self.shown_path(path)),
+            ];
+            table.add_row(row);
+            table.flush_when_full(ui)?;
+        }
+        table.print(ui)?;
+        Ok(Exit::Done)
+    }
+
+    fn list_operations(
+        &self,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<FileOperation>, Failure> {
+        let reader = self.open.entry_reader();
+        let listed = list_operations(&reader, &self.path, self.recorded_paths(), is_wanted);
+        self.open.input.map_read_error(listed)
+    }
+
+    fn read_content(&self, operations: &[FileOperation]) -> Result<FileContent, Failure> {
+        let reader = self.open.entry_reader();
+        let mut content = FileContent::default();
+        for operation in operations {
+            let change = self
+                .open
+                .input
+                .map_read_error(read_change(&reader, operation))?;
+            content.apply(change);
+        }
+        Ok(content)
+    }
+
+    /// Returns a path as `tree` shows it: relative to the directory of the session, or with `~`.
+    fn shown_path(&self, path: &str) -> String {
+        let path = shorten_path(&Text::from(path), self.folders);
+        to_visible(&path.to_string_lossy())
+    }
+
+    /// Returns the file that an argument names: relative to the directory of the session or to the
+    /// current one, or by the end of its path.
+    fn find_file(&self, named: &str, ui: &Ui) -> Result<String, Failure> {
+        let paths = self.recorded_paths();
+        let mut known: BTreeSet<String> = BTreeSet::new();
+        for &ix in &self.path {
+            for call in self.open.session.file_calls(ix).unwrap_or_default() {
+                known.insert(paths.resolve(&self.open.session.text(call.path)));
+            }
+        }
+
+        let in_session = paths.resolve(&Text::from(named));
+        let here = Text::from(ui.current_folder().to_string_lossy().into_owned());
+        let in_current_folder = RecordedPaths {
+            folders: Folders {
+                cwd: Some(&here),
+                home: self.folders.home,
+            },
+        }
+        .resolve(&Text::from(named));
+        for path in [in_session, in_current_folder] {
+            if known.contains(&path) {
+                return Ok(path);
+            }
+        }
+
+        let end = format!("/{named}");
+        let mut matching = known.iter().filter(|path| path.ends_with(&end));
+        match (matching.next(), matching.next()) {
+            (Some(path), None) => Ok(path.clone()),
+            (Some(first), Some(second)) => {
+                let what = format!("{named} could be {first} or {second}");
+                Err(self
+                    .open
+                    .input
+                    .failure(what)
+                    .with_hint("give more of the path"))
+            }
+            _ => {
+                let what = format!("no call up to REF names the file {named}");
+                let failure = self.open.input.negative_answer(what);
+                Err(failure.with_hint("--files lists the files"))
+            }
+        }
+    }
+}
+
+/// Returns the known text: all of it, or its parts with an empty line between two.
+fn known_text(known: &Known) -> String {
+    match known {
+        Known::Nothing => String::new(),
+        Known::Whole(text) => text.clone(),
+        Known::Parts(parts) => {
+            let mut text = String::new();
+            for part in parts {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&part.text);
+                if !part.text.ends_with('\n') {
+                    text.push('\n');
+                }
+            }
+            text
+        }
+    }
+}
+
+/// Returns how a file is known, in a word.
+fn known_name(content: &FileContent) -> &'static str {
+    match content.known() {
+        Known::Nothing => "nothing",
+        Known::Whole(_) if content.unfit_edits > 0 => "outdated",
+        Known::Whole(_) => "whole",
+        Known::Parts(_) => "part",
+    }
+}
+
+/// Describes the known parts of a file: ranges of lines, and texts of edits.
+fn describe_parts(content: &FileContent) -> String {
+    let Known::Parts(parts) = content.known() else {
+        return String::new();
+    };
+    let mut described = Vec::new();
+    let mut edit_count = 0;
+    for part in parts {
+        match (part.first_line, part.last_line()) {
+            (Some(first), Some(last)) => described.push(format!("lines {first}-{last}")),
+            _ => edit_count += 1,
+        }
+    }
+    if edit_count > 0 {
+        described.push(format!("the new text of {}", count_edits(edit_count)));
+    }
+    described.join(", ")
+}
+
+fn count_edits(count: usize) -> String {
+    match count {
+        1 => "1 edit".to_owned(),
+        count => format!("{count} edits"),
+    }
+}
+
+fn content_json(path: &str, content: &FileContent) -> Vec<u8> {
+    let mut parts = Vec::new();
+    if let Known::Parts(known) = content.known() {
+        for part in known {
+            let row = Object::new()
+                .number_or_null("firstLine", part.first_line.map(|line| line as f64))
+                .text("text", &Text::from(&*part.text));
+            parts.push(row.finish());
+        }
+    }
+    let whole = match content.known() {
+        Known::Whole(text) => Some(Text::from(&**text)),
+        _ => None,
+    };
+    Object::new()
+        .str("path", path)
+        .str("known", known_name(content))
+        .text_or_null("text", whole.as_ref())
+        .json_array("parts", &parts)
+        .number("unfitEdits", content.unfit_edits as f64)
+        .finish()
+}

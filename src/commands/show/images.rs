@@ -1,0 +1,147 @@
+//! `show --images`: the images of entries as files.
+
+use crate::cli::locate::SessionStores;
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Failure, Ui, to_visible};
+use crate::export::images::{EntryImage, ImageData, image_suffix, read_images};
+use crate::session::entry::{EntryIx, Flags};
+use pisess_json::write::Object;
+use pisess_store::{self as store, Glance, NewFolder, ReadAt};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes the images of entries to a directory, which is made if it is missing, and prints the path
+/// of each. An image whose bytes are not there is skipped, with a note. Finding none is a negative
+/// answer.
+pub fn write_images(
+    open: &OpenSession,
+    entries: &[EntryIx],
+    folder: &Path,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let reader = open.entry_reader();
+    let blobs = SessionStores::locate(ui).blobs;
+    // Removed again if nothing is written into it.
+    let mut new_folder = None;
+    let mut is_any_found = false;
+    for &ix in entries {
+        if !open.session.entry(ix).flags.contains(Flags::IMAGES) {
+            continue;
+        }
+        is_any_found = true;
+        let images = open
+            .input
+            .map_read_error(reader.with_entry(ix, read_images))?;
+        for (index, EntryImage { media_type, data }) in images.into_iter().enumerate() {
+            let number = index + 1;
+            let file_stem = format!("{}-{number}", file_stem(open, ix));
+            let bytes = match load_bytes(data, blobs.as_deref()) {
+                Ok(bytes) => bytes,
+                Err(reason) => {
+                    ui.warn(&format!("image {file_stem} is skipped: {reason}"));
+                    continue;
+                }
+            };
+            let suffix = image_suffix(&bytes, &media_type);
+            let path = folder.join(format!("{file_stem}.{suffix}"));
+            if new_folder.is_none() {
+                new_folder = Some(NewFolder::make(&ui.resolve_path(folder))?);
+            }
+            create_file(open, &path, &bytes, ui)?;
+            let written = WrittenImage {
+                entry: ix,
+                path: &path,
+                media_type: &media_type,
+                len: bytes.len(),
+            };
+            written.print(open, json, ui)?;
+        }
+    }
+    if let Some(new_folder) = new_folder {
+        new_folder.keep();
+    }
+    if !is_any_found {
+        let failure = open.input.negative_answer("no image");
+        return Err(failure.with_hint("`pisess tree --filter images SESSION` finds them"));
+    }
+    Ok(())
+}
+
+/// Returns the start of the names of an entry's files: its id, or its line if the id is not safe as
+/// a name, or is that of a later entry, too.
+fn file_stem(open: &OpenSession, ix: EntryIx) -> String {
+    let entry = open.session.entry(ix);
+    let id = open.session.id(ix).to_string_lossy().into_owned();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let is_safe = (1..=64).contains(&id.len()) && id.bytes().all(is_plain);
+    if is_safe && !entry.flags.contains(Flags::SUPERSEDED) {
+        id
+    } else {
+        format!("line-{}", entry.line.0)
+    }
+}
+
+/// Returns the bytes of an image, or why there are none.
+fn load_bytes(data: ImageData, blobs: Option<&Path>) -> Result<Vec<u8>, String> {
+    let hash = match data {
+        ImageData::Stored(bytes) => return Ok(bytes),
+        ImageData::Invalid => return Err("its data is not base64".to_owned()),
+        ImageData::Blob(hash) => hash,
+    };
+    let Some(blobs) = blobs else {
+        return Err("the directory of blobs is not known".to_owned());
+    };
+    read_blob(&blobs.join(hash)).map_err(|error| format!("its blob cannot be read: {error}"))
+}
+
+fn read_blob(path: &Path) -> io::Result<Vec<u8>> {
+    let file = Glance::open(path).map_err(io::Error::other)?;
+    let mut bytes = vec![0; file.len() as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+/// Creates the file of an image. A file with the same content stays as it is.
+fn create_file(open: &OpenSession, path: &Path, bytes: &[u8], ui: &mut Ui) -> Result<(), Failure> {
+    let path: PathBuf = ui.resolve_path(path);
+    let mut write = |out: &mut dyn Write| out.write_all(bytes);
+    match store::create(&path, open.input.file(), false, &mut write) {
+        Ok(committed) => {
+            ui.report_commit_warnings(&committed);
+            Ok(())
+        }
+        Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
+            if store::has_content(&path, &mut write)? {
+                return Ok(());
+            }
+            let path = to_visible(&path.to_string_lossy());
+            let failure = Failure::invalid(format_args!("{path} exists with another content"));
+            Err(failure.with_path(&path).with_hint("give another directory"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// An image that is in its file.
+struct WrittenImage<'a> {
+    entry: EntryIx,
+    path: &'a Path,
+    media_type: &'a str,
+    len: usize,
+}
+
+impl WrittenImage<'_> {
+    fn print(&self, open: &OpenSession, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+        let path = self.path.to_string_lossy();
+        if !json {
+            return ui.print_path(&path);
+        }
+        let row = Object::new()
+            .text("id", &open.session.id(self.entry))
+            .str("path", &path)
+            .str("mimeType", self.media_type)
+            .number("bytes", self.len as f64);
+        ui.print_json(&row.finish())
+    }
+}
