@@ -53,9 +53,9 @@ pub const GUIDE: Guide = Guide::new(&[
         "Quote an answer in Markdown",
         "pisess show --as markdown session.jsonl '@^{assistant}'",
     ),
-    Example::new(
-        "Print the last block of code of an answer",
-        "pisess show --code -1 session.jsonl '@^{assistant}'",
+    Example::answers_no(
+        "Print the last block of code of the last answer",
+        "pisess show --code -1 session.jsonl",
     ),
     Example::new(
         "Print a file as the conversation left it",
@@ -158,7 +158,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context"])]
     pub file: Option<String>,
     /// List files (that tools read or wrote up to REF, with how they are known)
-    #[arg(long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context"])]
+    #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context"])]
     pub files: bool,
     #[command(flatten)]
     pub renderers: RendererArgs,

@@ -588,13 +588,13 @@ fn files_as_the_conversation_left_them() {
 
     // Of a file that was read in part, and then edited.
     assert_snapshot!(s.pisess("show --file src/clock.rs ./tour.jsonl").done(), @"
-    exit 1
     pub fn departs_in(now: Time, departure: Time) -> i64 {
         departure.minutes() - now.minutes()
     }
 
     (departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
     2> pisess: note: src/clock.rs: only a part is known: lines 35-38, the new text of 1 edit
+    exit 1
     ");
     // Before the file was written, nothing is known of it.
     assert_eq!(

@@ -12,7 +12,7 @@ use crate::ops::files::{
 use crate::session::entry::EntryIx;
 use crate::session::reference::LEAF_REFERENCE;
 use pisess_json::text::Text;
-use pisess_json::write::Object;
+use pisess_json::write::{Object, array};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Prints the content of the file that `--file` names, or a row for each file.
@@ -304,7 +304,7 @@ fn content_json(path: &str, content: &FileContent) -> Vec<u8> {
         .str("path", path)
         .str("known", known_name(content))
         .text_or_null("text", whole.as_ref())
-        .json_array("parts", &parts)
+        .json("parts", &array(&parts))
         .number("unfitEdits", content.unfit_edits as f64)
         .finish()
 }
