@@ -9,14 +9,17 @@ mod required;
 
 pub mod append;
 pub mod archive;
+pub mod blame;
 pub mod branches;
 pub mod check;
+pub mod context_parts;
 pub mod convert;
 pub mod diff;
 pub mod edit;
 pub mod files;
 pub mod fork;
 pub mod grep;
+pub mod join;
 pub mod label;
 pub mod list;
 pub mod navigate;

@@ -1,0 +1,304 @@
+//! Who wrote the lines of a file: the newest call whose text they are.
+//!
+//! Only exact texts count. A line that an edit took over from the text before it was not written by
+//! that edit. A short text that occurs several times in the file is nobody's: it could be any of
+//! them.
+
+use crate::format::changes::{ChangedRanges, diff_ranges};
+use crate::ops::files::{FileChange, FileOperation, TextEdits};
+use crate::session::file_calls::{FileAction, TextReplacement};
+use foldhash::HashMap;
+use std::ops::Range;
+
+/// What a call wrote into the file.
+#[derive(Debug)]
+pub struct WrittenText {
+    /// What identifies the call for the caller.
+    pub source: usize,
+    /// Its time, in milliseconds since 1970.
+    pub time_ms: i64,
+    change: FileChange,
+}
+
+impl WrittenText {
+    /// Returns what an operation wrote; `None` if it only read.
+    pub fn new(source: usize, time_ms: i64, change: FileChange) -> Option<WrittenText> {
+        let writes = matches!(change, FileChange::Write(_) | FileChange::Edit(_));
+        writes.then_some(WrittenText {
+            source,
+            time_ms,
+            change,
+        })
+    }
+
+    /// Whether an operation may have written.
+    pub fn may_come_from(operation: &FileOperation) -> bool {
+        operation.action != FileAction::Read
+    }
+}
+
+/// Lines that one call wrote, or that none did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlamedLines {
+    /// The number of the first line, from 1.
+    pub first: usize,
+    /// The number of the last line.
+    pub last: usize,
+    /// The [`WrittenText::source`] of the call.
+    pub source: Option<usize>,
+}
+
+/// Returns who wrote the lines of a text, in order: runs of lines with the same source.
+pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines> {
+    // The newest first. Of several with the same time, the one that was read last is the newest.
+    written.reverse();
+    written.sort_by_key(|text| std::cmp::Reverse(text.time_ms));
+    let mut blame = Blame::new(text);
+    for text in &written {
+        blame.add(text);
+    }
+
+    let mut runs: Vec<BlamedLines> = Vec::new();
+    for (index, &source) in blame.sources.iter().enumerate() {
+        let number = index + 1;
+        match runs.last_mut() {
+            Some(run) if run.source == source => run.last = number,
+            _ => runs.push(BlamedLines {
+                first: number,
+                last: number,
+                source,
+            }),
+        }
+    }
+    runs
+}
+
+/// The lines of a file, and who wrote them as far as it is known.
+struct Blame<'t> {
+    lines: Vec<&'t str>,
+    sources: Vec<Option<usize>>,
+    /// The indexes of each line's text.
+    places: HashMap<&'t str, Vec<usize>>,
+}
+
+impl<'t> Blame<'t> {
+    fn new(text: &'t str) -> Blame<'t> {
+        let lines: Vec<&str> = text.lines().collect();
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::default();
+        for (index, &line) in lines.iter().enumerate() {
+            places.entry(line).or_default().push(index);
+        }
+        Blame {
+            sources: vec![None; lines.len()],
+            lines,
+            places,
+        }
+    }
+
+    /// Attributes the lines of a call that no newer call wrote.
+    fn add(&mut self, written: &WrittenText) {
+        match &written.change {
+            FileChange::Write(text) => self.add_whole_file(text, written.source),
+            FileChange::Edit(edits) => self.add_edits(edits, written.source),
+            FileChange::ReadWhole(_) | FileChange::ReadPart(_) | FileChange::Unknown => {}
+        }
+    }
+
+    fn attribute(&mut self, index: usize, source: usize) {
+        self.sources[index].get_or_insert(source);
+    }
+
+    /// Attributes the lines that are left of a file that was written as a whole.
+    fn add_whole_file(&mut self, text: &str, source: usize) {
+        let written: Vec<&str> = text.lines().collect();
+        let changes = diff_ranges(&written, &self.lines);
+        for kept in unchanged_ranges(&changes, self.lines.len()) {
+            let is_telling = self.lines[kept.clone()].iter().any(|line| is_telling(line));
+            if is_telling {
+                for index in kept {
+                    self.attribute(index, source);
+                }
+            }
+        }
+    }
+
+    fn add_edits(&mut self, edits: &TextEdits, source: usize) {
+        // A later replacement of the same call may have changed the text of an earlier one.
+        for replacement in edits.replacements.iter().rev() {
+            self.add_replacement(replacement, source);
+        }
+    }
+
+    /// Attributes the lines of a new text that the old one does not have: all of them if the new text
+    /// is in the file as it is, else each that is there once.
+    fn add_replacement(&mut self, replacement: &TextReplacement, source: usize) {
+        let old: Vec<&str> = replacement.old.lines().collect();
+        let new: Vec<&str> = replacement.new.lines().collect();
+        let mut added_lines: Vec<usize> = Vec::new();
+        for change in diff_ranges(&old, &new) {
+            added_lines.extend(change.added);
+        }
+        if let Some(start) = self.find_only_place(&new) {
+            for index in added_lines {
+                self.attribute(start + index, source);
+            }
+            return;
+        }
+        for index in added_lines {
+            let line = new[index];
+            if let Some([place]) = self.places.get(line).map(Vec::as_slice)
+                && is_telling(line)
+            {
+                let place = *place;
+                self.attribute(place, source);
+            }
+        }
+    }
+
+    /// Returns the index of the first of these lines in the file, if they occur there once. The
+    /// first and the last may be parts of a line, as an edit need not replace whole lines.
+    fn find_only_place(&self, wanted: &[&str]) -> Option<usize> {
+        let (&first, rest) = wanted.split_first()?;
+        if !wanted.iter().any(|line| is_telling(line)) {
+            return None;
+        }
+        // Most edits replace whole lines.
+        if let Some(starts) = self.places.get(first) {
+            let mut fitting = starts.iter().filter(|&&start| {
+                let lines = self.lines.get(start + 1..start + wanted.len());
+                lines.is_some_and(|lines| lines == rest)
+            });
+            match (fitting.next(), fitting.next()) {
+                (Some(&start), None) => return Some(start),
+                (Some(_), Some(_)) => return None,
+                (None, _) => {}
+            }
+        }
+
+        let mut found = None;
+        for start in 0..self.lines.len() {
+            if self.fits_in_part(start, wanted) {
+                if found.is_some() {
+                    return None;
+                }
+                found = Some(start);
+            }
+        }
+        found
+    }
+
+    /// Whether lines are in the file from an index on, where the first may be the end of a line, and
+    /// the last the start of one.
+    fn fits_in_part(&self, start: usize, wanted: &[&str]) -> bool {
+        let Some(lines) = self.lines.get(start..start + wanted.len()) else {
+            return false;
+        };
+        match (lines, wanted) {
+            ([line], [part]) => line.contains(part),
+            ([first, middle @ .., last], [first_part, wanted_middle @ .., last_part]) => {
+                first.ends_with(first_part)
+                    && last.starts_with(last_part)
+                    && middle == wanted_middle
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The number of letters and digits from which a line is more than punctuation.
+const TELLING_CHARS: usize = 3;
+
+/// Whether a line is more than punctuation, as in `}`, which says nothing about who wrote it.
+fn is_telling(line: &str) -> bool {
+    let letters = line.chars().filter(|c| c.is_alphanumeric());
+    letters.take(TELLING_CHARS).count() == TELLING_CHARS
+}
+
+/// Returns the ranges of a new list that no change touches. `len` is the length of the list.
+fn unchanged_ranges(changes: &[ChangedRanges], len: usize) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    for change in changes {
+        ranges.push(start..change.added.start);
+        start = change.added.end;
+    }
+    ranges.push(start..len);
+    ranges.retain(|range| !range.is_empty());
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(source: usize, text: &str) -> WrittenText {
+        let change = FileChange::Write(text.to_owned());
+        WrittenText::new(source, source as i64, change).unwrap()
+    }
+
+    fn edit(source: usize, old: &str, new: &str) -> WrittenText {
+        let replacement = TextReplacement {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            replaces_all: false,
+        };
+        let change = FileChange::Edit(TextEdits {
+            replacements: vec![replacement],
+            is_sequential: false,
+            patch: None,
+        });
+        WrittenText::new(source, source as i64, change).unwrap()
+    }
+
+    /// The source of each line, `.` for none.
+    fn sources(text: &str, written: Vec<WrittenText>) -> String {
+        let mut shown = String::new();
+        for run in blame_lines(text, written) {
+            let name = run
+                .source
+                .map_or(".".to_owned(), |source| source.to_string());
+            shown += &name.repeat(run.last - run.first + 1);
+        }
+        shown
+    }
+
+    #[test]
+    fn the_newest_exact_text_counts() {
+        let file = "one\ntwo\nthree new\nfour\n}\nby hand\n";
+        let written = || {
+            vec![
+                write(1, "one\ntwo\nthree\nfour\n}\n"),
+                edit(2, "two\nthree\nfour", "two\nthree new\nfour"),
+            ]
+        };
+        assert_eq!(sources(file, written()), "11211.");
+        // The order in which sessions are read does not matter.
+        let mut reversed = written();
+        reversed.reverse();
+        assert_eq!(sources(file, reversed), "11211.");
+    }
+
+    #[test]
+    fn an_edit_within_a_line_and_one_that_was_changed_again() {
+        assert_eq!(
+            sources("let a = 10;\n", vec![edit(1, "= 9;", "= 10;")]),
+            "."
+        );
+        assert_eq!(
+            sources(
+                "call(first, second);\n",
+                vec![edit(1, "(first)", "(first, second)")]
+            ),
+            "1"
+        );
+        let twice = vec![edit(1, "x", "alpha\nbeta\ngamma"), edit(2, "beta", "delta")];
+        assert_eq!(sources("alpha\ndelta\ngamma\n", twice), "121");
+    }
+
+    #[test]
+    fn what_could_be_any_text_is_nobodys() {
+        let file = "}\nsame line\nother\nsame line\n";
+        assert_eq!(sources(file, vec![edit(1, "a", "same line")]), "....");
+        assert_eq!(sources(file, vec![write(1, "}\nnothing\n")]), "....");
+    }
+}
