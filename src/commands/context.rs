@@ -1,5 +1,7 @@
 //! `pisess context`: prints the context of a model.
 
+mod parts;
+
 use crate::agents::request::{self, Api, Model, Request, SkippedResults};
 use crate::cli::given::parse_model;
 use crate::cli::guide::{Example, Guide};
@@ -12,6 +14,7 @@ use crate::cli::transaction::copy_failure;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::append::check_message;
+use crate::ops::context_parts::PartKey;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
@@ -41,6 +44,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess context --as text session.jsonl",
     ),
     Example::new(
+        "Print what fills the context, by tool",
+        "pisess context --tokens --by tool session.jsonl",
+    ),
+    Example::new(
         "Print a request to Anthropic's API with the context, for curl -d @-",
         "pisess context --as anthropic --max-tokens 4096 session.jsonl",
     ),
@@ -55,6 +62,11 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The context is what the file's agent would build from the path to REF. It contains the settings,
 /// and the messages since the last compaction, with summaries in place of the entries they replace.
+///
+/// --tokens --by prints what fills the context: the agent's estimate of the messages of each role,
+/// tool, file or entry. The ids of entries are what `edit` and `prune` take. The last row is the
+/// difference to the size of the context: the system prompt and the tools if the session does not
+/// record them, and the error of the estimate, which may be negative.
 ///
 /// If FORMAT is the name of an API, prints the body of a request to that API: the system prompt,
 /// messages, tools, model and maximum reply length. Parts that the API would reject, such as a
@@ -85,6 +97,14 @@ pub struct Args {
     /// Print the size of the context in tokens, as the agent estimates it
     #[arg(long)]
     pub tokens: bool,
+    /// Print a row for each KEY (role, tool, file or entry, the largest first)
+    #[arg(
+        long,
+        value_name = "KEY",
+        requires = "tokens",
+        hide_possible_values = true
+    )]
+    pub by: Option<PartKey>,
     #[command(flatten)]
     pub hook: HookArgs,
     /// Print JSON (the context always is)
@@ -142,6 +162,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let tokens = agent
             .estimate_context(&path, &reader)
             .map_err(read_failure)?;
+        if let Some(by) = args.by {
+            parts::print_parts(args, by, &open, &path, tokens, ui)?;
+            return Ok(Exit::Done);
+        }
         ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
         return Ok(Exit::Done);
     }

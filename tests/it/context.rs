@@ -248,3 +248,50 @@ fn a_kept_id_that_is_not_there_keeps_nothing() {
         assert_eq!(messages[0]["summary"], "what was before");
     }
 }
+
+/// The parts and the last row add up to the size of the context.
+#[test]
+fn what_fills_the_context() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let total: f64 = s
+        .unchanged("context --tokens ./tour.jsonl")
+        .text()
+        .trim()
+        .parse()
+        .unwrap();
+    assert_snapshot!(s.unchanged("context --tokens --by tool ./tour.jsonl"), @"
+    TOKENS   SHARE  MESSAGES  TOOL
+       198  12.8 %         5  (no tool)
+        59   3.8 %         2  write
+      1284  83.3 %            (not in messages, or error of the estimate)
+    ");
+    assert_snapshot!(s.unchanged("context --tokens --by file ./tour.jsonl"), @"
+    TOKENS   SHARE  MESSAGES  FILE
+       198  12.8 %         5  (no file)
+        59   3.8 %         2  tests/midnight.rs
+      1284  83.3 %            (not in messages, or error of the estimate)
+    ");
+    for key in ["role", "tool", "file", "entry"] {
+        let rows = s
+            .unchanged(&format!("context --tokens --by {key} --json ./tour.jsonl"))
+            .text();
+        let mut sum = 0.0;
+        for row in rows.lines() {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            sum += row["tokens"].as_f64().unwrap();
+        }
+        assert_eq!(sum, total, "{key}: {rows}");
+    }
+    let largest = s
+        .unchanged("context --tokens --by entry ./tour.jsonl")
+        .text();
+    assert!(
+        largest
+            .lines()
+            .nth(1)
+            .unwrap()
+            .contains("dc705e93  compaction"),
+        "{largest}"
+    );
+    assert_eq!(s.unchanged("context --by tool ./tour.jsonl").code, 2);
+}

@@ -1,0 +1,187 @@
+//! `context --tokens --by`: what fills the context.
+
+use super::Args;
+use crate::agents::readable::{Folders, shorten_path};
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::rows::entry::{row_cell, row_options};
+use crate::cli::rows::ids::IdPainter;
+use crate::ops::context_parts::{ContextPart, PartKey, measure_parts};
+use crate::ops::files::RecordedPaths;
+use crate::ops::tree::view_without_layout;
+use crate::session::Session;
+use crate::session::entry::EntryIx;
+use pisess_json::js;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+
+/// Prints the parts of the context at the end of a path, and the difference of their sum to its size
+/// in tokens.
+pub fn print_parts(
+    args: &Args,
+    by: PartKey,
+    open: &OpenSession,
+    path: &[EntryIx],
+    total: f64,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let home = ui.home().map(Text::from);
+    let folders = Folders {
+        cwd: open.session.header.cwd.as_ref(),
+        home: home.as_ref(),
+    };
+    let reader = open.entry_reader();
+    let context = open.session.agent().build_context(path, &reader);
+    let context = open.input.map_read_error(context)?;
+    let paths = RecordedPaths { folders };
+    let measured = measure_parts(&context.messages, by, &reader, paths);
+    let parts = open.input.map_read_error(measured)?;
+    let estimated: u64 = parts.iter().map(|part| part.tokens).sum();
+    let difference = total - estimated as f64;
+
+    if args.json {
+        for part in &parts {
+            ui.print_json(&part_json(part, by, &open.session))?;
+        }
+        if difference != 0.0 {
+            ui.print_json(&difference_json(by, difference))?;
+        }
+        return Ok(());
+    }
+
+    let mut painter = PartPainter {
+        by,
+        open,
+        folders,
+        total,
+        table: new_table(by),
+    };
+    painter.add_rows(&parts, difference, ui)?;
+    painter.table.print(ui)
+}
+
+fn new_table(by: PartKey) -> Table {
+    let name = match by {
+        PartKey::Role => Column::text("ROLE").allow_shrink(),
+        PartKey::Tool => Column::text("TOOL").allow_shrink(),
+        PartKey::File => Column::text("FILE").allow_shrink(),
+        PartKey::Entry => Column::text("ENTRY"),
+    };
+    let mut columns = vec![Column::number("TOKENS"), Column::number("SHARE"), name];
+    if by == PartKey::Entry {
+        columns.push(Column::text("TEXT").allow_shrink());
+    } else {
+        columns.insert(2, Column::number("MESSAGES"));
+    }
+    Table::new(columns)
+}
+
+/// Fills the table of parts.
+struct PartPainter<'a> {
+    by: PartKey,
+    open: &'a OpenSession,
+    folders: Folders<'a>,
+    /// The size of the context.
+    total: f64,
+    table: Table,
+}
+
+impl PartPainter<'_> {
+    fn add_rows(
+        &mut self,
+        parts: &[ContextPart],
+        difference: f64,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        // The texts of rows are loaded only for entries.
+        let rows = if self.by == PartKey::Entry {
+            Some(self.open.input.load(&row_options(ui))?)
+        } else {
+            None
+        };
+        let view = rows
+            .as_ref()
+            .map(|session| view_without_layout(session, session.leaf));
+        let ids = IdPainter::new(&self.open.session, ui.styles);
+        for part in parts {
+            let tokens = part.tokens as f64;
+            let mut row = self.numbers(tokens);
+            if let (Some(ix), Some(view)) = (part.entry, &view) {
+                row.push(ids.id_cell(ix));
+                row.push(row_cell(&view.row(ix), &ui.styles));
+            } else {
+                row.push(plain_cell(part.messages.to_string()));
+                row.push(self.name_cell(part, ui));
+            }
+            self.table.add_row(row);
+            self.table.flush_when_full(ui)?;
+        }
+        if difference != 0.0 {
+            let mut row = self.numbers(difference);
+            row.push(Cell::new());
+            row.push(vec![(DIFFERENCE.to_owned(), ui.styles.dim)]);
+            self.table.add_row(row);
+        }
+        Ok(())
+    }
+
+    /// Returns the cells of tokens and of their share in the context.
+    fn numbers(&self, tokens: f64) -> Vec<Cell> {
+        let share = if self.total > 0.0 {
+            format!("{:.1} %", tokens / self.total * 100.0)
+        } else {
+            "-".to_owned()
+        };
+        vec![plain_cell(js::number_to_string(tokens)), plain_cell(share)]
+    }
+
+    fn name_cell(&self, part: &ContextPart, ui: &Ui) -> Cell {
+        match (&part.name, self.by) {
+            (Some(path), PartKey::File) => {
+                let shown = shorten_path(&Text::from(&**path), self.folders);
+                plain_cell(to_visible(&shown.to_string_lossy()))
+            }
+            (Some(name), _) => plain_cell(to_visible(name)),
+            (None, PartKey::Tool) => vec![("(no tool)".to_owned(), ui.styles.dim)],
+            (None, PartKey::File) => vec![("(no file)".to_owned(), ui.styles.dim)],
+            (None, _) => vec![("(no role)".to_owned(), ui.styles.dim)],
+        }
+    }
+}
+
+/// What the last row is for people.
+const DIFFERENCE: &str = "(not in messages, or error of the estimate)";
+
+fn key_name(by: PartKey) -> &'static str {
+    match by {
+        PartKey::Role => "role",
+        PartKey::Tool => "tool",
+        PartKey::File => "file",
+        PartKey::Entry => "id",
+    }
+}
+
+fn part_json(part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
+    let row = match part.entry {
+        Some(ix) => {
+            let id = Some(session.id(ix)).filter(|id| !id.is_empty());
+            Object::new()
+                .text_or_null("id", id.as_ref())
+                .number("line", f64::from(session.entry(ix).line.0))
+        }
+        None => Object::new().str_or_null(key_name(by), part.name.as_deref()),
+    };
+    row.number("tokens", part.tokens as f64)
+        .number("messages", part.messages as f64)
+        .bool("difference", false)
+        .finish()
+}
+
+fn difference_json(by: PartKey, tokens: f64) -> Vec<u8> {
+    Object::new()
+        .str_or_null(key_name(by), None)
+        .number("tokens", tokens)
+        .number("messages", 0.0)
+        .bool("difference", true)
+        .finish()
+}
