@@ -1,6 +1,7 @@
 //! `pisess export`: writes a session as a page or a document.
 
 mod browser;
+mod examples;
 
 use self::browser::open_page;
 use crate::cli::guide::{Example, Guide};
@@ -70,6 +71,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess export --as atif sessions",
     ),
     Example::new(
+        "Write conversations for fine-tuning, one JSON line for each session",
+        "pisess export --as messages -o train.jsonl sessions",
+    ),
+    Example::new(
         "Export without secrets",
         "pisess export --redact session.jsonl",
     ),
@@ -103,6 +108,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --as atif writes the path as a trajectory: the Agent Trajectory Interchange Format, version 1.7,
 /// for evaluation and training. It embeds the sessions of sub-agents that its results name.
 ///
+/// --as messages writes a JSON line for each conversation, `{"messages":[…],"tools":[…]}`, in the form
+/// of OpenAI's Chat Completions API, as fine-tuning takes it. A conversation is the whole path; with
+/// --context, compactions replace what they summarize. Thinking, failed replies and results without
+/// a call are left out. `tools` contains the definitions that the session records. Of a directory,
+/// all conversations are written to one file.
+///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. An export with the same content is kept, so the same command completes an
 /// interrupted run.
@@ -121,6 +132,12 @@ pub struct Args {
     /// Output format (by default, from the extension of PATH, or html)
     #[arg(long = "as", value_name = "FORMAT")]
     pub format: Option<Rendition>,
+    /// Take all branches (with --as messages, a line for each)
+    #[arg(long, conflicts_with = "at")]
+    pub branches: bool,
+    /// Take what the model would see (with --as messages: compactions applied)
+    #[arg(long)]
+    pub context: bool,
     /// Write HTML of one path, without scripts
     #[arg(long = "static")]
     pub is_static: bool,
@@ -180,11 +197,12 @@ impl Args {
         match extension.to_ascii_lowercase().as_str() {
             "html" | "htm" => Ok(self.page_format()),
             "md" | "markdown" => Ok(Rendition::Markdown),
+            "jsonl" => Ok(Rendition::Messages),
             lowercase => Err(Failure::usage_error(format_args!(
                 "no format has the extension .{}",
                 to_visible(lowercase)
             ))
-            .with_hint("give the format: --as html, --as markdown or --as atif")),
+            .with_hint("give the format: --as html, --as markdown, --as atif or --as messages")),
         }
     }
 
@@ -210,6 +228,15 @@ impl Args {
     /// Refuses options that contradict the format, or each other.
     fn require_consistent(&self, format: Rendition) -> Result<(), Failure> {
         let leaves_out = self.cuts() != Cuts::default() || self.max_size.is_some();
+        if format == Rendition::Messages && leaves_out {
+            let what = "conversations for fine-tuning are complete: nothing can be left out";
+            let hint = "omit --no-tools, --no-thinking, --filter, --max-lines and --max-size";
+            return Err(Failure::usage_error(what).with_hint(hint));
+        }
+        if format != Rendition::Messages && (self.branches || self.context) {
+            let what = "--branches and --context apply only to --as messages";
+            return Err(Failure::usage_error(what).with_hint("add it, or omit them"));
+        }
         if format == Rendition::Trajectory && leaves_out {
             return Err(Failure::usage_error(
                 "a trajectory is complete: nothing can be left out of it",
@@ -255,6 +282,9 @@ impl Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.resolve_format()?;
     args.require_consistent(format)?;
+    if format == Rendition::Messages {
+        return examples::export_examples(args, ui);
+    }
     if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
         return export_all(args, format, ui);
     }
@@ -745,6 +775,8 @@ impl Exporter<'_> {
             }
             Rendition::StaticPage => write_static_page(contents, self.workers, &mut out)?,
             Rendition::Page => write_page(contents, self.workers, self.args.attach, &mut out)?,
+            // `export_examples` writes them.
+            Rendition::Messages => {}
         }
         io::Write::flush(&mut out)
     }
@@ -776,6 +808,7 @@ fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBu
         Rendition::Page | Rendition::StaticPage => ".html",
         Rendition::Markdown => ".md",
         Rendition::Trajectory => ".json",
+        Rendition::Messages => examples::SUFFIX,
     };
     let stem = input.file().and_then(|file| file.path().file_stem());
     let name = match stem {

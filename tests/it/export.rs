@@ -383,7 +383,7 @@ fn the_extension_chooses_the_format() {
     }
     s.run("export -q ./tour.jsonl -o ./a.txt --as md");
     assert!(s.text("a.txt").starts_with("# The 00:10 ferry"));
-    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./a.pdf").done().fails(2), @"no format has the extension .pdf (hint: give the format: --as html, --as markdown or --as atif)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./a.pdf").done().fails(2), @"no format has the extension .pdf (hint: give the format: --as html, --as markdown, --as atif or --as messages)");
 }
 
 #[test]
@@ -1430,4 +1430,84 @@ fn session_with_work() -> Vec<u8> {
             r#"{"type":"text","text":"Committed."}"#,
         ),
     ])
+}
+
+/// Each line is a conversation in the form of OpenAI's API, with all calls as they were.
+#[test]
+fn conversations_for_fine_tuning() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    let parse = |text: &str| -> Vec<serde_json::Value> {
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let lines = parse(&s.unchanged("export --as messages -o - ./tour.jsonl").text());
+    let [line] = &lines[..] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(
+        line.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["messages", "tools"]
+    );
+    let messages = line["messages"].as_array().unwrap();
+    assert_eq!(messages[0]["role"], "user");
+    assert!(
+        messages[0]["content"]
+            .as_str()
+            .unwrap()
+            .starts_with("The 00:10 ferry")
+    );
+    let with_calls = messages
+        .iter()
+        .filter(|message| message["tool_calls"].is_array());
+    assert_eq!(with_calls.count(), 4);
+    assert!(
+        !line.to_string().contains("midnight problem"),
+        "thinking is left out"
+    );
+
+    let short = parse(
+        &s.unchanged("export --as messages --context -o - ./tour.jsonl")
+            .text(),
+    );
+    assert!(short[0]["messages"].as_array().unwrap().len() < messages.len());
+
+    // Of a directory, one file; of a session with branches, a line for each on request.
+    let s2 = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    assert_snapshot!(s2.pisess("export --as messages -o ./train.jsonl ./").done(), @"./train.jsonl");
+    assert_eq!(parse(&s2.text("train.jsonl")).len(), 2);
+    let branches = s
+        .unchanged("export --as messages --branches -o - ./two-branches.jsonl")
+        .text();
+    assert_eq!(parse(&branches).len(), 2);
+    assert_snapshot!(s.pisess("export --as messages -o ./x.jsonl ./tour.jsonl --json").done(), @r#"{"path":"./x.jsonl","conversations":1}"#);
+    assert_eq!(
+        s.pisess("export --as messages --no-tools -o - ./tour.jsonl")
+            .done()
+            .code,
+        2
+    );
+    assert_eq!(
+        s.pisess("export --branches -o - ./tour.jsonl").done().code,
+        2
+    );
+}
+
+#[test]
+fn conversations_for_fine_tuning_are_redacted() {
+    let s = Sandbox::new();
+    let secret = "ghp_x7Kq2mVb9TzLw4RfYc8NsJd3HgPa6UeWi1Qo";
+    let line = crate::sandbox::user("aaaa0001", None, &format!("use {secret}"));
+    s.put("x.jsonl", crate::sandbox::session(&[line]));
+    let open = s
+        .pisess("export --as messages -o - ./x.jsonl")
+        .done()
+        .text();
+    assert!(open.contains(secret));
+    let redacted = s
+        .pisess("export --as messages --redact -o - ./x.jsonl")
+        .done();
+    assert_eq!(redacted.code, 0, "{redacted}");
+    assert!(!redacted.text().contains(secret), "{redacted}");
+    assert!(redacted.text().contains("\"role\":\"user\""), "{redacted}");
 }

@@ -43,6 +43,8 @@ pub enum Rendition {
     /// The path as a trajectory for evaluation and training, in JSON
     #[value(name = "atif")]
     Trajectory,
+    /// Conversations for fine-tuning, one JSON line each, in OpenAI's form
+    Messages,
 }
 
 /// Finds the values that are in an export, and returns their indexes. A correct export has none.
@@ -57,7 +59,9 @@ pub fn find_leaked_values(
     let mut search = ExportSearch::new(values);
     for_each_line(written, 0..written.len(), |Line { bytes: line, .. }| {
         match format {
-            Rendition::Markdown | Rendition::Trajectory => search.search_text(line, format),
+            Rendition::Markdown | Rendition::Trajectory | Rendition::Messages => {
+                search.search_text(line, format)
+            }
             Rendition::Page => search.search_page_line(line)?,
             Rendition::StaticPage => search.search_static_page_line(line),
         }
@@ -186,7 +190,8 @@ fn invalid_piece() -> io::Error {
 fn strip_markup(text: &[u8], format: Rendition) -> Vec<u8> {
     match format {
         // Twice, because the arguments of a call may be JSON in a string of JSON.
-        Rendition::Trajectory => unescape_json(&unescape_json(text)),
+        // Arguments are JSON in a string.
+        Rendition::Trajectory | Rendition::Messages => unescape_json(&unescape_json(text)),
         Rendition::Page => strip_marks(text),
         Rendition::StaticPage => decode_entities(&strip_elements(text)),
         Rendition::Markdown => decode_entities(text),

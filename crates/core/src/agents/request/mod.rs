@@ -28,11 +28,13 @@ use crate::agents::pi::system::SystemPrompt;
 use crate::session::content;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::{HashMap, HashSet};
-use pisess_json::Raw;
 use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, string};
 pub use replay::SkippedResults;
 use replay::{LateResults, Replay};
 use sink::BodySink;
+use std::borrow::Cow;
 use std::io::{self, Write};
 use tools::{Grammar, Tool, ToolSupport};
 
@@ -121,6 +123,8 @@ struct RequestTarget {
     tools: Vec<Tool>,
     /// The grammars of the tools, by their names.
     grammars: HashMap<Text<'static>, Grammar>,
+    /// Whether the body is an example for fine-tuning, which names no model.
+    is_example: bool,
 }
 
 /// A body that was written.
@@ -142,18 +146,82 @@ pub fn write_body(
 ) -> io::Result<Option<WrittenBody>> {
     let first_pass = FirstPass::read(messages, request.api, reader)?;
     let target = RequestTarget::new(request, reader.session().agent(), &first_pass);
-    let sink = BodySink::new(out, target.constants().surrogate_replacement);
-    let writer: Box<dyn replay::BodyWriter + '_> = match request.api {
-        Api::Anthropic => Box::new(anthropic::AnthropicWriter::new(&target, sink)),
-        Api::OpenAi => Box::new(openai::OpenAiWriter::new(&target, sink)),
-        Api::Responses => Box::new(responses::ResponsesWriter::new(&target, sink)),
-        Api::Google => Box::new(google::GoogleWriter::new(&target, sink)),
+    write_body_for(&target, first_pass.late_results, messages, reader, out)
+}
+
+/// Writes messages and tools as an example for fine-tuning, in the form of OpenAI's Chat Completions
+/// API: without thinking, and without what depends on a provider. Returns `false` if there is no
+/// message, and nothing was written.
+pub fn write_example(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    out: &mut dyn Write,
+) -> io::Result<bool> {
+    let no_model = Model {
+        provider: Text::default(),
+        id: Text::default(),
     };
-    let mut replay = Replay::new(&target, first_pass.late_results, writer);
+    let request = Request {
+        api: Api::OpenAi,
+        model: Some(no_model),
+        max_tokens: None,
+    };
+    let first_pass = FirstPass::read(messages, request.api, reader)?;
+    let mut target = RequestTarget::new(&request, reader.session().agent(), &first_pass);
+    target.is_example = true;
+    let written = write_body_for(&target, first_pass.late_results, messages, reader, out)?;
+    Ok(written.is_some())
+}
+
+fn write_body_for(
+    target: &RequestTarget,
+    late_results: LateResults,
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    out: &mut dyn Write,
+) -> io::Result<Option<WrittenBody>> {
+    let sink = BodySink::new(out, target.constants().surrogate_replacement);
+    let writer: Box<dyn replay::BodyWriter + '_> = match target.api {
+        Api::Anthropic => Box::new(anthropic::AnthropicWriter::new(target, sink)),
+        Api::OpenAi => Box::new(openai::OpenAiWriter::new(target, sink)),
+        Api::Responses => Box::new(responses::ResponsesWriter::new(target, sink)),
+        Api::Google => Box::new(google::GoogleWriter::new(target, sink)),
+    };
+    let mut replay = Replay::new(target, late_results, writer);
     target
         .agent
-        .convert_for_model(messages, reader, &mut |json| replay.replay_message(json))?;
+        .convert_for_model(messages, reader, &mut |json| {
+            if target.is_example {
+                replay.replay_message(&without_thinking(json))
+            } else {
+                replay.replay_message(json)
+            }
+        })?;
     replay.finish()
+}
+
+/// Returns a message without its blocks of thinking.
+fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
+    let message = Raw::from_checked(json);
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    let is_thinking = |block: &Raw| {
+        content::is_block(*block, "thinking") || content::is_block(*block, "redactedThinking")
+    };
+    if !content.is_array() || !content.items().any(|block| is_thinking(&block)) {
+        return Cow::Borrowed(json);
+    }
+    let kept = content.items().filter(|block| !is_thinking(block));
+    let kept = array(kept.map(Raw::bytes));
+    let mut changed = Object::new();
+    for (key, value) in message.members() {
+        let value = if key.is("content") {
+            &kept
+        } else {
+            value.bytes()
+        };
+        changed = changed.member(&string::decode(key.bytes), value);
+    }
+    Cow::Owned(changed.finish())
 }
 
 /// What the first pass over the messages finds.
@@ -240,6 +308,7 @@ impl RequestTarget {
             system: first_pass.system.prompt_text(),
             tools,
             grammars,
+            is_example: false,
         }
     }
 

@@ -42,7 +42,11 @@ impl<'a> OpenAiWriter<'a> {
     /// Begins the body with the model and the list of messages, which starts with the system text.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         let is_openai = target.model.provider == "openai";
-        sink.begin_list(Object::new().text("model", &target.model.id), "messages");
+        let mut members = Object::new();
+        if !target.is_example {
+            members = members.text("model", &target.model.id);
+        }
+        sink.begin_list(members, "messages");
         if !target.system.is_empty() {
             let role = if is_openai { "developer" } else { "system" };
             let system = Object::new()
@@ -135,6 +139,12 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.flush_images()?;
         let json = match content {
             UserContent::Plain(text) => string::encode_to_vec(&text),
+            // In a column of examples, texts and lists cannot be mixed.
+            UserContent::Parts(parts)
+                if self.target.is_example && images_in(&parts).next().is_none() =>
+            {
+                string::encode_to_vec(&result_text(&parts, ""))
+            }
             UserContent::Parts(parts) => {
                 let blocks = render_parts(&parts, text_block, image_block);
                 if blocks.is_empty() {
@@ -213,6 +223,11 @@ impl BodyWriter for OpenAiWriter<'_> {
         }
         let tools = self.target.tools.iter();
         let definitions: Vec<_> = tools.map(|tool| self.render_tool(tool)).collect();
+        if self.target.is_example {
+            // All examples of a file have the same members.
+            trailing_members = trailing_members.json("tools", &array(&definitions));
+            return self.sink.end_list(trailing_members);
+        }
         self.sink
             .end_list(trailing_members.json_array("tools", &definitions))
     }

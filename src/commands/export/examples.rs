@@ -1,0 +1,222 @@
+//! `export --as messages`: conversations as examples for fine-tuning, one JSON line each.
+
+use super::{Args, load_options, open_session};
+use crate::agents::request::write_example;
+use crate::cli::named::expand_arguments;
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::redaction::{RemovedSecrets, report_redaction};
+use crate::export::verify::{Rendition, find_leaked_values};
+use crate::load::LoadOptions;
+use crate::ops::branches::find_branches;
+use crate::ops::plan::copy_all;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::reference::{LEAF_REFERENCE, Position};
+use crate::session::tree::Tree;
+use pisess_json::write::Object;
+use pisess_store::{self as store, Reach, ReadAt, Spooled};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The end of the names of files that have no name of their own. A session has another.
+pub const SUFFIX: &str = ".messages.jsonl";
+
+/// Writes a line for each conversation: of a session, or of each session below a directory. A
+/// session without messages has none. Sessions of sub-agents are left out of a directory.
+pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args.open {
+        let failure = Failure::usage_error("--open applies only to HTML");
+        return Err(failure.with_hint("omit --open, or write a page with --as html"));
+    }
+    let is_directory = args.session.is_dir();
+    if is_directory && args.at.is_some() {
+        let failure = Failure::usage_error("REF is an entry of one session");
+        return Err(failure.with_hint("omit REF, or give a session"));
+    }
+    let mut writer = ExampleWriter {
+        args,
+        count: 0,
+        removed: None,
+        first_input: None,
+        exit: Exit::Done,
+        failure: None,
+    };
+    let written = store::spool_written(&mut |out| {
+        writer.write_all(is_directory, out, ui);
+        Ok(())
+    })?;
+    if let Some(failure) = writer.failure {
+        return Err(failure);
+    }
+    if writer.count == 0 {
+        let name = to_visible(&args.session.to_string_lossy());
+        let failure = Failure::negative(format_args!("{name}: no conversation has a message"));
+        return Err(failure.with_path(&name));
+    }
+    if let (Some(removed), Some(input)) = (&writer.removed, &writer.first_input) {
+        let left = find_leaked_values(Rendition::Messages, &written, &removed.secrets);
+        removed.refuse_left_in_export(&input.map_read_error(left)?, input)?;
+    }
+    let (count, exit) = (writer.count, writer.exit);
+    write_result(args, &written, count, ui)?;
+    Ok(exit)
+}
+
+/// Writes conversations one after another.
+struct ExampleWriter<'a> {
+    args: &'a Args,
+    /// The number of lines so far.
+    count: usize,
+    /// With `--redact`, the secrets of all sessions so far.
+    removed: Option<RemovedSecrets>,
+    /// The first session, for messages about the whole.
+    first_input: Option<Input>,
+    exit: Exit,
+    /// The failure that ended the export.
+    failure: Option<Failure>,
+}
+
+impl ExampleWriter<'_> {
+    fn write_all(&mut self, is_directory: bool, out: &mut dyn Write, ui: &mut Ui) {
+        if !is_directory {
+            let opened = Input::open(&self.args.session, ui);
+            let written = opened.and_then(|input| self.write_session(input, out, ui));
+            self.failure = written.err();
+            return;
+        }
+
+        let folder = std::slice::from_ref(&self.args.session);
+        let found = expand_arguments(folder, Reach::Whole, ui);
+        for failure in &found.failures {
+            self.exit = self.exit.max(ui.report_failure(failure));
+        }
+        for file in found.files {
+            if file.owner.is_some() {
+                continue;
+            }
+            let opened = open_session(&file.path, ui);
+            let written = opened.and_then(|input| self.write_session(input, out, ui));
+            match written {
+                Err(failure) if !failure.is_transcript() => {
+                    self.exit = self.exit.max(ui.report_failure(&failure));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes the conversations of a session. If one of its lines cannot be read, none of them is
+    /// written.
+    fn write_session(
+        &mut self,
+        mut input: Input,
+        out: &mut dyn Write,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        if self.args.redact {
+            let (redacted, removed) = RemovedSecrets::remove_from(input, &self.args.redaction, ui)?;
+            report_redaction(&removed.report, &redacted, true, ui);
+            match &mut self.removed {
+                Some(earlier) => earlier.merge(removed),
+                None => self.removed = Some(removed),
+            }
+            input = redacted;
+        }
+        let options = LoadOptions {
+            message_spans: true,
+            ..load_options(ui)
+        };
+        let open = OpenSession::from_input(input, options, ui)?;
+        for end in self.conversation_ends(&open)? {
+            let line = store::spool_written(&mut |line| self.write_example(&open, end, line))?;
+            if line.len() == 0 {
+                continue;
+            }
+            self.count += 1;
+            open.input.map_read_error(copy_all(&line, out))?;
+        }
+        if self.first_input.is_none() {
+            self.first_input = Some(open.input);
+        }
+        Ok(())
+    }
+
+    /// Returns the last entries of the conversations to write: that of REF, or with `--branches`
+    /// the tips of all branches, the oldest first.
+    fn conversation_ends(&self, open: &OpenSession) -> Result<Vec<Position>, Failure> {
+        if !self.args.branches {
+            let reference = self.args.at.as_deref().unwrap_or(LEAF_REFERENCE);
+            return Ok(vec![open.resolve_position(reference)?]);
+        }
+        let tree = Tree::new(&open.session);
+        let mut ends: Vec<Position> = Vec::new();
+        for branch in find_branches(&open.session, &tree) {
+            ends.push(Some(branch.tip));
+        }
+        ends.reverse();
+        Ok(ends)
+    }
+
+    /// Writes a conversation: what its agent's model would see, but without compactions unless
+    /// `--context` is given. Writes nothing if it has no message.
+    fn write_example(
+        &self,
+        open: &OpenSession,
+        end: Position,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let session = &open.session;
+        let mut path: Vec<EntryIx> = session.path(end);
+        if !self.args.context {
+            path.retain(|&ix| session.entry(ix).kind != Kind::Compaction);
+        }
+        let reader = open.entry_reader();
+        let context = session.agent().build_context(&path, &reader)?;
+        if write_example(&context.messages, &reader, out)? {
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the lines to standard output or to the file of `-o`, whose path is then printed.
+fn write_result(args: &Args, lines: &Spooled, count: usize, ui: &mut Ui) -> Result<(), Failure> {
+    let output = output_path(args, ui);
+    if output == Path::new("-") {
+        return copy_all(lines, &mut ui.verbatim_stdout()).map_err(Failure::from_stdout_error);
+    }
+    let mut write = |out: &mut dyn Write| copy_all(lines, out);
+    let path = ui.resolve_path(&output);
+    let committed = store::create(&path, None, args.force, &mut write)?;
+    ui.report_commit_warnings(&committed);
+    let shown = output.to_string_lossy().into_owned();
+    ui.print_after_write(&shown, |ui| {
+        if !args.json {
+            return ui.print_path(&shown);
+        }
+        let row = Object::new()
+            .str("path", &shown)
+            .number("conversations", count as f64);
+        ui.print_json(&row.finish())
+    })
+}
+
+/// Returns the path of the result: that of `-o`, or a file in the directory of `-o` or the current
+/// one that is named after the session or the directory.
+fn output_path(args: &Args, ui: &Ui) -> PathBuf {
+    let stem = match args.session.file_stem() {
+        Some(stem) if args.session != Path::new("-") => Path::new(stem),
+        _ if args.session == Path::new("-") => Path::new("-"),
+        _ => Path::new("sessions"),
+    };
+    let name = if stem == Path::new("-") {
+        PathBuf::from("-")
+    } else {
+        store::with_suffix(stem, SUFFIX)
+    };
+    match &args.output {
+        Some(folder) if ui.resolve_path(folder).is_dir() => folder.join(name),
+        Some(output) => output.clone(),
+        None => name,
+    }
+}
