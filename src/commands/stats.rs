@@ -3,6 +3,7 @@
 mod entries;
 mod groups;
 mod table;
+mod times;
 
 use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
@@ -41,6 +42,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess stats --by tool session.jsonl",
     ),
     Example::new(
+        "Print how long the agent worked, and how long it waited",
+        "pisess stats --by time session.jsonl",
+    ),
+    Example::new(
         "Print the cost of all sessions since May, by model",
         "pisess stats --all --since 2026-05 --by model",
     ),
@@ -68,14 +73,19 @@ pub const GUIDE: Guide = Guide::new(&[
 /// weeks begin on Monday. The usage of sub-agents is read from their sessions if these are
 /// included, else from the tool results that report it.
 ///
+/// `--by time` divides the time between the first and the last entry of each session: AGENT is the
+/// time up to each reply, from the request or the results before it; TOOLS is the time up to each
+/// result; WAITING is the rest, mostly between a reply and the next message. All are differences of
+/// the timestamps of entries.
+///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Print a row for each session, model, day, week, month, project, tool, file or entry (that
-    /// records a request to a model), or for each pair of two of these, such as `day,model`
+    /// Print a row for each KEY (session, model, day, week, month, project, tool, file, or entry that
+    /// records a request; or two of these, such as `day,model`; or time, for the times of sessions)
     #[arg(
         long,
         value_name = "KEY",
@@ -159,7 +169,12 @@ fn print_sums(
     let options = load_options(args, sessions.is_single, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);
     let mut counted_keys = HashSet::default();
-    let mut groups = StatsGroups::new(args.by.clone(), ui);
+    let by = if args.lists_times() {
+        vec![GroupKey::Session]
+    } else {
+        args.by.clone()
+    };
+    let mut groups = StatsGroups::new(by, ui);
     let exit = sessions.read_all(
         ui,
         |path, input| StatsOfFile::read(path, input, &options, Some(&agents), prices),
@@ -180,7 +195,9 @@ fn print_sums(
 
     // Zeros could be mistaken for a result.
     let is_answer = groups.total.sessions > 0 || args.json && exit == Exit::Done;
-    if is_answer {
+    if is_answer && args.lists_times() {
+        times::print_times(&groups, args.json, ui)?;
+    } else if is_answer {
         groups.print(args.json, ui)?;
     } else if !args.json && !found_none && exit == Exit::Done {
         warn_of_nothing(args, ui);
@@ -242,6 +259,11 @@ impl Args {
     fn lists_entries(&self) -> bool {
         self.by == [GroupKey::Entry]
     }
+
+    /// Whether the times of each session are printed, in place of other sums.
+    fn lists_times(&self) -> bool {
+        self.by == [GroupKey::Time]
+    }
 }
 
 /// Returns what to collect from each session. The keys of entries, by which copies in other
@@ -259,18 +281,22 @@ fn load_options(args: &Args, is_single: bool, ui: &Ui) -> LoadOptions {
     }
 }
 
-/// Refuses more than two keys of `--by`, two equal keys, and `entry` together with another key.
+/// Refuses more than two keys of `--by`, two equal keys, and `entry` or `time` together with another
+/// key.
 fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
     let is_valid = match by {
         [] | [_] => true,
-        [first, second] => first != second && !by.contains(&GroupKey::Entry),
+        [first, second] => {
+            let stands_alone = |key: &GroupKey| matches!(key, GroupKey::Entry | GroupKey::Time);
+            first != second && !by.iter().any(stands_alone)
+        }
         _ => false,
     };
     if is_valid {
         return Ok(());
     }
     Err(
-        Failure::usage_error("--by: give one key, or two different ones other than entry")
+        Failure::usage_error("--by: give one key, or two different ones other than entry and time")
             .with_hint("for example `--by day,model`"),
     )
 }

@@ -918,3 +918,24 @@ fn prices_fill_in_what_has_none() {
     assert_snapshot!(s.unchanged("stats --prices ./free.jsonl ./free.jsonl").fails(2), @"./free.jsonl: not a table of prices (hint: give LiteLLM's model_prices_and_context_window.json, or JSON in its format)");
     s.unchanged("stats --prices ./gone ./free.jsonl").fails(2);
 }
+
+/// The times add up to that between the first and the last entry.
+#[test]
+fn the_times_of_sessions() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("stats --by time ./tour.jsonl"), @"
+    SESSION                      AGENT  TOOLS  WAITING    WALL
+    6e8a4d70  2026-03-14  ferry  1m21s    34s   14m20s  16m15s
+    ");
+    assert_snapshot!(s.unchanged("stats --by time --json ./"), @r#"
+    {"session":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","path":"./tour.jsonl","agentSeconds":81,"toolSeconds":34,"waitingSeconds":860,"wallSeconds":975}
+    {"session":"019c0000-0000-7000-8000-00000000babe","path":"./two-branches.jsonl","agentSeconds":3,"toolSeconds":0,"waitingSeconds":3,"wallSeconds":6}
+    "#);
+    assert_snapshot!(s.unchanged("stats --by time ./"), @"
+    SESSION                      AGENT  TOOLS  WAITING    WALL
+    6e8a4d70  2026-03-14  ferry  1m21s    34s   14m20s  16m15s
+    0000babe  2026-01-01  kites     3s     0s       3s      6s
+    total                        1m24s    34s   14m23s  16m21s
+    ");
+    assert_eq!(s.unchanged("stats --by time,model ./tour.jsonl").code, 2);
+}

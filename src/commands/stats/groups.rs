@@ -36,6 +36,8 @@ pub enum GroupKey {
     File,
     /// A billed entry.
     Entry,
+    /// A session, with how long its agent worked and waited.
+    Time,
 }
 
 /// The entries with the same keys, and their sums.
@@ -250,7 +252,7 @@ impl StatsGroups {
             GroupKey::File => stats
                 .attribution_name(call?.file.as_ref()?.path)
                 .map(Cow::into_owned),
-            GroupKey::Entry => None,
+            GroupKey::Entry | GroupKey::Time => None,
         };
         key.filter(|key| !key.is_empty())
     }
@@ -388,5 +390,6 @@ pub(super) fn key_name(by: GroupKey) -> &'static str {
         GroupKey::Tool => "tool",
         GroupKey::File => "file",
         GroupKey::Entry => "entry",
+        GroupKey::Time => "time",
     }
 }

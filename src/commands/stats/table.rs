@@ -558,7 +558,7 @@ fn format_cost(totals: &Totals) -> String {
 }
 
 /// Returns a duration in its two largest units.
-fn format_duration(ms: i64) -> String {
+pub(super) fn format_duration(ms: i64) -> String {
     let seconds = ms / 1000;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds}s"),

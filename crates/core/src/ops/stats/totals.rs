@@ -83,6 +83,8 @@ pub struct Totals {
     pub usage: UsageSums,
     /// The total duration of turns.
     pub took_ms: i64,
+    /// The part of it in which tools ran: up to each result, from the entry before it.
+    pub tools_took_ms: i64,
     /// The time of the earliest entry; `None` if no entry has one.
     pub first_ms: Option<i64>,
     /// The time of the latest entry; `None` if no entry has one.
@@ -143,6 +145,9 @@ impl Totals {
             self.tool_failures += 1;
         }
         self.took_ms += entry.took_ms;
+        if entry.role == Some(Role::ToolResult) {
+            self.tools_took_ms += entry.took_ms;
+        }
         self.add_time(entry.time_ms);
         if entry.is_billed {
             self.usage.add(&entry.usage.unwrap_or_default());

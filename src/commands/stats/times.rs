@@ -1,0 +1,99 @@
+//! `stats --by time`: how long the agent worked, its tools ran, and it waited for the user.
+
+use super::groups::{StatsGroup, StatsGroups};
+use super::table::format_duration;
+use crate::cli::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible};
+use crate::ops::stats::Totals;
+use pisess_json::write::Object;
+
+/// The times of one or several sessions, in milliseconds. The wall time is the sum of the others.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    agent_ms: i64,
+    tools_ms: i64,
+    waiting_ms: i64,
+    wall_ms: i64,
+}
+
+impl Times {
+    fn of_session(totals: &Totals) -> Times {
+        let wall_ms = match (totals.first_ms, totals.last_ms) {
+            (Some(first), Some(last)) => last - first,
+            _ => 0,
+        };
+        let tools_ms = totals.tools_took_ms;
+        let agent_ms = totals.took_ms - tools_ms;
+        // A reply may have begun before the first entry that is counted.
+        let wall_ms = wall_ms.max(totals.took_ms);
+        Times {
+            agent_ms,
+            tools_ms,
+            waiting_ms: wall_ms - totals.took_ms,
+            wall_ms,
+        }
+    }
+
+    fn add(&mut self, other: Times) {
+        self.agent_ms += other.agent_ms;
+        self.tools_ms += other.tools_ms;
+        self.waiting_ms += other.waiting_ms;
+        self.wall_ms += other.wall_ms;
+    }
+
+    fn cells(self) -> Vec<Cell> {
+        let times = [self.agent_ms, self.tools_ms, self.waiting_ms, self.wall_ms];
+        times.map(|ms| plain_cell(format_duration(ms))).to_vec()
+    }
+}
+
+/// Prints a row for each session, the longest first, and the sum of several. The groups are those of
+/// sessions.
+pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+    let mut sessions: Vec<(&StatsGroup, Times)> = Vec::new();
+    for group in &groups.groups {
+        sessions.push((group, Times::of_session(&group.totals)));
+    }
+    sessions.sort_by_key(|(_, times)| std::cmp::Reverse(times.wall_ms));
+    if json {
+        for (group, times) in sessions {
+            ui.print_json(&times_json(group, times))?;
+        }
+        return Ok(());
+    }
+
+    let mut table = Table::new([
+        Column::text("SESSION").allow_shrink(),
+        Column::number("AGENT"),
+        Column::number("TOOLS"),
+        Column::number("WAITING"),
+        Column::number("WALL"),
+    ]);
+    let mut sum = Times::default();
+    let is_single = sessions.len() == 1;
+    for (group, times) in sessions {
+        sum.add(times);
+        let name = group.name.as_deref().unwrap_or_default();
+        let mut row = vec![plain_cell(to_visible(name))];
+        row.extend(times.cells());
+        table.add_row(row);
+        table.flush_when_full(ui)?;
+    }
+    if !is_single {
+        let mut row = vec![vec![("total".to_owned(), ui.styles.heading)]];
+        row.extend(sum.cells());
+        table.add_row(row);
+    }
+    table.print(ui)
+}
+
+fn times_json(group: &StatsGroup, times: Times) -> Vec<u8> {
+    let id = group.keys.first().and_then(Option::as_deref);
+    Object::new()
+        .str_or_null("session", id)
+        .str_or_null("path", group.path.as_deref())
+        .number("agentSeconds", times.agent_ms as f64 / 1000.0)
+        .number("toolSeconds", times.tools_ms as f64 / 1000.0)
+        .number("waitingSeconds", times.waiting_ms as f64 / 1000.0)
+        .number("wallSeconds", times.wall_ms as f64 / 1000.0)
+        .finish()
+}
