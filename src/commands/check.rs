@@ -11,13 +11,17 @@ use crate::cli::locate::existing_store_roots;
 use crate::cli::named::{FoundSessions, expand_arguments};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::redaction::join_first_few;
+use crate::ops::check::Finding;
 use checkup::check_input;
 use cwd::CwdSources;
+use pisess_json::text::Text;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, Reach};
 use repair::repair_sessions;
 use report::CheckReport;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -56,6 +60,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a directory, it repairs the *.jsonl files directly in it, and with -r those in its
 /// subdirectories, except hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1
 /// if the repaired file still has a warning or an error, else 0.
+///
+/// Files that are copies of one session are noted. `pisess join` makes one session of two.
 ///
 /// A missing header is rebuilt. Its time and id come from the file's name. Its working directory
 /// comes from --cwd, other sessions in the same directory, or the name of that directory.
@@ -109,6 +115,31 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     check_sessions(args, &cwd, ui)
 }
 
+/// What was found in a session.
+struct CheckedSession {
+    findings: Vec<Finding>,
+    session_id: Option<Text<'static>>,
+}
+
+/// Names the files that are copies of one session.
+fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, ui: &mut Ui) {
+    for (id, paths) in paths_by_id {
+        if paths.len() < 2 || id.is_empty() {
+            continue;
+        }
+        let id = to_visible(&String::from_utf8_lossy(id));
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| to_visible(&path.to_string_lossy()))
+            .collect();
+        ui.warn(&format!(
+            "{} copies of the session {id}: {} (hint: `pisess join` makes one session of two)",
+            paths.len(),
+            join_first_few(names)
+        ));
+    }
+}
+
 /// Checks sessions on all processors, and prints the findings in the order of the sessions. A
 /// session that cannot be read is reported, and the others are checked. A sub-agent transcript is
 /// ignored, unless its own path was given.
@@ -143,10 +174,17 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
     let workers_per_file = workers / workers.min(inputs_and_files.len()).max(1);
     let check_file = |(stdin_input, file): (Option<_>, FoundFile)| {
         let input = stdin_input.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
-        let check_result =
-            input.and_then(|input| Ok(check_input(&input, workers_per_file, cwd)?.findings));
+        let check_result = input.and_then(|input| {
+            let findings = check_input(&input, workers_per_file, cwd)?.findings;
+            let session_id = input.read_header().ok().map(|header| header.id);
+            Ok(CheckedSession {
+                findings,
+                session_id,
+            })
+        });
         (file, check_result)
     };
+    let mut paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>> = BTreeMap::new();
     in_order(
         inputs_and_files,
         workers,
@@ -157,9 +195,16 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
                 report.report_failure(&failure, ui);
                 Ok(())
             }
-            Ok(findings) => report.report_session(&file.path, &findings, ui),
+            Ok(checked) => {
+                if let Some(id) = checked.session_id {
+                    let paths = paths_by_id.entry(id.into_bytes()).or_default();
+                    paths.push(file.path.clone());
+                }
+                report.report_session(&file.path, &checked.findings, ui)
+            }
         },
     )?;
+    warn_of_copies(&paths_by_id, ui);
     report.print_summary(sessions, ui)?;
     Ok(report.exit)
 }

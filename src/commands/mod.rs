@@ -3,6 +3,7 @@
 
 pub mod append;
 pub mod archive;
+pub mod blame;
 pub mod branches;
 pub mod check;
 pub mod compact;
@@ -14,6 +15,7 @@ pub mod export;
 pub mod fork;
 pub mod grep;
 pub mod import;
+pub mod join;
 pub mod label;
 pub mod list;
 pub mod merge;
@@ -120,12 +122,12 @@ macro_rules! commands {
 /// All commands, in the order of `--help`.
 const COMMANDS: &[Command] = commands! {
     "look": tree path show branches context diff;
-    "find": list grep stats;
+    "find": list grep blame stats;
     "move": switch pop summarize merge fork pick;
     "annotate": label append edit;
     "shorten": compact prune;
     "share": export redact;
-    "move files": relocate archive import;
+    "move files": relocate archive import join;
     "maintain": undo migrate check completions;
 };
 

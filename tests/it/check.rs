@@ -123,6 +123,7 @@ fn folders_are_walked_and_the_worst_wins() {
         pi skips it; pi before 0.87 and oh-my-pi do not open the session
     ./in/deep/c.jsonl:2: error: the line is a value that is not an entry [repairable]
         the agent treats it as the leaf and opens the session empty
+    2> pisess: note: 3 copies of the session s: ./in/a.jsonl, ./in/b.jsonl, ./in/deep/c.jsonl (hint: `pisess join` makes one session of two)
     2> pisess: 3 sessions checked: 1 error, 1 warning, 0 notes; 2 repairable (hint: pisess check --repair --backup SESSION...)
     exit 1
     ");
@@ -413,6 +414,7 @@ fn a_header_of_another_session_is_noted() {
     assert_snapshot!(s.unchanged("check ."), @r#"
     ./2026-03-14T09-26-53-589Z_t.jsonl:1: note: the session's id "s" is not the one in the file's name
         the agents use the id in the header
+    2> pisess: note: 2 copies of the session s: ./2026-03-14T09-26-53-589Z_s.jsonl, ./2026-03-14T09-26-53-589Z_t.jsonl (hint: `pisess join` makes one session of two)
     2> pisess: 2 sessions checked: 0 errors, 0 warnings, 1 note
     "#);
 }

@@ -123,6 +123,7 @@ fn every_command_says_the_same_of_what_is_no_file() {
         // These commands accept directories, and continue with what can be read.
         let takers = [
             "migrate",
+            "blame",
             "check",
             "grep",
             "stats",

@@ -82,6 +82,10 @@ const READING: &[&str] = &[
     "show F @ --files --json",
     "show F -C 1 -A 2 -B 3",
     "context F --as llm",
+    "context F --tokens --by role",
+    "context F --tokens --by tool --json",
+    "context F --tokens --by file",
+    "context F --tokens --by entry",
     "context F --as text",
     "context F --as anthropic",
     "context F --as openai-responses",
@@ -89,6 +93,8 @@ const READING: &[&str] = &[
     "export F -o - --as markdown",
     "export F -o - --as markdown --max-lines 3 --max-size 2k",
     "export F --redact --paths -o -",
+    "export F --as messages --branches -o -",
+    "export F --as messages --context -o -",
     "grep -i --raw --json e F",
     "grep -c --active e F",
     "grep -C 1 -S --sort time e F",
@@ -102,6 +108,7 @@ const READING: &[&str] = &[
     "stats F --by entry --json",
     "stats F --by day,model",
     "stats F --by file",
+    "stats F --by time",
     "stats F --by file,session --json",
     "check F",
     "check F --json",
@@ -159,8 +166,9 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// Commands that do not read a session.
-const OTHERS: &[&str] = &["completions", "import"];
+/// Commands that do not read a session, and `join`, which reads two: tests/it/join.rs runs it on every
+/// hazard.
+const OTHERS: &[&str] = &["completions", "import", "join"];
 
 /// Options that mean the same for every command that has them, and are tested once.
 const COMMON: &[&str] = &[
@@ -173,10 +181,11 @@ const COMMON: &[&str] = &[
 /// them.
 pub const UNTRIED: &[(&str, &str)] = &[
     ("tree", "renderer follow"),
-    ("show", "renderer images last-block file"),
+    ("show", "renderer images"),
     ("context", "model"),
     ("list", "all archived source"),
     ("grep", "all archived follow pruned"),
+    ("blame", "all archived"),
     ("stats", "all archived prices"),
     (
         "archive",
@@ -308,6 +317,7 @@ pub fn value(name: &str) -> &str {
         "NAME" => "n",
         "PATTERN" | "WORDS" | "TEXT" => "e",
         "DIR" => ".",
+        "FILE" => "-",
         "PATH" => "./new",
         "N" | "TOKENS" | "SIZE" | "SECONDS" => "9",
         "TIME" => "90d",

@@ -146,9 +146,9 @@ fn json_names_the_place_in_utf_16_units() {
     assert_eq!(
         found,
         [json!({
-            "path": "./s.jsonl", "sessionId": "s", "id": "e0", "line": 2, "role": "user", "field": "message.content",
+            "path": "./s.jsonl", "sessionId": "s", "cwd": "/p", "id": "e0", "line": 2, "role": "user", "field": "message.content",
             "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
-            "context": false,
+            "context": false, "failed": false,
         })]
     );
     // The position of each match is correct in the entry that it names.
@@ -186,8 +186,8 @@ fn counts_and_lists() {
     assert_snapshot!(s.run("grep -ci ferry ./tour.jsonl"), @"12");
     assert_snapshot!(s.run("grep -ci ferry ."), @"./tour.jsonl:12");
     assert_snapshot!(s.run("grep -li ferry ."), @"./tour.jsonl");
-    assert_snapshot!(s.run("grep -l --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70"}"#);
-    assert_snapshot!(s.run("grep -c --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","count":12}"#);
+    assert_snapshot!(s.run("grep -l --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","cwd":"/home/u/code/ferry"}"#);
+    assert_snapshot!(s.run("grep -c --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","cwd":"/home/u/code/ferry","count":12}"#);
     let none = s.pisess("grep -c nowhere .").done();
     assert_eq!(
         (none.code, none.text().as_str(), none.stderr.as_str()),
@@ -727,7 +727,10 @@ fn whole_texts_and_matches_alone() {
     departs_in
     ");
     let row = s.unchanged("grep -o --json 'departs_.|midnight' ./tour.jsonl --role assistant -m 1");
-    assert!(row.text().contains(r#""matches":["midnight"]"#), "{row}");
+    assert!(
+        row.text().contains(r#""matches":["midnight","departs_i"]"#),
+        "{row}"
+    );
     let rows = s
         .unchanged("grep --role user --full --json '' ./tour.jsonl")
         .text();

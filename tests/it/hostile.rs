@@ -46,9 +46,15 @@ fn rows() -> impl Iterator<Item = String> {
 
 /// Whether the standard output of a form is data, which is raw in a pipe.
 fn is_verbatim(line: &str) -> bool {
-    ["--json", "--prepare", "--prompt"]
-        .iter()
-        .any(|option| line.contains(option))
+    let options = [
+        "--json",
+        "--prepare",
+        "--prompt",
+        "--code",
+        "--file ",
+        "--as messages",
+    ];
+    options.iter().any(|option| line.contains(option))
         || (line.starts_with("context") && !line.contains("--tokens"))
 }
 

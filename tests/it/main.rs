@@ -5,6 +5,7 @@ mod agreement;
 mod append;
 mod archive;
 mod atif;
+mod blame;
 mod branches;
 mod check;
 #[cfg(target_os = "linux")]
@@ -36,6 +37,7 @@ mod hazards;
 mod hook;
 mod hostile;
 mod import;
+mod join;
 mod kinds;
 mod label;
 mod list;

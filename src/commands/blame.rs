@@ -1,0 +1,413 @@
+//! `pisess blame`: which session and entry wrote the lines of a file.
+
+use crate::agents::readable::Folders;
+use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::Input;
+use crate::cli::output::{Cell, Clock, Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::sessions::SessionsArgs;
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
+use crate::load::LoadOptions;
+use crate::ops::blame::{BlamedLines, WrittenText, blame_lines};
+use crate::ops::files::{FileChange, FileOperation, RecordedPaths, list_operations, read_change};
+use crate::ops::grep::{Pattern, PatternOptions, Query, TextOptions, search_file};
+use crate::session::Session;
+use crate::session::content::entry_text;
+use crate::session::entry::{EntryIx, Flags};
+use crate::session::fields::FieldScope;
+use crate::session::paths::{collapse_dots, file_name};
+use crate::session::period::Period;
+use crate::session::read::entry_reader::EntryReader;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_store::PageBuffer;
+use pisess_store::workers::Pool;
+use std::io;
+use std::ops::{ControlFlow, RangeInclusive};
+use std::path::{Path, PathBuf};
+
+pub const GUIDE: Guide = Guide::new(&[
+    Example::answers_no(
+        "Print who wrote each line of a file",
+        "pisess blame session.jsonl session.jsonl",
+    ),
+    Example::answers_no(
+        "Print who wrote lines 2 to 4, as JSON",
+        "pisess blame --json session.jsonl:2,4 session.jsonl",
+    ),
+])
+.with_found("no agent wrote any of the lines");
+
+/// Print which session and entry wrote the lines of a file.
+///
+/// Prints a row for each run of lines: the entry with the call that wrote them, the end of the
+/// session's id, the time, and the user message above the call. `pisess show SESSION ENTRY` prints
+/// the call.
+///
+/// Only exact text counts: that of the newest call of `write` or `edit` that is in the file as it is
+/// now. Lines that no call wrote, or that the user changed since, are `not written by an agent`. So
+/// are lines such as `}`, and text that occurs several times. Calls that failed do not count.
+///
+/// FILE may end in the number of a line, or of the first and the last: `src/clock.rs:41`,
+/// `src/clock.rs:41,60`. A call names FILE if it has the same absolute path, or the same path relative
+/// to the session's directory as FILE to the current one.
+///
+/// Without SESSION, the sessions of the current directory are read. Directories are searched
+/// recursively, including hidden ones.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The file, with the lines to print: FILE, FILE:LINE or FILE:FIRST,LAST
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    #[command(flatten)]
+    pub sessions: SessionsArgs,
+    /// Print the result as JSON (an object per run of lines)
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let target = BlameTarget::parse(&args.file, ui)?;
+    let (_, bytes) = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let wanted_lines = target.check_lines(&text)?;
+
+    let sessions = args.sessions.find_sessions(Period::default(), ui)?;
+    let home = ui.home().map(Text::from);
+    let pattern = mention_pattern(&target.path)?;
+    let buffers = Pool::new(PageBuffer::default);
+    let mut writers: Vec<Writer> = Vec::new();
+    let mut written: Vec<WrittenText> = Vec::new();
+    let exit = sessions.read_all(
+        ui,
+        |path, input| {
+            let mentions = buffers.with(|buffer| mentions_file(input, &pattern, buffer))?;
+            if mentions {
+                read_calls(path, input, &target, home.as_ref())
+            } else {
+                Ok(Vec::new())
+            }
+        },
+        |_, _, calls| {
+            for call in calls {
+                let source = writers.len();
+                written.extend(WrittenText::new(source, call.writer.time_ms, call.change));
+                writers.push(call.writer);
+            }
+            Ok(())
+        },
+    )?;
+
+    let mut runs = Vec::new();
+    for run in blame_lines(&text, written) {
+        runs.extend(limit_to_lines(run, &wanted_lines));
+    }
+    let is_any_written = runs.iter().any(|run| run.source.is_some());
+    print_runs(args, &runs, &writers, ui)?;
+    let answer = if is_any_written {
+        Exit::Done
+    } else {
+        Exit::Found
+    };
+    Ok(exit.max(answer))
+}
+
+/// The file and the lines to print.
+struct BlameTarget {
+    /// The path as it was given.
+    path: PathBuf,
+    /// The absolute path, with and without links.
+    absolute_paths: [String; 2],
+    /// The path relative to the current directory, if it is below that.
+    relative: Option<String>,
+    lines: Option<RangeInclusive<usize>>,
+}
+
+impl BlameTarget {
+    /// Parses FILE with its lines. A file whose name ends like lines is the file.
+    fn parse(named: &str, ui: &Ui) -> Result<BlameTarget, Failure> {
+        let mut path = named;
+        let mut lines = None;
+        if let Some((before, numbers)) = named.rsplit_once(':')
+            && let Some(range) = parse_lines(numbers)
+            && !ui.current_folder().join(named).exists()
+        {
+            path = before;
+            lines = Some(range);
+        }
+        let absolute = ui.current_folder().join(path);
+        let absolute = collapse_dots(&absolute.to_string_lossy());
+        let resolved = ui.resolve_path(Path::new(path));
+        let current = collapse_dots(&ui.current_folder().to_string_lossy());
+        let relative = below_folder(&absolute, &current).map(str::to_owned);
+        Ok(BlameTarget {
+            path: PathBuf::from(path),
+            absolute_paths: [absolute, resolved.to_string_lossy().into_owned()],
+            relative,
+            lines,
+        })
+    }
+
+    /// Returns the lines to print; fails if the text does not have them.
+    fn check_lines(&self, text: &str) -> Result<RangeInclusive<usize>, Failure> {
+        let count = text.lines().count();
+        let Some(lines) = &self.lines else {
+            return Ok(1..=count);
+        };
+        if *lines.start() >= 1 && lines.start() <= lines.end() && *lines.end() <= count {
+            return Ok(lines.clone());
+        }
+        let path = to_visible(&self.path.to_string_lossy());
+        let what = format_args!(
+            "{path} has {count} lines, and not those from {} to {}",
+            lines.start(),
+            lines.end()
+        );
+        Err(Failure::invalid(what).with_path(&path))
+    }
+
+    /// Whether a call with this absolute path names the file.
+    fn is_named_by(&self, path: &str, cwd: Option<&Text>) -> bool {
+        if self.absolute_paths.iter().any(|own| own == path) {
+            return true;
+        }
+        let (Some(relative), Some(cwd)) = (&self.relative, cwd) else {
+            return false;
+        };
+        let cwd = collapse_dots(&cwd.to_string_lossy());
+        below_folder(path, &cwd) == Some(relative)
+    }
+}
+
+/// Returns the part of a path below a directory; `None` if it is not below it.
+fn below_folder<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    let folder = folder.strip_suffix('/').unwrap_or(folder);
+    path.strip_prefix(folder)?.strip_prefix('/')
+}
+
+/// Parses `LINE` or `FIRST,LAST`.
+fn parse_lines(numbers: &str) -> Option<RangeInclusive<usize>> {
+    match numbers.split_once(',') {
+        Some((first, last)) => Some(first.parse().ok()?..=last.parse().ok()?),
+        None => {
+            let line = numbers.parse().ok()?;
+            Some(line..=line)
+        }
+    }
+}
+
+/// Returns the part of a run that is within the lines to print.
+fn limit_to_lines(run: BlamedLines, lines: &RangeInclusive<usize>) -> Option<BlamedLines> {
+    let limited = BlamedLines {
+        first: run.first.max(*lines.start()),
+        last: run.last.min(*lines.end()),
+        source: run.source,
+    };
+    (limited.first <= limited.last).then_some(limited)
+}
+
+/// Returns the pattern for sessions that mention the file: its name.
+fn mention_pattern(path: &Path) -> Result<Query, Failure> {
+    let name = file_name(&path.to_string_lossy()).to_owned();
+    let options = PatternOptions {
+        fixed: true,
+        ..PatternOptions::default()
+    };
+    let pattern = Pattern::new(&[name], options).map_err(Failure::usage_error)?;
+    Ok(Query {
+        pattern,
+        scope: FieldScope::Meaningful,
+        roles: Vec::new(),
+        inverted: false,
+        period: Period::default(),
+        only_active: false,
+        only_failed: false,
+        only_images: false,
+        snippets: None,
+        tools: None,
+        texts: TextOptions::default(),
+    })
+}
+
+/// Whether a session mentions the file. Most do not, and are then not loaded.
+fn mentions_file(input: &Input, query: &Query, buffer: &mut PageBuffer) -> Result<bool, Failure> {
+    let mut is_found = false;
+    search_file(input.source(), query, None, 1, buffer, &mut |_, _| {
+        is_found = true;
+        ControlFlow::Break(())
+    })
+    .map_err(|error| Failure::from_load_error(&input.name, error))?;
+    Ok(is_found)
+}
+
+/// A call that wrote into the file.
+struct WritingCall {
+    writer: Writer,
+    change: FileChange,
+}
+
+/// The entry with the call, as it is printed.
+struct Writer {
+    path: PathBuf,
+    session_id: String,
+    entry_id: String,
+    line: u32,
+    time_ms: i64,
+    timestamp: Option<String>,
+    /// The user message above, and its id.
+    prompt: String,
+    prompt_id: Option<String>,
+}
+
+/// Returns the calls of a session that wrote into the file, on all branches.
+fn read_calls(
+    path: &Path,
+    input: &Input,
+    target: &BlameTarget,
+    home: Option<&Text<'static>>,
+) -> Result<Vec<WritingCall>, Failure> {
+    let session = input.load(&LoadOptions {
+        file_calls: true,
+        tool_calls: true,
+        timestamps: true,
+        ..LoadOptions::default()
+    })?;
+    let reader = EntryReader::new(&session, input.source());
+    let cwd = session.header.cwd.as_ref();
+    let paths = RecordedPaths {
+        folders: Folders { cwd, home },
+    };
+    let entries: Vec<EntryIx> = session.entry_indexes().collect();
+    let is_wanted = |path: &str| target.is_named_by(path, cwd);
+    let listed = list_operations(&reader, &entries, paths, &is_wanted);
+    let mut calls = Vec::new();
+    for operation in input.map_read_error(listed)? {
+        if !WrittenText::may_come_from(&operation) {
+            continue;
+        }
+        let call = read_writing_call(path, &session, &reader, &operation);
+        calls.push(input.map_read_error(call)?);
+    }
+    Ok(calls)
+}
+
+fn read_writing_call(
+    path: &Path,
+    session: &Session,
+    reader: &EntryReader,
+    operation: &FileOperation,
+) -> io::Result<WritingCall> {
+    let ix = operation.entry;
+    let entry = session.entry(ix);
+    let is_request = |above: &EntryIx| {
+        let flags = session.entry(*above).flags;
+        flags.contains(Flags::USER_REQUEST)
+    };
+    let request = session.ancestors(Some(ix)).find(is_request);
+    let prompt = match request {
+        Some(request) => reader.with_entry(request, entry_text)?.into_string_lossy(),
+        None => String::new(),
+    };
+    let writer = Writer {
+        path: path.to_owned(),
+        session_id: session.header.id.to_string(),
+        entry_id: session.id(ix).to_string(),
+        line: entry.line.0,
+        time_ms: entry.time_ms,
+        timestamp: session.timestamp(ix).map(|time| time.to_string()),
+        prompt,
+        prompt_id: request.map(|request| session.id(request).to_string()),
+    };
+    Ok(WritingCall {
+        writer,
+        change: read_change(reader, operation)?,
+    })
+}
+
+fn print_runs(
+    args: &Args,
+    runs: &[BlamedLines],
+    writers: &[Writer],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let clock = Clock::new(ui);
+    let styles = ui.styles;
+    let mut table = Table::new([
+        Column::number("LINES"),
+        Column::text("ENTRY"),
+        Column::text("SESSION"),
+        Column::text("TIME"),
+        Column::text("PROMPT").allow_shrink(),
+    ]);
+    for run in runs {
+        let writer = run.source.and_then(|source| writers.get(source));
+        if args.json {
+            ui.print_json(&run_json(run, writer))?;
+            continue;
+        }
+        let lines = if run.first == run.last {
+            run.first.to_string()
+        } else {
+            format!("{}-{}", run.first, run.last)
+        };
+        let mut row: Vec<Cell> = vec![plain_cell(lines)];
+        match writer {
+            Some(writer) => {
+                row.push(vec![(writer.shown_entry(), styles.label)]);
+                let session = id_suffix(&writer.session_id, ID_SUFFIX_LEN);
+                row.push(vec![(to_visible(session), styles.summary)]);
+                row.push(vec![(clock.format_time(writer.time_ms), styles.dim)]);
+                row.push(plain_cell(writer.shown_prompt()));
+            }
+            None => {
+                row.extend([Cell::new(), Cell::new(), Cell::new()]);
+                row.push(vec![("not written by an agent".to_owned(), styles.dim)]);
+            }
+        }
+        table.add_row(row);
+        table.flush_when_full(ui)?;
+    }
+    table.print(ui)
+}
+
+impl Writer {
+    /// Returns a reference to the entry: its id, or its line if it has none.
+    fn shown_entry(&self) -> String {
+        if self.entry_id.is_empty() {
+            format!(":{}", self.line)
+        } else {
+            to_visible(&self.entry_id)
+        }
+    }
+
+    /// Returns the user message on one line.
+    fn shown_prompt(&self) -> String {
+        let words: Vec<&str> = self.prompt.split_whitespace().collect();
+        to_visible(&words.join(" "))
+    }
+}
+
+/// Returns a run of lines as JSON. What belongs to a call is `null` if no agent wrote the lines.
+fn run_json(run: &BlamedLines, writer: Option<&Writer>) -> Vec<u8> {
+    let path = writer.map(|writer| writer.path.to_string_lossy().into_owned());
+    let prompt = writer
+        .filter(|writer| writer.prompt_id.is_some())
+        .map(|writer| Text::from(&*writer.prompt));
+    Object::new()
+        .number("first", run.first as f64)
+        .number("last", run.last as f64)
+        .str_or_null("path", path.as_deref())
+        .str_or_null("sessionId", writer.map(|writer| &*writer.session_id))
+        .str_or_null("id", writer.map(|writer| &*writer.entry_id))
+        .number_or_null("line", writer.map(|writer| f64::from(writer.line)))
+        .str_or_null(
+            "timestamp",
+            writer.and_then(|writer| writer.timestamp.as_deref()),
+        )
+        .str_or_null(
+            "promptId",
+            writer.and_then(|writer| writer.prompt_id.as_deref()),
+        )
+        .text_or_null("prompt", prompt.as_ref())
+        .finish()
+}

@@ -1,0 +1,109 @@
+//! `pisess blame`: which session and entry wrote the lines of a file.
+
+use crate::sandbox::Sandbox;
+use insta::assert_snapshot;
+
+const CLOCK: &str = "pub fn departs_in(now: Time, departure: Time) -> i64 {
+    (departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
+}
+";
+
+const MIDNIGHT: &str = "#[test]
+fn the_first_ferry_after_midnight() {
+    assert_eq!(departs_in(time(\"23:50\"), time(\"00:10\")), 20);
+}
+
+fn by_hand() {}
+";
+
+/// A project with two files that the session wrote to.
+fn project() -> Sandbox {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.put("src/clock.rs", CLOCK);
+    s.put("tests/midnight.rs", MIDNIGHT);
+    s
+}
+
+#[test]
+fn lines_with_the_prompt_above_the_call() {
+    let s = project();
+    assert_snapshot!(s.pisess("blame ./tests/midnight.rs ./tour.jsonl").done(), @"
+    LINES  ENTRY     SESSION   TIME              PROMPT
+      1-4  7a13f8c2  6e8a4d70  2026-03-14 09:32  Good. Please add a test for exactly that evening.
+      5-6                                        not written by an agent
+    ");
+    // An edit within a line. The line before it is not its own.
+    assert_snapshot!(s.pisess("blame ./src/clock.rs:1,2 ./").done(), @"
+    LINES  ENTRY     SESSION   TIME              PROMPT
+        1                                        not written by an agent
+        2  c8a45f06  6e8a4d70  2026-03-14 09:31  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    ");
+    assert_snapshot!(s.pisess("blame --json ./src/clock.rs:2 ./tour.jsonl").done(), @r#"{"first":2,"last":2,"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","id":"c8a45f06","line":21,"timestamp":"2026-03-14T09:31:24.589Z","promptId":"3de1b752","prompt":"Undo that, and take the nearer of the two: yesterday's or tomorrow's departure."}"#);
+}
+
+#[test]
+fn what_no_agent_wrote() {
+    let s = project();
+    assert_snapshot!(s.pisess("blame ./tests/midnight.rs:6 ./tour.jsonl").done(), @"
+    LINES  ENTRY  SESSION  TIME  PROMPT
+        6                        not written by an agent
+    exit 1
+    ");
+    // A file of the same name elsewhere is not the one that was written.
+    s.put("other/midnight.rs", MIDNIGHT);
+    assert_eq!(
+        s.pisess("blame ./other/midnight.rs ./tour.jsonl")
+            .done()
+            .code,
+        1
+    );
+    assert_snapshot!(s.pisess("blame ./src/clock.rs:2,9 ./tour.jsonl").done().fails(2), @"./src/clock.rs has 3 lines, and not those from 2 to 9");
+    assert_eq!(s.pisess("blame ./none.rs ./tour.jsonl").done().code, 2);
+}
+
+/// The newest call counts, whichever session it is in, and a call that failed does not.
+#[test]
+fn the_newest_session_counts() {
+    let s = Sandbox::new();
+    let session = |id: &str, day: u32, content: &str, has_failed: bool| {
+        let header = format!(
+            r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-01-0{day}T00:00:00.000Z","cwd":"/p"}}"#
+        );
+        let line = |id: &str, parent: &str, message: String| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-0{day}T00:00:00.000Z","message":{message}}}"#
+            )
+        };
+        let user = r#"{"role":"user","content":"please"}"#.to_owned();
+        let call = format!(
+            r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"write","arguments":{{"path":"a.txt","content":"{content}"}}}}]}}"#
+        );
+        let result = format!(
+            r#"{{"role":"toolResult","toolCallId":"c","isError":{has_failed},"content":"ok"}}"#
+        );
+        [
+            header,
+            line("aaaa0001", "null", user),
+            line("aaaa0002", "\"aaaa0001\"", call),
+            line("aaaa0003", "\"aaaa0002\"", result),
+        ]
+        .join("\n")
+            + "\n"
+    };
+    s.put("a.txt", "first line\nsecond line\nthird line\n");
+    s.put(
+        "s/old.jsonl",
+        session("old", 1, "first line\\nsecond line\\n", false),
+    );
+    s.put("s/new.jsonl", session("new", 2, "second line\\n", false));
+    s.put(
+        "s/bad.jsonl",
+        session("bad", 3, "first line\\nthird line\\n", true),
+    );
+    assert_snapshot!(s.pisess("blame ./a.txt ./s").done(), @"
+    LINES  ENTRY     SESSION  TIME              PROMPT
+        1  aaaa0002  old      2026-01-01 00:00  please
+        2  aaaa0002  new      2026-01-02 00:00  please
+        3                                       not written by an agent
+    ");
+}

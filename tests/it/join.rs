@@ -1,0 +1,158 @@
+//! `pisess join`: two copies of a session as one.
+
+use crate::sandbox::{Sandbox, fixture, user};
+use insta::assert_snapshot;
+
+/// The session with these messages after its own, each under the one before.
+fn grown(messages: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = fixture("two-branches.jsonl");
+    let mut parent = last_id(&bytes);
+    for (id, text) in messages {
+        bytes.extend_from_slice(user(id, Some(&parent), text).as_bytes());
+        bytes.push(b'\n');
+        parent = (*id).to_owned();
+    }
+    bytes
+}
+
+fn last_id(session: &[u8]) -> String {
+    let text = String::from_utf8(session.to_vec()).unwrap();
+    let last = text.lines().last().unwrap();
+    let (_, from_id) = last.split_once(r#""id":""#).unwrap();
+    from_id.split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn tails_become_branches() {
+    let s = Sandbox::new();
+    s.put(
+        "a.jsonl",
+        grown(&[("aaaa0001", "at home"), ("aaaa0002", "more at home")]),
+    );
+    s.put("b.jsonl", grown(&[("bbbb0001", "on the train")]));
+    assert_snapshot!(s.unchanged("tree ./a.jsonl --unfold"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    aaaa0001  • user: at home
+    aaaa0002  • user: more at home  ← active
+    ");
+    assert_snapshot!(s.pisess("join ./a.jsonl ./b.jsonl -o ./c.jsonl").done(), @"
+    ./c.jsonl
+    2> pisess: 2 entries only in the first copy, 1 entry only in the second
+    ");
+    assert_snapshot!(s.unchanged("tree ./c.jsonl --unfold"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    bbbb0001  ├─ user: on the train  (1 entry, 4mo)
+    aaaa0001  • user: at home
+    aaaa0002  • user: more at home  ← active
+    ");
+    assert!(!s.pisess("check ./c.jsonl").done().text().contains("error:"));
+    // Each line is there as it was.
+    let joined = s.text("c.jsonl");
+    for line in s.text("a.jsonl").lines().chain(s.text("b.jsonl").lines()) {
+        assert_eq!(
+            joined.lines().filter(|own| *own == line).count(),
+            1,
+            "{line}"
+        );
+    }
+
+    // In the other direction, the conversation continues on the train.
+    assert_snapshot!(s.pisess("join ./b.jsonl ./a.jsonl -o ./d.jsonl --json").done(), @r#"{"path":"./d.jsonl","entries":10,"onlyFirst":1,"onlySecond":2}"#);
+    assert!(s.run("tree ./d.jsonl").contains("on the train  ← active"));
+    // A copy that only lacks the end adds nothing.
+    assert_eq!(s.run("join ./c.jsonl ./a.jsonl -o -"), joined);
+    assert_eq!(
+        s.pisess("join ./a.jsonl ./b.jsonl -o ./c.jsonl")
+            .done()
+            .code,
+        2
+    );
+}
+
+#[test]
+fn copies_with_labels_and_pruned_branches() {
+    let s = Sandbox::new();
+    s.put("a.jsonl", grown(&[("aaaa0001", "at home")]));
+    s.put("b.jsonl", grown(&[]));
+    s.run("label ./b.jsonl @ here");
+    let whole = grown(&[("aaaa0001", "at home")]);
+    s.pisess("prune --branch 1a2b3c05 ./a.jsonl --force").done();
+    assert!(s.path("a.jsonl.pruned").exists());
+    let joined = s.pisess("join ./a.jsonl ./b.jsonl -o ./c.jsonl").done();
+    assert_eq!(joined.code, 0, "{joined}");
+    let joined = s.text("c.jsonl");
+    for line in String::from_utf8(whole).unwrap().lines() {
+        assert!(joined.lines().any(|own| own == line), "{line}");
+    }
+    assert!(joined.contains(r#""label":"here""#), "{joined}");
+}
+
+#[test]
+fn an_entry_with_two_contents_is_refused() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.put("a.jsonl", grown(&[("aaaa0001", "one")]));
+    s.put(
+        "b.jsonl",
+        grown(&[("cccc0001", "x"), ("aaaa0001", "other")]),
+    );
+    assert_snapshot!(s.pisess("join ./a.jsonl ./b.jsonl -o ./c.jsonl").done().fails(2), @"the entry aaaa0001 has two contents: line 9 of ./a.jsonl and line 10 of ./b.jsonl (hint: a copy that was redacted, or pruned without its SESSION.pruned, cannot be joined)");
+    assert_snapshot!(s.pisess("join ./a.jsonl ./tour.jsonl -o ./c.jsonl").done().fails(2), @"./a.jsonl and ./tour.jsonl are different sessions: their ids differ (hint: `pisess check` on their directory names copies of one session)");
+    let mut torn = grown(&[]);
+    torn.extend_from_slice(b"{\"type\":\n{}\n");
+    s.put("b.jsonl", torn);
+    assert_snapshot!(s.pisess("join -q ./a.jsonl ./b.jsonl -o ./c.jsonl").done().fails(2), @"./b.jsonl: line 9 is not an entry (hint: `pisess check --repair` it first)");
+    assert!(!s.path("c.jsonl").exists());
+    assert_eq!(s.pisess("join ./a.jsonl ./b.jsonl").done().code, 2);
+}
+
+#[test]
+fn check_names_copies() {
+    let s = Sandbox::new();
+    s.put("s/a.jsonl", grown(&[]));
+    s.put("s/b.jsonl", grown(&[("aaaa0001", "one")]));
+    let checked = s.pisess("check ./s").done();
+    assert!(checked.to_string().contains("2 copies of the session 019c0000-0000-7000-8000-00000000babe: ./s/a.jsonl, ./s/b.jsonl (hint: `pisess join`"), "{checked}");
+}
+
+/// Each hazard is joined with its copy, and is then the same, or is refused in one line.
+#[test]
+fn every_hazard_is_joined_or_refused() {
+    for name in crate::sandbox::hazards() {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        s.put("copy.jsonl", s.bytes(&format!("{name}.jsonl")));
+        let done = s
+            .pisess(&format!(
+                "join -q ./{name}.jsonl ./copy.jsonl -o ./new.jsonl"
+            ))
+            .done();
+        if done.code != 0 {
+            done.fails(2);
+            assert!(!s.path("new.jsonl").exists(), "{name}");
+            continue;
+        }
+        let lines = |file: &str| {
+            let bytes = s.bytes(file);
+            let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+            let lines = bytes.split(|&byte| byte == b'\n');
+            let lines = lines
+                .map(<[u8]>::trim_ascii)
+                .filter(|line| !line.is_empty());
+            lines.map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines("new.jsonl"),
+            lines(&format!("{name}.jsonl")),
+            "{name}"
+        );
+    }
+}
