@@ -162,6 +162,15 @@ impl Input {
         load(self.source(), options).map_err(|error| self.load_failure(error))
     }
 
+    /// Returns the file of a session that is to be changed in place; fails for a stream.
+    pub fn file_to_change(&self) -> Result<&SessionFile, Failure> {
+        let Some(file) = self.file() else {
+            let failure = self.failure("a stream cannot be changed in place");
+            return Err(failure.with_hint("give the path of a file"));
+        };
+        Ok(file)
+    }
+
     /// Reads the header; fails if the input is not a session.
     pub fn read_header(&self) -> Result<Header, Failure> {
         read_header(self.source()).map_err(|error| self.load_failure(error))

@@ -108,9 +108,13 @@ impl OpenSession {
         decide: &mut Decide,
     ) -> Result<Exit, Failure> {
         let mut ids = Ids::new(ui)?;
+        let options = args.change.write_options(self.session.dialect);
         if args.change.dry_run {
+            refuse_in_dry_run(&self.input, Action::Append, &options)?;
             let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
-            return ChangeReport::in_place(&decision, path, &self.session).print_plan(args, ui);
+            let report = ChangeReport::in_place(&decision, path, &self.session);
+            refuse_in_dry_run(&self.input, report.action, &options)?;
+            return report.print_plan(args, ui);
         }
 
         let mut attempt = |current: &OpenSession, locked: Locked| {
@@ -118,7 +122,6 @@ impl OpenSession {
             let report = ChangeReport::in_place(&decision, path, &current.session);
             Ok((commit_change(&decision.change, current, locked)?, report))
         };
-        let options = args.change.write_options(self.session.dialect);
         let (committed, report) = self.attempt_under_lock(&options, &mut attempt)?;
 
         if let Some(committed) = &committed {
@@ -143,6 +146,7 @@ impl OpenSession {
         let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
         let report = ChangeReport::elsewhere(&decision, path, &self.session);
         if args.change.dry_run {
+            refuse_output_in_dry_run(path, &self.input, args.change.force)?;
             return report.print_plan(args, ui);
         }
 
@@ -234,6 +238,10 @@ impl OpenSession {
             notification: creation.notification,
         };
         if args.change.dry_run {
+            let folder_is_missing = creation.folder.is_some_and(|folder| !folder.exists());
+            if !folder_is_missing {
+                refuse_output_in_dry_run(&report.path, &self.input, args.change.force)?;
+            }
             return report.print_plan(args, ui);
         }
 
@@ -297,12 +305,7 @@ pub fn attempt_under_lock<T>(
     options: &store::WriteOptions,
     attempt: &mut dyn FnMut(Option<Input>, Locked) -> AttemptResult<T>,
 ) -> Result<(Option<Committed>, T), Failure> {
-    let Some(file) = input.file() else {
-        return Err(input
-            .failure("a stream cannot be changed in place")
-            .with_hint("give the path of a file"));
-    };
-    let mut locked = store::lock(file, options)?;
+    let mut locked = store::lock(input.file_to_change()?, options)?;
     loop {
         let grown_input = if locked.is_stale() {
             Some(input.with_file(locked.reopen()?))
@@ -315,6 +318,29 @@ pub fn attempt_under_lock<T>(
             (Some(Attempt::Stale(again)), _) => locked = *again,
         }
     }
+}
+
+/// Fails if a change of the session in place would be refused now, for `-n`: because it is locked,
+/// because an agent may have it open, or because it has several names and would be rewritten. The
+/// lock is taken as for the change, and released at once.
+pub fn refuse_in_dry_run(
+    input: &Input,
+    action: Action,
+    options: &store::WriteOptions,
+) -> Result<(), Failure> {
+    let locked = store::lock(input.file_to_change()?, options)?;
+    if action == Action::Rewrite {
+        locked.refuse_hard_links()?;
+    }
+    Ok(())
+}
+
+/// Fails if a new file would be refused, for `-n`; `-` is standard output.
+pub fn refuse_output_in_dry_run(path: &Path, input: &Input, force: bool) -> Result<(), Failure> {
+    if path != Path::new("-") {
+        store::check_create(path, input.file(), force)?;
+    }
+    Ok(())
 }
 
 /// Returns the failure for an error while copying: of the input or of the output.
@@ -463,19 +489,21 @@ impl ChangeReport {
         let count = format_count(self.lines.len() + self.copied_count, "line", "lines");
         match self.action {
             Action::Nothing => format!("nothing to do in {path}\n"),
-            Action::Append => format!("append {count} to {path}\n"),
+            Action::Append => format!("would append {count} to {path}\n"),
             Action::Rewrite if self.has_title_line => {
-                format!("rewrite {path}: its title line, and {count} in all\n")
+                format!("would rewrite {path}: its title line, and {count} in all\n")
             }
-            Action::Rewrite if self.lines.is_empty() => format!("rewrite {path} as version 3\n"),
-            Action::Rewrite => format!("rewrite {path} as version 3 and append {count}\n"),
+            Action::Rewrite if self.lines.is_empty() => {
+                format!("would rewrite {path} as version 3\n")
+            }
+            Action::Rewrite => format!("would rewrite {path} as version 3 and append {count}\n"),
             Action::Create if self.copied_count > 0 => {
                 format!(
-                    "create {path} with {count}, {} of them copied; the others:\n",
+                    "would create {path} with {count}, {} of them copied; the others:\n",
                     self.copied_count
                 )
             }
-            Action::Create => format!("create {path} with {count}\n"),
+            Action::Create => format!("would create {path} with {count}\n"),
         }
     }
 

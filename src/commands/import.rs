@@ -333,10 +333,15 @@ fn print_outcomes(
         return Ok(());
     }
     if counts.total > 1 {
+        let sessions = format_count(counts.created, "session", "sessions");
+        let appended = counts.appended;
+        let changes = if args.write.change.dry_run {
+            format!("{sessions} would be created, {appended} would be appended to")
+        } else {
+            format!("{sessions} created, {appended} appended to")
+        };
         ui.print_status(&format!(
-            "{} created, {} appended to, {} unchanged, {} failed",
-            format_count(counts.created, "session", "sessions"),
-            counts.appended,
+            "{changes}, {} unchanged, {} failed",
             counts.unchanged,
             counts.failed_count()
         ));

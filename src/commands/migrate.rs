@@ -260,7 +260,8 @@ fn migrate_with_retries(
 }
 
 /// Migrates one file; fails if it is changed or replaced in the meantime. A file of version 3 is
-/// not written, and with `--check` or `-n` none is.
+/// not written, and with `--check` or `-n` none is, but with `-n` it is locked for a moment, so that
+/// what would be refused is.
 fn try_migrate(
     path: &Path,
     args: &Args,
@@ -270,19 +271,20 @@ fn try_migrate(
     let file = SessionFile::open(path)?;
     let session = load(&file, options)
         .map_err(|error| Failure::from_load_error(&to_visible(&path.to_string_lossy()), error))?;
-    if session.format == Format::V3 || !args.writes_files() {
-        return Ok(MigrationOutcome::new(
-            path,
-            &session,
-            status_without_migration(&session),
-        ));
+    let unchanged = MigrationOutcome::new(path, &session, status_without_migration(&session));
+    if session.format == Format::V3 || args.check {
+        return Ok(unchanged);
     }
 
+    let locked = store::lock(&file, &args.write.change.write_options(session.dialect))?;
+    if args.write.change.dry_run {
+        locked.refuse_hard_links()?;
+        return Ok(unchanged);
+    }
     let backup = args
         .backup
         .as_ref()
         .map(|suffix| store::with_suffix(path, suffix));
-    let locked = store::lock(&file, &args.write.change.write_options(session.dialect))?;
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
     let committed = batch
         .rewrite(locked, backup.as_deref(), &mut fill)?

@@ -96,6 +96,9 @@ pub struct Args {
 /// secrets, of any number of sessions.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.check || args.write.change.dry_run {
+        if let Some(output) = &args.write.output {
+            store::check_create(output, None, args.write.change.force)?;
+        }
         return report_secrets(args, ui);
     }
     if args.all {

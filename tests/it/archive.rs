@@ -787,7 +787,7 @@ fn deleting_asks_or_needs_force() {
     ");
     assert_snapshot!(h.run("archive --delete -n omp1"), @"
       size  from                                                      to
-    1.7 kB  ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst  (deleted)
+    1.7 kB  ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst  (to be deleted)
     ");
     let answer = |answer: &str| h.call("archive --delete omp1").typed().stdin(answer).done();
     assert_snapshot!(answer("n\n"), @r"

@@ -182,7 +182,7 @@ fn in_pipes_and_on_paper() {
         .quiet();
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"context_edit","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","replacement":{"content":[{"type":"text","text":"from\na pipe"}]}}"#);
     assert_snapshot!(s.unchanged("edit -n ./two-branches.jsonl start --omit"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type          content
     142 B  27aa2424  context_edit  1a2b3c01
     ");

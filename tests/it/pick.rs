@@ -285,7 +285,7 @@ fn refuses_entries_that_depend_on_unpicked_ones() {
 fn in_pipes_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("pick -n ./two-branches.jsonl 1a2b3c05"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type       content
     216 B  226b1b5c  assistant  Half a metre; larger ones tear.
     ");

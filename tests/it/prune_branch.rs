@@ -67,13 +67,12 @@ fn a_dry_run_lists_what_would_leave() {
 #[test]
 fn the_active_branch_and_several_need_force() {
     let s = tour();
-    let plan = s.unchanged("prune -n ./tour.jsonl --branch @");
-    assert!(
-        plan.stderr
-            .contains("note: ./tour.jsonl: @ is on the active branch (hint: --force prunes it"),
-        "{plan}"
+    let refusal = s.unchanged("prune -q ./tour.jsonl --branch @").fails(2);
+    assert_snapshot!(refusal, @"./tour.jsonl: @ is on the active branch (hint: --force prunes it, and moves the leaf to f05b1e83)");
+    assert_eq!(
+        s.unchanged("prune -n ./tour.jsonl --branch @").fails(2),
+        refusal
     );
-    assert_snapshot!(s.unchanged("prune -q ./tour.jsonl --branch @").fails(2), @"./tour.jsonl: @ is on the active branch (hint: --force prunes it, and moves the leaf to f05b1e83)");
     // Two branches, below an entry of a third.
     let lines = [
         user("aaaa0001", None, "a"),

@@ -176,7 +176,7 @@ fn a_label_and_a_move() {
     let before = desk.s.text(TWO);
     let planned = desk.done("undo -n ./two-branches.jsonl");
     assert_snapshot!(planned.text(), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type    content
     188 B  b958585d  custom  pisess.switch
     ");

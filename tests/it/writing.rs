@@ -1,7 +1,7 @@
 //! Where results go: links, directories, permissions, other writers.
 
 use crate::every::{self, CHANGES, READS};
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Done, Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fs;
 
@@ -191,6 +191,54 @@ fn a_locked_session_is_busy() {
         s.run(&format!("tree ./{name}"));
         drop(file);
         s.run(&format!("label ./{name} @ n --wait 0.1"));
+    }
+}
+
+/// What stands in the way of a change in place.
+#[derive(Clone, Copy, Debug)]
+enum Obstacle {
+    /// Another process has locked the session.
+    Lock,
+    /// The session has a second name, so it can be appended to, but not rewritten.
+    HardLink,
+}
+
+#[test]
+fn a_dry_run_is_refused_as_the_run_is() {
+    let mut differing = Vec::new();
+    for obstacle in [Obstacle::Lock, Obstacle::HardLink] {
+        for line in CHANGES.iter() {
+            for name in ["two-branches.jsonl", "v1.jsonl"] {
+                let line = every::of(line, &format!("./{name}")) + " --wait 0";
+                let planned = run_against(obstacle, name, &format!("{line} -n"));
+                let run = run_against(obstacle, name, &line);
+                let is_same = planned.code == run.code
+                    && (run.code < 2 || planned.stderr.ends_with(&run.stderr));
+                if !is_same {
+                    differing.push(format!("{obstacle:?} {line}\n{planned}\n{run}"));
+                }
+            }
+        }
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+}
+
+/// Runs a command on a session with an obstacle.
+fn run_against(obstacle: Obstacle, name: &str, line: &str) -> Done {
+    let s = Sandbox::with(&[name]);
+    match obstacle {
+        Obstacle::Lock => {
+            let path = s.path(name);
+            let file = fs::OpenOptions::new().append(true).open(path).unwrap();
+            file.lock().unwrap();
+            let done = s.pisess(line).done();
+            drop(file);
+            done
+        }
+        Obstacle::HardLink => {
+            fs::hard_link(s.path(name), s.path("other-name.jsonl")).unwrap();
+            s.pisess(line).done()
+        }
     }
 }
 

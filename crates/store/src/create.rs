@@ -30,6 +30,23 @@ pub fn create(
     create_on(&DISK, path, source, force, write, None)
 }
 
+/// Fails if [`create`] would refuse this path, without writing anything.
+pub fn check_create(
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+) -> Result<(), StoreError> {
+    let failed = |error| StoreError::io(Action::Create, path, error);
+    let Some(stat) = existing_at(&DISK, path).map_err(failed)? else {
+        return resolve(path).map(drop).map_err(failed);
+    };
+    let is_stream = stat.kind == FileType::Other || own_stream(&DISK, path).is_some();
+    if is_stream {
+        return Ok(());
+    }
+    refuse_existing(&DISK, path, source, force, &stat)
+}
+
 /// A callback that gets the content of a new file, and refuses it by returning an error.
 pub type Finish<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 

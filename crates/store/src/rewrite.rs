@@ -115,7 +115,7 @@ impl Locked {
     }
 
     /// Refuses a file that has several names: a rewrite would replace only one of them.
-    fn refuse_hard_links(&self) -> Result<(), StoreError> {
+    pub fn refuse_hard_links(&self) -> Result<(), StoreError> {
         match self
             .files
             .stat(&self.file)

@@ -8,13 +8,14 @@ use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
 use crate::cli::status::Status;
-use crate::cli::transaction::{AttemptResult, attempt_under_lock};
+use crate::cli::transaction::{AttemptResult, attempt_under_lock, refuse_in_dry_run};
 use crate::format::format_age;
 use crate::ops::archive::{
     ArchiveFacts, ArchiveFilter, SESSION, find_blob_hashes, find_companions, find_existing_blobs,
     is_blob, session_folder,
 };
 use crate::ops::list::{ListedSession, read_single};
+use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
 use pisess_store::{
     self as store, Archive, Attempt, Cause, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile,
@@ -71,6 +72,7 @@ impl Packer<'_> {
         }
         let path = session.to_owned();
         if self.change.dry_run {
+            refuse_in_dry_run(&input, Action::Nothing, &self.write_options())?;
             return Ok(Some(ArchiveResult {
                 path,
                 to: Some(to),

@@ -84,7 +84,7 @@ impl ArchiveResult {
                 let from_cell = half_path_cell(&self.path, ui);
                 let to_cell = match &self.to {
                     Some(to) => half_path_cell(to, ui),
-                    None => plain_cell("(deleted)".to_owned()),
+                    None => plain_cell("(to be deleted)".to_owned()),
                 };
                 plan.add_row(
                     size_with_companions(&self.path),

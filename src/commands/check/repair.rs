@@ -11,9 +11,12 @@ use crate::cli::named::{
 use crate::cli::open::Input;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
-use crate::cli::transaction::{attempt_under_lock, copy_failure};
+use crate::cli::transaction::{
+    attempt_under_lock, copy_failure, refuse_in_dry_run, refuse_output_in_dry_run,
+};
 use crate::format::format_bytes;
 use crate::ops::check::{Checkup, Finding};
+use crate::ops::plan::Action;
 use pisess_store::{
     self as store, Attempt, Beside, Committed, Fill, Reach, SessionFile, StoreError, with_suffix,
 };
@@ -155,6 +158,7 @@ impl Repairer<'_> {
         let checkup = check_input(input, ui.processor_count(), self.cwd)?;
         let write = self.report.write;
         if write.change.dry_run {
+            self.refuse_in_dry_run(input, &checkup)?;
             self.report
                 .report_session(session_path(input), &checkup.findings, ui)?;
             return self.plan_repair(input, &checkup, ui);
@@ -192,6 +196,19 @@ impl Repairer<'_> {
             path_cell(session_path(input), ui),
         ];
         self.plan.add_row(input.source().len() as usize, cells, ui)
+    }
+
+    /// With `-n`, fails if the same run without it would be refused.
+    fn refuse_in_dry_run(&self, input: &Input, checkup: &Checkup) -> Result<(), Failure> {
+        let change = &self.report.write.change;
+        match (&self.report.write.output, input.file()) {
+            (Some(output), _) => refuse_output_in_dry_run(output, input, change.force),
+            (None, Some(_)) if checkup.is_repairable() => {
+                let options = change.write_options(checkup.session.dialect);
+                refuse_in_dry_run(input, Action::Rewrite, &options)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes the repaired session to another file.

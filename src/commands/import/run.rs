@@ -4,7 +4,7 @@ use super::destinations::Destination;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
-use crate::cli::transaction::{AttemptResult, commit_change, copy_failure};
+use crate::cli::transaction::{AttemptResult, commit_change, copy_failure, refuse_in_dry_run};
 use crate::import::{
     ImportRecord, ImportTarget, Survey, emit_new_entries, sha256_hex, write_converted_session,
 };
@@ -185,6 +185,10 @@ impl<'a> Importer<'a> {
         }
 
         if self.change.dry_run {
+            if path.parent().is_some_and(Path::is_dir) {
+                let source_file = SessionFile::open(&destination.source.path)?;
+                store::check_create(path, Some(&source_file), self.change.force)?;
+            }
             let mut planned_bytes = 0;
             let mut counter = FnWriter(|piece: &[u8]| {
                 planned_bytes += piece.len();
@@ -256,7 +260,12 @@ impl<'a> Importer<'a> {
     ) -> Result<Option<ImportResult>, Failure> {
         if self.change.dry_run {
             let plan = self.plan_append(destination, source_file, open)?;
-            return Ok(plan.map(|plan| plan.result));
+            let result = plan.map(|plan| plan.result);
+            if let Some(planned) = &result {
+                let options = self.change.write_options(self.agent);
+                refuse_in_dry_run(&open.input, planned.action, &options)?;
+            }
+            return Ok(result);
         }
         // Under the lock, the session may have changed, so the growth is planned there.
         let mut attempt =

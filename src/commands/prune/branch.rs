@@ -60,6 +60,18 @@ impl PruneJob<'_> {
         })
     }
 
+    /// With `-n`, fails if the branch requires `--force` and it is not given.
+    pub(super) fn refuse_planned_branch(&self) -> Result<(), Failure> {
+        let Task::Branch(reference) = &self.task else {
+            return Ok(());
+        };
+        if self.write.change.force {
+            return Ok(());
+        }
+        let choice = self.choose_branch(self.open, reference)?;
+        self.refuse_branch(self.open, reference, &choice)
+    }
+
     /// Refuses a branch that requires `--force`: the active branch, and one that branches itself.
     fn refuse_branch(
         &self,
@@ -104,21 +116,6 @@ impl PruneJob<'_> {
             "--force prunes them all; give an entry nearer to a tip to prune one".to_owned()
         };
         Err(open.input.failure(why).with_hint(hint))
-    }
-
-    /// With `-n`, reports why the branch would be refused without `--force`.
-    pub(super) fn warn_of_refusal(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let Task::Branch(reference) = &self.task else {
-            return Ok(());
-        };
-        if self.write.change.force {
-            return Ok(());
-        }
-        let choice = self.choose_branch(self.open, reference)?;
-        if let Err(failure) = self.refuse_branch(self.open, reference, &choice) {
-            ui.warn(&failure.to_line());
-        }
-        Ok(())
     }
 
     /// Reports the sub-agents that the branch started, and the forks of the session. Neither is

@@ -8,10 +8,10 @@ use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::session_own_path;
-use crate::cli::transaction::AttemptResult;
+use crate::cli::transaction::{AttemptResult, refuse_in_dry_run, refuse_output_in_dry_run};
 use crate::format::format_bytes;
 use crate::ops::archive::PRUNED;
-use crate::ops::plan::copy_all;
+use crate::ops::plan::{Action, copy_all};
 use crate::ops::prune::{
     PruneBlocker, PrunePlan, Restoration, ValueKind, find_compacted_entries, pruned_file,
 };
@@ -156,6 +156,23 @@ impl PruneJob<'_> {
         self.open
             .input
             .refuse_running_agent(&agent_folders, self.write.change.force)
+    }
+
+    /// With `-n`, fails if the same run without it would be refused. A stream is planned only, so
+    /// nothing is refused there.
+    pub(super) fn refuse_in_dry_run(&self) -> Result<(), Failure> {
+        self.open
+            .refuse_archived_side_file(&self.source_side_file())?;
+        self.refuse_planned_branch()?;
+        let input = &self.open.input;
+        if let Some(output) = &self.write.output {
+            return refuse_output_in_dry_run(output, input, self.write.change.force);
+        }
+        if input.file().is_none() {
+            return Ok(());
+        }
+        self.refuse_running()?;
+        refuse_in_dry_run(input, Action::Rewrite, &self.write_options())
     }
 
     /// Prunes the session under its lock: writes the file beside it, then the session. If the

@@ -83,8 +83,8 @@ impl PruneJob<'_> {
     /// the sizes of the session before and after. For payloads, the summary also has the sizes of
     /// the context. With `--json`, it is printed on standard error.
     pub fn print_plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        self.refuse_in_dry_run()?;
         self.report_dependents(ui)?;
-        self.warn_of_refusal(ui)?;
 
         let session = &self.open.session;
         let source = self.open.input.source();

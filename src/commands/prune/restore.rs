@@ -22,6 +22,7 @@ impl PruneJob<'_> {
             return self.report_outcome(None, &PruneOutcome::default(), ui);
         };
         if self.write.change.dry_run {
+            self.refuse_in_dry_run()?;
             let restoration = self.plan_restore(self.open, pruned)?;
             self.print_restored(&restoration.restored_records, ui)?;
             return Ok(Exit::Done);

@@ -161,6 +161,7 @@ impl<'a> Mover<'a> {
         let is_current = plan.is_current();
         if !is_current {
             refuse_occupied(&plan_file_moves(&plan.old, &plan.to)?, &open.input)?;
+            self.refuse_busy(&plan)?;
         }
         let status = if is_current {
             Status::Current
@@ -183,9 +184,6 @@ impl<'a> Mover<'a> {
     /// Changes all that belongs to a session, or nothing: if a step fails, the headers are changed
     /// back. A session that is where it belongs may still have forks that name its former path.
     fn apply_plan(&mut self, plan: &RelocationPlan, ui: &Ui) -> Result<(), Failure> {
-        if !plan.is_current() {
-            self.refuse_busy(plan)?;
-        }
         let forks = if plan.is_in_store {
             self.forks_of(&plan.old, ui)
         } else {
