@@ -85,7 +85,7 @@ fn a_table_for_each_key() {
     assert_snapshot!(s.run("stats --by model ."), @"
     model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
     anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
-    (no model)                          2         7      0       0       0       0            0           0             0  $0.00     0s      0
+    (no model)                          2         7      0       0       0       0            0           0             0      -     0s      0
     total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
     ");
     assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
@@ -675,13 +675,11 @@ fn pairs_of_keys() {
         );
     }
     assert_snapshot!(s.unchanged("stats --by day,model ./p"), @"
-    day         model       sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
-    2026-05-01  p/m                2         2      0       0  2,000      40            8           6         2,054  $3.50   20s      0
-    2026-05-01  p/n                1         1      0       0  1,000      20            4           3         1,027  $1.25   10s      0
-    2026-05-01  (no model)         3         3      0       0      0       0            0           0             0  $0.00    0s      0
-    2026-05-02  p/m                1         1      0       0  1,000      20            4           3         1,027  $2.25   10s      0
-    2026-05-02  (no model)         1         1      0       0      0       0            0           0             0  $0.00    0s      0
-    total                          4         8      0       0  4,000      80           16          12         4,108  $7.00   40s      0
+    day         model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    2026-05-01  p/m           2         2      0       0  2,000      40            8           6         2,054  $3.50   20s      0
+    2026-05-01  p/n           1         1      0       0  1,000      20            4           3         1,027  $1.25   10s      0
+    2026-05-02  p/m           1         1      0       0  1,000      20            4           3         1,027  $2.25   10s      0
+    total                     4         8      0       0  4,000      80           16          12         4,108  $7.00   40s      0
     ");
     let totals = [
         "stats",
@@ -769,31 +767,99 @@ fn who_touched_a_file() {
             .replace(r#""parentId":""#, r#""parentId":"x"#),
     );
     assert_snapshot!(s.unchanged("stats --by file ."), @"
-    file                            reads  writes  sessions  in
-    ~/code/ferry/src/clock.rs           2       4         2  6e8a4d70 6e8a4d70
-    ~/code/ferry/tests/midnight.rs      0       2         2  6e8a4d70 6e8a4d70
+    file                            reads  writes  failed  sessions  in
+    ~/code/ferry/src/clock.rs           2       4       0         2  6e8a4d70 6e8a4d70
+    ~/code/ferry/tests/midnight.rs      0       2       0         2  6e8a4d70 6e8a4d70
     ");
     assert_snapshot!(s.run("stats --by file --json ./tour.jsonl"), @r#"
     {"file":"/home/u/code/ferry/src/clock.rs","reads":1,"writes":2,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":3,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
     {"file":"/home/u/code/ferry/tests/midnight.rs","reads":0,"writes":1,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":1,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
     "#);
     assert_snapshot!(s.unchanged("stats --by file,session ."), @"
-    file                            session                      reads  writes
-    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  ferry      1       2
-    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  ferry      1       2
-    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  ferry      0       1
-    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  ferry      0       1
-    total                                                            2       6
+    file                            session                      reads  writes  failed
+    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  ferry      1       2       0
+    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  ferry      1       2       0
+    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  ferry      0       1       0
+    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  ferry      0       1       0
+    total                                                            2       6       0
     ");
     // Escape sequences of a path are visible, and it may be of any kind.
     let call = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"read","arguments":{"path":"\u001b[31m\u0001\ud83d"}},{"type":"toolCall","id":"2","name":"write","arguments":{"file_path":"~/x"}},{"type":"toolCall","id":"3","name":"edit","arguments":{"path":7}}]}}"#;
     s.put("odd.jsonl", crate::sandbox::session(&[call]));
     assert_snapshot!(s.unchanged("stats --by file ./odd.jsonl"), @"
-    file         reads  writes  sessions  in
-    ~/␛[31m␁���      1       0         1  hazard
-    ~/x              0       1         1  hazard
+    file         reads  writes  failed  sessions  in
+    ~/␛[31m␁���      1       0       0         1  hazard
+    ~/x              0       1       0         1  hazard
     ");
     assert_eq!(s.run("stats -q --by file ./odd.jsonl --since 2026-02"), "");
+}
+
+#[test]
+fn stats_by_file_counts_failed_calls_apart() {
+    let s = Sandbox::new();
+    let call = |id: &str, tool: &str| json!({"type": "toolCall", "id": id, "name": tool, "arguments": {"path": "a.rs"}});
+    let result = |id: &str, is_error: bool| {
+        json!({"role": "toolResult", "toolCallId": id, "toolName": "edit", "isError": is_error,
+            "content": []})
+    };
+    let messages = [
+        json!({"role": "user", "content": "x"}),
+        json!({"role": "assistant", "provider": "p", "model": "m", "content":
+            [call("c1", "read"), call("c2", "edit"), call("c3", "edit")]}),
+        result("c1", false),
+        result("c2", true),
+        result("c3", false),
+    ];
+    let mut lines = vec![
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z",
+            "cwd": "/p"})
+        .to_string(),
+    ];
+    for (number, message) in messages.into_iter().enumerate() {
+        let parent = number.checked_sub(1).map(|before| format!("{before:08}"));
+        lines.push(
+            json!({"type": "message", "id": format!("{number:08}"), "parentId": parent,
+                "timestamp": "2026-01-01T00:00:01.000Z", "message": message})
+            .to_string(),
+        );
+    }
+    s.put("a.jsonl", lines.join("\n") + "\n");
+    assert_snapshot!(s.unchanged("stats --by file ./a.jsonl"), @"
+    file     reads  writes  failed  sessions  in
+    /p/a.rs      1       1       1         1  s
+    ");
+    let [row] = &rows(&s.run("stats --by file --json ./a.jsonl"))[..] else {
+        panic!("not one row");
+    };
+    let counts = ["reads", "writes", "toolCalls", "toolFailures"].map(|key| &row[key]);
+    assert_eq!(counts, [1, 1, 3, 1]);
+}
+
+#[test]
+fn stats_of_sessions_without_usage_show_no_cost() {
+    let s = Sandbox::new();
+    let zeros = turn("s2", "2026-01-02T00:00", "")
+        .replace("1000", "0")
+        .replace(":20,", ":0,")
+        .replace(":3,", ":0,")
+        .replace(r#""cacheWrite":4"#, r#""cacheWrite":0,"cost":{"total":0}"#);
+    s.put("a/s1.jsonl", turn("s1", "2026-01-01T00:00", PRICED));
+    s.put("a/s2.jsonl", zeros);
+    assert_snapshot!(s.unchanged("stats --by session ./a"), @"
+    session            messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    s1  2026-01-01  p         2      0       0  1,000      20            4           3         1,027  $0.25   10s      0
+    s2  2026-01-02  p         2      0       0      0       0            0           0             0      -   10s      0
+    total                     4      0       0  1,000      20            4           3         1,027  $0.25   20s      0
+    1 of 2 sessions record no usage
+    ");
+    // The messages of the user, which have no model, are no row of zeros.
+    assert_snapshot!(s.unchanged("stats --by day,model ./a"), @"
+    day         model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    2026-01-01  p/m           1         1      0       0  1,000      20            4           3         1,027  $0.25   10s      0
+    2026-01-02  p/m           1         1      0       0      0       0            0           0             0      -   10s      0
+    total                     2         4      0       0  1,000      20            4           3         1,027  $0.25   20s      0
+    1 of 2 sessions record no usage
+    ");
 }
 
 #[test]
@@ -820,31 +886,29 @@ fn on_a_terminal_bars_give_way_then_providers_then_the_starts_of_paths() {
     day         model                        input  output  cache w  total   cost
     2026-05-01  anthropic/claude-sonnet-4-5   1.0k      20        4   1.0k  $0.25
     2026-05-01  anthropic/claude-opus-4-5     1.0k      20        4   1.0k  $0.25
-    2026-05-01  (no model)                       0       0        0      0  $0.00
     total                                     2.0k      40        8   2.1k  $0.50
     ");
     assert_snapshot!(table("day,model", 60), @"
     day         model              input  output  total   cost
     2026-05-01  claude-sonnet-4-5   1.0k      20   1.0k  $0.25
     2026-05-01  claude-opus-4-5     1.0k      20   1.0k  $0.25
-    2026-05-01  (no model)             0       0      0  $0.00
     total                           2.0k      40   2.1k  $0.50
     ");
     assert_snapshot!(table("file,session", 120), @"
-    file                                            session                  reads  writes
-    ~/code/shop-web/src/payments/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0  ████████████████████
-    ~/code/shop-web/src/payments/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0  ████████████████████
-    total                                                                        2       0
+    file                                            session                  reads  writes  failed
+    ~/code/shop-web/src/payments/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0       0  ████████████████████
+    ~/code/shop-web/src/payments/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0       0  ████████████████████
+    total                                                                        2       0       0
     ");
     assert_snapshot!(table("file,session", 80), @"
-    file                        session                  reads  writes
-    ~/code/…/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0
-    ~/code/…/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0
-    total                                                    2       0
+    file                        session                  reads  writes  failed
+    ~/code/…/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0       0
+    ~/code/…/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0       0
+    total                                                    2       0       0
     ");
     assert_snapshot!(table("file", 80), @"
-    file                                 reads  writes  sessions  in
-    ~/code/…/payments/refunds/worker.rs      2       0         2  nnet-4-5 opus-4-5
+    file                        reads  writes  failed  sessions  in
+    ~/code/…/refunds/worker.rs      2       0       0         2  nnet-4-5 opus-4-5
     ");
 }
 
@@ -881,7 +945,7 @@ fn prices_fill_in_what_has_none() {
     model       sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
     p/m                2         2      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
     p/n                1         1      0       0  1,000      20            4           3         1,027  unpriced   10s      0
-    (no model)         3         3      0       0      0       0            0           0             0     $0.00    0s      0
+    (no model)         3         3      0       0      0       0            0           0             0         -    0s      0
     total              3         6      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
     ~ $0.12 of the cost is estimated
     1 of 3 requests unpriced: no cost is recorded for them

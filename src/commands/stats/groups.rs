@@ -7,6 +7,7 @@ use crate::session::Header;
 use crate::session::collected::CountedCall;
 use crate::session::entry::Role;
 use crate::session::paths::file_name;
+use crate::session::usage::UsageSums;
 use clap::ValueEnum;
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -99,7 +100,9 @@ pub struct StatsGroups {
     positions: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
     /// The sum of all groups.
     pub total: Totals,
-    session_count: usize,
+    pub(super) session_count: usize,
+    /// The number of sessions with requests that record neither tokens nor a cost.
+    pub(super) unrecorded_count: usize,
 }
 
 impl StatsGroups {
@@ -113,6 +116,7 @@ impl StatsGroups {
             positions: HashMap::default(),
             total: Totals::default(),
             session_count: 0,
+            unrecorded_count: 0,
         }
     }
 
@@ -130,7 +134,11 @@ impl StatsGroups {
         let session_number = self.session_count;
         let groups_files = self.by.contains(&GroupKey::File);
         let counts_calls = groups_files || self.by.contains(&GroupKey::Tool);
+        let mut session_usage = UsageSums::default();
         for entry in entries {
+            if entry.is_billed {
+                session_usage.add(&entry.usage.unwrap_or_default());
+            }
             if !counts_calls {
                 self.add_to_group(path, stats, entry, None, |totals| {
                     totals.add_with_calls(&stats.session, entry, session_number)
@@ -142,7 +150,11 @@ impl StatsGroups {
                     continue;
                 }
                 self.add_to_group(path, stats, entry, Some(call), |totals| {
-                    totals.add_call(stats, call, session_number)
+                    if groups_files {
+                        totals.add_file_call(stats, call, session_number);
+                    } else {
+                        totals.add_call(stats, call, session_number);
+                    }
                 });
             }
             if !groups_files && entry.role == Some(Role::ToolResult) {
@@ -150,6 +162,9 @@ impl StatsGroups {
                     totals.add_entry(entry, session_number)
                 });
             }
+        }
+        if session_usage.request_count > 0 && !session_usage.is_recorded() {
+            self.unrecorded_count += 1;
         }
     }
 

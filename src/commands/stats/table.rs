@@ -21,11 +21,11 @@ const MIN_KEY_WIDTH: usize = 24;
 /// Figures that are more expendable than this leave their space to keys.
 const MAX_MAIN_EXPENDABILITY: u8 = 2;
 /// The width of the columns beside a file, with the end of one id.
-const WIDTH_BESIDE_FILE: usize = 35;
+const WIDTH_BESIDE_FILE: usize = 43;
 
-/// Prints the sums of all entries, one on each line, as pi's `/session` does. The number of
-/// sessions is left out if there is one.
-fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
+/// Prints the sums of all entries, one on each line, as pi's `/session` does, and then the notes.
+/// The number of sessions is left out if there is one.
+fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
     let mut row = |name: &str, text: String| table.add_text_row([name.to_owned(), text]);
     if totals.sessions != 1 {
@@ -62,27 +62,7 @@ fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     row("time", format_duration(totals.took_ms));
     row("files", group_digits(totals.changed_file_count() as f64));
     table.print(ui)?;
-    ui.print(&cost_notes(totals))
-}
-
-/// Returns notes on the parts of the cost that are estimated or unknown.
-fn cost_notes(totals: &Totals) -> String {
-    let usage = &totals.usage;
-    let mut notes = String::new();
-    if usage.estimated_cost > 0.0 {
-        notes += &format!(
-            "~ {} of the cost is estimated\n",
-            format_dollars(usage.estimated_cost)
-        );
-    }
-    if usage.unpriced_count > 0 {
-        notes += &format!(
-            "{} of {} requests unpriced: no cost is recorded for them\n",
-            group_digits(usage.unpriced_count as f64),
-            group_digits(usage.request_count as f64)
-        );
-    }
-    notes
+    ui.print(notes)
 }
 
 /// A column of the table with a figure of each group.
@@ -145,7 +125,7 @@ const fn new_figure(
 }
 
 /// All figures, from left to right.
-const FIGURES: [FigureColumn; 14] = [
+const FIGURES: [FigureColumn; 15] = [
     new_figure(
         FigureKind::Sessions,
         ["sessions", "sess"],
@@ -163,6 +143,9 @@ const FIGURES: [FigureColumn; 14] = [
     }),
     new_figure(FigureKind::FileAccess, ["writes"; 2], 1, |totals, _| {
         group_digits(totals.writes as f64)
+    }),
+    new_figure(FigureKind::FileAccess, ["failed"; 2], 1, |totals, _| {
+        group_digits(totals.tool_failures as f64)
     }),
     new_figure(FigureKind::Work, ["calls"; 2], 5, |totals, _| {
         group_digits(totals.tool_calls as f64)
@@ -211,10 +194,11 @@ impl StatsGroups {
         self.sort();
         let is_grouped = !self.by.is_empty();
         if !json {
+            self.drop_groups_without_model();
             return if is_grouped {
                 self.print_table(ui)
             } else {
-                print_summary(&self.total, ui)
+                print_summary(&self.total, &self.cost_notes(), ui)
             };
         }
         if !is_grouped {
@@ -224,6 +208,47 @@ impl StatsGroups {
             ui.print_json(&group_json(&self.by, group))?;
         }
         Ok(())
+    }
+
+    /// Returns notes on the parts of the cost that are estimated or unknown.
+    fn cost_notes(&self) -> String {
+        let usage = &self.total.usage;
+        let mut notes = String::new();
+        if usage.estimated_cost > 0.0 {
+            notes += &format!(
+                "~ {} of the cost is estimated\n",
+                format_dollars(usage.estimated_cost)
+            );
+        }
+        if usage.unpriced_count > 0 {
+            notes += &format!(
+                "{} of {} requests unpriced: no cost is recorded for them\n",
+                group_digits(usage.unpriced_count as f64),
+                group_digits(usage.request_count as f64)
+            );
+        }
+        if self.unrecorded_count > 0 && self.session_count > 1 {
+            notes += &format!(
+                "{} of {} sessions record no usage\n",
+                group_digits(self.unrecorded_count as f64),
+                group_digits(self.session_count as f64)
+            );
+        }
+        notes
+    }
+
+    /// If there are several keys, drops the groups that have no model and no usage, as those of the
+    /// messages of the user: such a row for each day is of no use.
+    fn drop_groups_without_model(&mut self) {
+        if self.by.len() < 2 {
+            return;
+        }
+        let Some(model_index) = self.by.iter().position(|&by| by == GroupKey::Model) else {
+            return;
+        };
+        self.groups.retain(|group| {
+            group.keys[model_index].is_some() || group.totals.usage.request_count > 0
+        });
     }
 
     /// Prints the table, without figures for which there is no space. On a terminal, bars compare
@@ -259,7 +284,7 @@ impl StatsGroups {
             None
         };
         self.build_table(&layout, bar).print(ui)?;
-        ui.print(&cost_notes(&self.total))
+        ui.print(&self.cost_notes())
     }
 
     /// Returns the layout for a table of at most `room` columns: all figures with whole numbers if
@@ -391,6 +416,7 @@ impl StatsGroups {
             Column::text("file"),
             Column::number("reads"),
             Column::number("writes"),
+            Column::number("failed"),
             Column::number("sessions"),
             Column::text("in").allow_shrink(),
         ]);
@@ -404,6 +430,7 @@ impl StatsGroups {
                 self.fit_key(group, 0, longest_path),
                 group_digits(group.totals.reads as f64),
                 group_digits(group.totals.writes as f64),
+                group_digits(group.totals.tool_failures as f64),
                 group_digits(group.totals.sessions as f64),
                 ids.join(" "),
             ];
@@ -543,18 +570,17 @@ fn draw_bar(fraction: f64, columns: usize) -> String {
 }
 
 /// Returns a cost in dollars, after `~` if a part of it is estimated; `unpriced` if there are
-/// billed requests, but none with a price.
+/// billed requests, but none with a price, and `-` if no usage is recorded.
 fn format_cost(totals: &Totals) -> String {
-    if totals.usage.request_count > 0 && totals.usage.request_count == totals.usage.unpriced_count {
-        "unpriced".to_owned()
-    } else {
-        let estimate_mark = if totals.usage.estimated_cost > 0.0 {
-            "~"
-        } else {
-            ""
-        };
-        format!("{estimate_mark}{}", format_dollars(totals.usage.cost))
+    let usage = &totals.usage;
+    if !usage.is_recorded() {
+        return "-".to_owned();
     }
+    if usage.request_count == usage.unpriced_count {
+        return "unpriced".to_owned();
+    }
+    let estimate_mark = if usage.estimated_cost > 0.0 { "~" } else { "" };
+    format!("{estimate_mark}{}", format_dollars(usage.cost))
 }
 
 /// Returns a duration in its two largest units.

@@ -135,7 +135,7 @@ fn has_stop_reason(message: &MessageFacts, reason: &str) -> bool {
     given.is_some_and(|given| given.is(reason))
 }
 
-fn is_truthy(message: &MessageFacts, member: Member) -> bool {
+pub fn is_truthy(message: &MessageFacts, member: Member) -> bool {
     message.get(member).is_some_and(Raw::is_truthy)
 }
 

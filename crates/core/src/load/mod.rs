@@ -113,7 +113,11 @@ pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadE
         // The first evidence of the agent came late: compute rows and flags again by its rules.
         fragment = read_all_lines(source, options, &preamble, dialect.agent())?;
     }
-    link::link_session(preamble, fragment, dialect, source, options.skip_links)
+    let mut session = link::link_session(preamble, fragment, dialect, source, options.skip_links)?;
+    if options.stats {
+        stats::mark_failed_calls(&mut session);
+    }
+    Ok(session)
 }
 
 /// Whether a source of this length is certainly read by one worker.

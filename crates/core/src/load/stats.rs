@@ -1,11 +1,14 @@
 //! What statistics need of entries and tool calls.
 
+use super::classify::is_truthy;
 use super::fragment::Fragment;
+use crate::session::Session;
 use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
 use crate::session::file_calls::{FileAction, FileCall, called_file};
 use crate::session::paths::absolute_path;
 use crate::session::read::record::{Block, Member, TypedRecord};
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
@@ -40,6 +43,11 @@ impl Fragment {
             (Kind::Message, Role::ToolResult, Some(message)) => {
                 attribution.tool =
                     self.keep_name(message.get(Member::ToolName).and_then(Raw::text));
+                if is_truthy(message, Member::IsError)
+                    && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
+                {
+                    attribution.failed_call = self.keep_text(&call_id);
+                }
             }
             (Kind::Usage | Kind::ModelUsage, ..) => {
                 attribution.provider =
@@ -68,6 +76,7 @@ impl Fragment {
         with_read_paths: bool,
     ) {
         let mut file = None;
+        let mut id = Slice::default();
         if let Some((tool, path)) = called_file(call.name, call.arguments) {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
             let path = if needs_path {
@@ -79,10 +88,19 @@ impl Fragment {
                 Slice::default()
             };
             file = Some(FileCall { entry, tool, path });
+            if let Some(call_id) = call.id.and_then(Raw::text) {
+                id = self.keep_text(&call_id);
+            }
         }
         let tool = self.keep_name(call.name.and_then(Raw::text));
         let calls = &mut self.collected.counted_calls;
-        calls.push(CountedCall { entry, tool, file });
+        calls.push(CountedCall {
+            entry,
+            tool,
+            file,
+            id,
+            has_failed: false,
+        });
     }
 
     /// Returns the place of a name in the arena, empty without a name. A name that the entry before
@@ -100,4 +118,24 @@ impl Fragment {
         }
         self.keep_text(&name)
     }
+}
+
+/// Marks the calls that name a file and failed, as their results say.
+pub fn mark_failed_calls(session: &mut Session) {
+    let mut failed_ids: HashSet<Vec<u8>> = HashSet::default();
+    for attribution in &session.collected.attributions {
+        let call_id = session.bytes(attribution.failed_call);
+        if !call_id.is_empty() {
+            failed_ids.insert(call_id.to_vec());
+        }
+    }
+    if failed_ids.is_empty() {
+        return;
+    }
+
+    let mut calls = std::mem::take(&mut session.collected.counted_calls);
+    for call in &mut calls {
+        call.has_failed = failed_ids.contains(session.bytes(call.id));
+    }
+    session.collected.counted_calls = calls;
 }

@@ -313,7 +313,7 @@ pub fn display_title(title: &Text, messages: u32) -> String {
 /// some have.
 pub fn display_cost(usage: &UsageSums) -> Option<String> {
     let has_unpriced = usage.unpriced_count > 0;
-    if usage.cost <= 0.0 && (has_unpriced || usage.total_tokens() <= 0.0) {
+    if !usage.is_recorded() || has_unpriced && usage.cost <= 0.0 {
         return None;
     }
     let mut cost = format_dollars(usage.cost);

@@ -63,6 +63,8 @@ pub struct Attribution {
     pub model: Slice,
     /// The tool of a result.
     pub tool: Slice,
+    /// The id of the call that a result answers, if the tool failed.
+    pub failed_call: Slice,
     /// Whether a reply has a record of its tokens.
     pub has_usage: bool,
     /// The time in the message, in milliseconds since 1970: when the reply began.
@@ -78,6 +80,7 @@ impl Attribution {
             provider: none,
             model: none,
             tool: none,
+            failed_call: none,
             has_usage: true,
             began_ms: None,
         }
@@ -93,6 +96,10 @@ pub struct CountedCall {
     pub tool: Slice,
     /// The file that a `read`, `write` or `edit` names, with its absolute path.
     pub file: Option<FileCall>,
+    /// The id of a call that names a file; empty for other calls.
+    pub id: Slice,
+    /// Whether the tool failed: known of calls that name a file only.
+    pub has_failed: bool,
 }
 
 /// A line that is not plain: see
@@ -323,8 +330,8 @@ renumber! {
     LabelChange: entry, target, name, timestamp;
     ToolCall: entry, id, name, row;
     FileCall: entry, path;
-    Attribution: entry, provider, model, tool;
-    CountedCall: entry, tool, file;
+    Attribution: entry, provider, model, tool, failed_call;
+    CountedCall: entry, tool, file, id;
     BilledRequest: entry;
     EntryText: entry, text;
     OddLine: line;

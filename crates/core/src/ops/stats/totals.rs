@@ -46,12 +46,12 @@ fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     Some(u128::from(FixedState::with_seed(0).hash_one(place)))
 }
 
-/// Returns the file that a call writes or edits, if the agents list it as changed: they leave some
-/// files out of these lists.
+/// Returns the file that a call wrote or edited, if the agents list it as changed: they leave some
+/// files out of these lists. A call that failed changed nothing.
 pub fn changed_file(call: &CountedCall) -> Option<Slice> {
     let file = call.file?;
     let changes = matches!(file.tool.action, FileAction::Write | FileAction::Edit);
-    if changes && !file.tool.is_unlisted {
+    if changes && !file.tool.is_unlisted && !call.has_failed {
         Some(file.path)
     } else {
         None
@@ -73,11 +73,11 @@ pub struct Totals {
     pub tool_results: u64,
     /// Tool calls.
     pub tool_calls: u64,
-    /// Calls that read a file.
+    /// Calls that read a file, without those that failed.
     pub reads: u64,
-    /// Calls that write or edit a file.
+    /// Calls that wrote or edited a file, without those that failed.
     pub writes: u64,
-    /// Tool results that are errors.
+    /// Tool results that are errors; where calls are counted alone, calls that failed.
     pub tool_failures: u64,
     /// What the billed entries used.
     pub usage: UsageSums,
@@ -104,19 +104,30 @@ impl Totals {
         }
     }
 
-    /// Adds a tool call alone.
+    /// Adds a tool call alone, without its result.
     pub fn add_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
         self.count_session(session);
         self.count_call(&stats.session, call);
     }
 
-    /// Counts a tool call, as a read or a write if it names a file. Each file that is written or
-    /// edited counts once as changed, if the agents list it.
+    /// Adds a call that names a file, and whether it failed: its result is added nowhere.
+    pub fn add_file_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
+        self.add_call(stats, call, session);
+        if call.has_failed {
+            self.tool_failures += 1;
+        }
+    }
+
+    /// Counts a tool call, as a read or a write if it names a file and did not fail. Each file that
+    /// was written or edited counts once as changed, if the agents list it.
     fn count_call(&mut self, session: &Session, call: &CountedCall) {
         self.tool_calls += 1;
         let Some(file) = call.file else {
             return;
         };
+        if call.has_failed {
+            return;
+        }
         match file.tool.action {
             FileAction::Read => self.reads += 1,
             FileAction::Write | FileAction::Edit => self.writes += 1,

@@ -116,6 +116,11 @@ impl UsageSums {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
+    /// Whether any tokens or costs are recorded: some agents and providers record zeros.
+    pub fn is_recorded(&self) -> bool {
+        self.total_tokens() > 0.0 || self.cost > 0.0
+    }
+
     /// Returns the tokens as JSON.
     pub fn tokens_json(&self) -> Vec<u8> {
         Object::new()
