@@ -3,6 +3,7 @@
 //! Only absolute directories on the PATH are searched. An empty or relative one depends on the
 //! current directory, which may belong to anyone.
 
+use crate::cli::hints::is_slip;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
 use std::collections::BTreeMap;
 use std::env::{consts::EXE_SUFFIX, split_paths};
@@ -165,19 +166,16 @@ fn is_executable(path: &Path) -> bool {
 /// The maximum number of similar commands to suggest.
 const MOST_SUGGESTIONS: usize = 3;
 
-/// Returns the names of the commands most similar to `name`, the nearest first, then by name. A
-/// third of the letters of `name` may differ, or one.
+/// Returns the names of the commands most similar to `name`, the nearest first, then by name.
 fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
-    let most_distance = (name.chars().count() / 3).max(1);
     let built_in = command
         .get_subcommands()
         .map(|verb| verb.get_name().to_owned());
     let known_names = built_in.chain(find_programs(command, ui).into_keys());
     let mut similar = Vec::new();
     for known in known_names {
-        let distance = strsim::osa_distance(name, &known);
-        if distance <= most_distance {
-            similar.push((distance, known));
+        if is_slip(name, &known) {
+            similar.push((strsim::osa_distance(name, &known), known));
         }
     }
     similar.sort();

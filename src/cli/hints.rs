@@ -32,6 +32,9 @@ pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Com
     } else if let Some(tip) = own_tip(error, args, subcommand) {
         advice.push(tip);
     } else {
+        if let Some(suggestion) = unlike_suggestion(error) {
+            tips_of_clap.retain(|tip| !tip.contains(&suggestion));
+        }
         for tip in tips_of_clap {
             // A label may begin with a hyphen. What begins with one elsewhere is more likely an
             // option of another command than a file.
@@ -269,6 +272,29 @@ fn find_habit(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option
     None
 }
 
+/// Whether a name may be a slip of the pen for another: it begins with the same letter, and one
+/// letter differs, or two in a word of six letters or more.
+pub fn is_slip(typed: &str, known: &str) -> bool {
+    let most_differing = if typed.chars().count() < 6 { 1 } else { 2 };
+    typed.chars().next() == known.chars().next()
+        && strsim::osa_distance(typed, known) <= most_differing
+}
+
+/// Returns the option or the value that clap suggests if it is too different from what was typed.
+fn unlike_suggestion(error: &clap::Error) -> Option<String> {
+    let text_of = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let typed = text_of(ContextKind::InvalidArg)?;
+    let suggested = text_of(ContextKind::SuggestedArg)?;
+    let is_similar = is_slip(
+        typed.trim_start_matches('-'),
+        suggested.trim_start_matches('-'),
+    );
+    (!is_similar).then_some(suggested)
+}
+
 fn unknown_option(error: &clap::Error) -> Option<&str> {
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => Some(option),
@@ -301,8 +327,16 @@ fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<
 }
 
 fn tip_for_surplus_argument(verb: &clap::Command) -> Option<String> {
-    if verb.get_name() == "append" {
-        return Some("give the text of a message with --user or --assistant".to_owned());
+    match verb.get_name() {
+        "append" => {
+            return Some("give the text of a message with --user or --assistant".to_owned());
+        }
+        "undo" => {
+            return Some(
+                "each run takes back one operation, and -n shows which one that is".to_owned(),
+            );
+        }
+        _ => {}
     }
     let arguments: Vec<_> = verb.get_positionals().map(ToString::to_string).collect();
     Some(format!(
@@ -318,8 +352,15 @@ fn tip_for_sessions_with_all(error: &clap::Error, verb: Option<&clap::Command>) 
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let is_conflict =
-        error.kind() == ErrorKind::ArgumentConflict && error.to_string().contains("[SESSION]");
+    if error.kind() != ErrorKind::ArgumentConflict {
+        return None;
+    }
+    let message = error.to_string();
+    if option == "--all" && message.contains("'--repair'") {
+        let hint = "`pisess check --all` reports what there is to repair; `pisess check -r --repair --backup DIR` repairs a directory";
+        return Some(hint.to_owned());
+    }
+    let is_conflict = message.contains("[SESSION]");
     if !is_conflict || !matches!(&**option, "--all" | "--archived") {
         return None;
     }
@@ -409,6 +450,9 @@ fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Opt
     let Some(ContextValue::String(suggested)) = error.get(ContextKind::SuggestedArg) else {
         return None;
     };
+    if unlike_suggestion(error).is_some() {
+        return None;
+    }
     let former = suggested.trim_start_matches('-');
     let arg = verb?.get_arguments().find(|arg| {
         let aliases = arg.get_all_aliases();

@@ -45,8 +45,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// nevertheless, and reports the fork (exit 4). If the session has moved already, forks that still
 /// name a former path are updated.
 ///
-/// --moved-from moves all sessions of a directory and its subdirectories, after that directory was
-/// moved or renamed. The last argument is its new path.
+/// Given two directories, or with --moved-from, moves all sessions of the first and of its
+/// subdirectories. Use it after that directory was moved or renamed. The last argument is its new
+/// path.
 ///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
 /// to the old path. This applies while an agent runs in the old or the new directory, or if the
@@ -141,6 +142,12 @@ fn plan_moves(
         let old = resolve_user_folder(old, ui);
         return Ok(plan_moves_of_folder(&old, dir, mover, ui));
     }
+    if let [old] = sessions {
+        let moves = plan_moves_of_named_folder(old, dir, mover, ui);
+        if !moves.is_empty() {
+            return Ok(moves);
+        }
+    }
     if sessions.is_empty() {
         return Err(Failure::usage_error("no session is given")
             .with_hint("give the session, then the directory"));
@@ -153,6 +160,21 @@ fn plan_moves(
         });
     }
     Ok(moves)
+}
+
+/// Returns the stored sessions of `old` for `relocate OLD NEW`, if that is a directory, or was one
+/// before it was moved.
+fn plan_moves_of_named_folder(
+    old: &Path,
+    new: &Path,
+    mover: &mut Mover,
+    ui: &Ui,
+) -> Vec<SessionMove> {
+    let is_path = old.components().count() > 1 || old.is_dir();
+    if !is_path || old.is_file() {
+        return Vec::new();
+    }
+    plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui)
 }
 
 /// Returns the stored sessions whose working directory is the moved directory `old`, or was below

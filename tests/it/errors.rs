@@ -524,6 +524,8 @@ fn common_mistakes_have_a_hint() {
             "export ./two-branches.jsonl --format md",
             "did you mean --as FORMAT?",
         ),
+        ("check --all --repair", "`pisess check --all` reports"),
+        ("undo -n ./two-branches.jsonl 3", "each run takes back one"),
         ("list -n 5", "did you mean --limit N?"),
         (
             "grep --limit 3 x",
@@ -811,4 +813,23 @@ fn grep_list_migrate_redact_all_hint_at_what_was_meant() {
     assert_snapshot!(said("list --all name"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: omit --all or SESSION; a name is looked up in all projects; see `pisess list --help`)");
     assert_snapshot!(said("migrate --all"), @"--all requires --check or -n (hint: to migrate the sessions in a directory, give it with -r)");
     assert_snapshot!(said("redact --all"), @"--all requires --check or -n (hint: redact one session at a time, with -o)");
+}
+
+#[test]
+fn options_and_commands_that_are_unlike_are_not_suggested() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let mut suggesting = Vec::new();
+    for line in [
+        "tree ./two-branches.jsonl --limits",
+        "list --follow",
+        "show ./two-branches.jsonl --fold",
+        "branch-off ./two-branches.jsonl",
+        "shed ./two-branches.jsonl",
+    ] {
+        let said = s.unchanged(line).fails(2);
+        if said.contains("similar") || said.contains("did you mean") {
+            suggesting.push(format!("{line}: {said}"));
+        }
+    }
+    assert!(suggesting.is_empty(), "{}", suggesting.join("\n"));
 }

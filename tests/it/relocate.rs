@@ -248,6 +248,20 @@ fn all_sessions_of_a_folder_that_moved() {
     assert_snapshot!(again, @"2> pisess: no session of that directory in the stores");
 }
 
+#[test]
+fn relocate_of_two_directories_moves_the_sessions_of_the_first() {
+    let named = Home::new();
+    let moved = named.run("relocate -q --json ./old ./new");
+    let with_option = Home::new().run("relocate -q --json --moved-from ./old ./new");
+    let count = |done: &Done| done.text().lines().count();
+    assert_eq!((moved.code, count(&moved)), (0, count(&with_option)));
+    assert_eq!(count(&moved), 4);
+    // The directory is gone, as after `mv old new`.
+    let gone = Home::new();
+    let _ = std::fs::remove_dir_all(gone.s.path("old"));
+    assert_eq!(count(&gone.run("relocate -q --json ./old ./new")), 4);
+}
+
 /// Wherever a run is killed, the same command completes it: sessions are in their new places, and
 /// the fork refers to the new path of its source.
 #[cfg(unix)]
