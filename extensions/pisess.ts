@@ -1,12 +1,14 @@
-// The commands /branches, /switch, /pop, /undo and /pick for pi, which run pisess on the session's file.
+// The commands /branches, /switch, /pop, /undo and /pick for pi and oh-my-pi, which run pisess on the session's file.
 //
-// pi keeps its leaf in memory: it does not record a move by /tree in the file, and does not read what another
+// The agents keep their leaf in memory: they do not record a move by /tree in the file, and do not read what another
 // program appends. So if the leaf is not the last entry of the file, a mark is appended under the leaf before pisess
-// runs, and afterwards pi opens the session again, at its new last entry.
+// runs, and afterwards the agent opens the session again, at its new last entry.
 //
-// The program is $PISESS or, if that is not set, `pisess` on the PATH.
+// The program is $PISESS, or else the binary that npm installed beside this extension, or else `pisess` on the PATH.
 
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 
 /** The type of a mark, the same that `pisess switch` appends; no model sees such an entry. */
@@ -22,6 +24,11 @@ interface Row {
 }
 
 export default function (pi: ExtensionAPI) {
+  const bundled = bundledBinary();
+  if (bundled) appendToPath(dirname(bundled));
+  // oh-my-pi has a /switch of its own, for models.
+  const isOmp = "zod" in pi;
+
   let session: string | undefined;
   pi.on("session_start", (_event, ctx) => {
     session = ctx.sessionManager.getSessionFile();
@@ -35,8 +42,9 @@ export default function (pi: ExtensionAPI) {
     },
   });
 
-  pi.registerCommand("switch", {
-    description: "Continue from another branch or entry, or with - from the one before: /switch [REF]",
+  const switchName = isOmp ? "switch-branch" : "switch";
+  pi.registerCommand(switchName, {
+    description: `Continue from another branch or entry, or with - from the one before: /${switchName} [REF]`,
     getArgumentCompletions: complete,
     handler: async (args, ctx) => {
       const file = await ready(ctx);
@@ -91,18 +99,22 @@ export default function (pi: ExtensionAPI) {
 
   /** Changes the session, opens it again, and puts the text that pisess returns for editing into the editor. */
   async function change(ctx: ExtensionCommandContext, file: string, verb: string, args: string[]) {
-    const done = await run([verb, "--json", "--", file, ...args]);
+    let done = await run([verb, "--json", "--", file, ...args]);
+    // oh-my-pi has the file open. It is idle, and opens the file again.
+    const isOpenHere = isOmp && done.code === 3 && message(done.stderr).includes(`process ${process.pid} has it open`);
+    if (isOpenHere) done = await run([verb, "--json", "--force", "--", file, ...args]);
     if (done.code !== 0 && done.code !== 4) return report(ctx, done, "");
     const { written = [], editorText } = rows<{ written: unknown[]; editorText?: string | null }>(done.stdout)[0] ?? {};
     const note = message(done.stderr);
     if (written.length === 0) return ctx.ui.notify(note || "Nothing to do", "info");
-    const { cancelled } = await ctx.switchSession(file, {
-      withSession: async (now) => {
-        if (note) now.ui.notify(note, "info");
-        if (editorText) now.ui.setEditorText(editorText);
-      },
-    });
+    const show = async ({ ui }: ExtensionCommandContext) => {
+      if (note) ui.notify(note, "info");
+      if (editorText) ui.setEditorText(editorText);
+    };
+    const { cancelled } = await ctx.switchSession(file, { withSession: show });
     if (cancelled) ctx.ui.notify("The session has changed: open it again with /resume", "warning");
+    // Its context outlives the switch, and it does not call `withSession`.
+    else if (isOmp) await show(ctx);
   }
 
   async function chooseBranch(ctx: ExtensionCommandContext, file: string): Promise<string | undefined> {
@@ -124,13 +136,30 @@ export default function (pi: ExtensionAPI) {
   }
 
   async function run(args: string[]) {
-    const program = process.env.PISESS || "pisess";
+    const program = process.env.PISESS || bundled || "pisess";
     const done = await pi.exec(program, args);
     // pisess explains each failure on stderr. If it could not be started, pi leaves stderr empty or reports ENOENT.
     const ran = done.code === 0 || (done.stderr.trim() !== "" && !/\bENOENT\b/.test(done.stderr));
     if (ran) return done;
     return { ...done, code: 2, stderr: `cannot run ${program} (hint: install pisess, or set PISESS to its path)` };
   }
+}
+
+/** Returns the binary of the npm package that this extension is part of; undefined if it was installed otherwise. */
+function bundledBinary(): string | undefined {
+  const name = process.platform === "win32" ? "pisess.exe" : "pisess";
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`@pisess/${process.platform}-${process.arch}/package.json`);
+    return join(dirname(manifest), name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The skill has the model run `pisess`. One that the user installed comes first. */
+function appendToPath(folder: string) {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
+  if (!folders.includes(folder)) process.env.PATH = [...folders, folder].join(delimiter);
 }
 
 type Result = Awaited<ReturnType<ExtensionAPI["exec"]>>;

@@ -1,4 +1,4 @@
-// A running pi in its RPC mode, driven as an editor would drive it.
+// A running pi or oh-my-pi in its RPC mode, driven as an editor would drive it.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -7,9 +7,15 @@ import { createInterface } from "node:readline";
 const PATIENCE = 60_000;
 
 export class Rpc {
-  /** `command` is the program with its arguments; `choose` selects one of the options that pi offers. */
-  constructor(command, { cwd, env, choose = (options) => options[0] }) {
+  /**
+   * `command` is the program with its arguments; `choose` selects one of the options that pi offers. oh-my-pi answers a
+   * command before it ran, and reports its end later: `reportsEnd`.
+   */
+  constructor(command, { cwd, env, choose = (options) => options[0], reportsEnd = false }) {
     this.waiting = new Map();
+    this.reportsEnd = reportsEnd;
+    this.ended = () => {};
+    this.answered = () => {};
     this.shown = [];
     this.choose = choose;
     this.errors = "";
@@ -23,6 +29,8 @@ export class Rpc {
 
   hear(heard) {
     if (heard.type === "response") this.waiting.get(heard.id)?.resolve(heard);
+    if (heard.type === "prompt_result") this.ended();
+    if (heard.type === "agent_end") this.answered();
     if (heard.type === "extension_error") this.shown.push({ method: "notify", notifyType: "error", message: heard.error });
     if (heard.type !== "extension_ui_request") return;
     this.shown.push(heard);
@@ -42,21 +50,28 @@ export class Rpc {
   async request(type, rest = {}) {
     if (this.dead) throw this.dead;
     const id = String(this.waiting.size);
-    let late;
-    const answer = new Promise((resolve, reject) => {
-      late = setTimeout(() => reject(new Error(`pi does not answer ${type}\n${this.errors}`)), PATIENCE);
-      this.waiting.set(id, { resolve, reject });
-    });
+    const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
     this.send({ id, type, ...rest });
-    const { success, data, error } = await answer.finally(() => clearTimeout(late));
+    const { success, data, error } = await this.inTime(answer, type);
     if (!success) throw new Error(`pi: ${type}: ${error}`);
     return data;
+  }
+
+  /** Waits for what is promised, but not forever. */
+  async inTime(promise, what) {
+    let late;
+    const limit = new Promise((_, reject) => {
+      late = setTimeout(() => reject(new Error(`pi does not answer ${what}\n${this.errors}`)), PATIENCE);
+    });
+    return Promise.race([promise, limit]).finally(() => clearTimeout(late));
   }
 
   /** Returns what a command shows: the last `{notify, error, select, editor}`, each of them or null. */
   async command(message) {
     this.shown.length = 0;
+    const end = new Promise((resolve) => (this.ended = resolve));
     await this.request("prompt", { message });
+    if (this.reportsEnd) await this.inTime(end, message);
     const last = (wanted) => this.shown.findLast(wanted);
     return {
       notify: last(({ method, notifyType }) => method === "notify" && notifyType !== "error")?.message ?? null,
@@ -64,6 +79,13 @@ export class Rpc {
       select: last(({ method }) => method === "select")?.options ?? null,
       editor: last(({ method }) => method === "set_editor_text")?.text ?? null,
     };
+  }
+
+  /** Has a model answer a message. */
+  async turn(message) {
+    const answer = new Promise((resolve) => (this.answered = resolve));
+    await this.request("prompt", { message });
+    await this.inTime(answer, message);
   }
 
   close() {
