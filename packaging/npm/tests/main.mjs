@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { checkAgents } from "./agents.mjs";
 import { checked } from "./checks.mjs";
 import { checkLauncher } from "./launcher.mjs";
-import { checkRuns, INSTALLS } from "./managers.mjs";
+import { checkRuns, checkStranger, INSTALLS } from "./managers.mjs";
 import { publish, startRegistry } from "./registry.mjs";
 
 /** The registry and the package managers. */
@@ -46,7 +46,7 @@ async function main(binary) {
   const tools = installTools();
   await timed("packing and publishing", async () => {
     registry = await startRegistry(newNode, tools.verdaccio, work);
-    publish(registry, { pack: join(root, "packaging/npm/pack"), binary, forAll: !isShort });
+    publish(registry, { packaging: join(root, "packaging"), binary, forAll: !isShort });
   });
 
   const session = join(root, "fixtures/tour.jsonl");
@@ -54,6 +54,7 @@ async function main(binary) {
   for (const { name, install } of isShort ? INSTALLS.slice(0, 1) : INSTALLS) {
     await timed(name, () => checkRuns(name, lab, install(lab)));
   }
+  checkStranger(lab);
   await timed("the launcher", () => checkLauncher(lab));
   await timed("the agents", () => checkAgents(lab));
 }

@@ -1,6 +1,6 @@
 // Installs pisess with each package manager, and runs it as its users do.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, checkEqual, run } from "./checks.mjs";
 import { newUser } from "./registry.mjs";
@@ -80,4 +80,23 @@ export function checkRuns(manager, { binary, session }, { command, env, cwd }) {
     checkEqual(`${manager}, ${turn} run: the version`, version, run([...command, "--version"], { env, cwd }).stdout);
     checkEqual(`${manager}, ${turn} run: a tree`, tree, run([...command, "tree", session], { env, cwd }).stdout);
   }
+}
+
+/** Checks the one line with which someone who has Node and sessions, but no pisess, draws the last one. */
+export function checkStranger({ registry, binary, session }) {
+  const env = newUser(registry, "stranger");
+  const project = join(env.HOME, "project");
+  mkdirSync(project);
+  const store = join(env.HOME, ".pi/agent/sessions", `-${project.replaceAll("/", "-")}--`);
+  mkdirSync(store, { recursive: true });
+  const recorded = readFileSync(session, "utf8").replaceAll("/home/u/code/ferry", project);
+  writeFileSync(join(store, "2026-03-14T09-26-45-589Z_019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70.jsonl"), recorded);
+
+  const options = { env, cwd: project };
+  const start = Date.now();
+  const { stdout } = run(["npx", "--yes", "pisess", "tree", "last"], options);
+  const seconds = (Date.now() - start) / 1000;
+  checkEqual("npx pisess tree last", run([binary, "tree", "last"], options).stdout, stdout);
+  check("npx draws a tree", stdout.split("\n").length > 10, stdout);
+  console.log(`npx pisess tree last, from nothing: ${seconds.toFixed(1)} s`);
 }

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { run } from "./checks.mjs";
 
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64", "win32-arm64"];
@@ -50,7 +50,7 @@ function freePort() {
  * Packs and publishes the launcher and the package of this platform with the binary. With `forAll`, also the packages
  * of the other platforms, with a file in the place of the binary.
  */
-export function publish(registry, { pack, binary, forAll }) {
+export function publish(registry, { packaging, binary, forAll }) {
   const placeholder = join(registry.work, "placeholder");
   writeFileSync(placeholder, "not for this platform\n");
   const binaries = [];
@@ -59,10 +59,8 @@ export function publish(registry, { pack, binary, forAll }) {
     else if (forAll) binaries.push(`${platform}=${placeholder}`);
   }
   const out = join(registry.work, "packages");
-  const { stdout } = run([pack, out, ...binaries], { env: process.env });
-  for (const tarball of stdout.trim().split("\n")) {
-    run(["npm", "publish", resolve(tarball)], { env: newUser(registry, "publisher") });
-  }
+  run([join(packaging, "npm/pack"), out, ...binaries], { env: process.env });
+  run([join(packaging, "npm/publish"), out], { env: newUser(registry, "publisher") });
 }
 
 /** Returns the environment of a user with an empty home directory, without pisess and the settings of this machine. */
