@@ -351,7 +351,7 @@ fn into_a_pipe_and_on_paper() {
     assert_eq!((done.code, done.stderr.len()), (0, 9));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
     assert_snapshot!(s.unchanged("append -n ./two-branches.jsonl --user hi"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type  content
     188 B  226b1b5c  user  hi
     ");

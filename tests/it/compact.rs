@@ -480,7 +480,7 @@ fn an_older_file_is_migrated_and_compacted_in_one_rename() {
 fn dry_run_and_json() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("compact -n ./two-branches.jsonl --first-kept none --summary short"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type        content
     228 B  226b1b5c  compaction  short
     2> pisess: the context has 31 tokens, and would have 2

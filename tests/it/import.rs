@@ -702,7 +702,7 @@ fn a_log_of_codex() {
     assert_snapshot!(s.run("tree ./new --unfold"), @"
     dc70f42b  • codex.developer: <permissions>Ask before you write.</permissions>  (hidden)
     a81c094d  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> <shell>bash</shell> </environment_context>  (hidden)
-    69cd4ccc  • user: Which paper for a kite?
+    69cd4ccc  • user: [image] Which paper for a kite?
     de48aaac  • exec_command: cat notes.md
     e3af9a59  • apply_patch: kite.md
     af8fa3fa  • web_search: washi
@@ -808,7 +808,7 @@ fn a_compaction_with_only_a_summary_keeps_what_the_user_said() {
     assert_snapshot!(s.run("tree ./new"), @"
     3157cf0d  • codex.context: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>  (hidden)
     5efe857b  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>  (hidden)
-    adc273d8  • user: How long is the tail?
+    adc273d8  • user: [image] How long is the tail?
     2aef41c4  • assistant: Five times the height.
     15867afb  ├─ user: And of a box kite?  (2 messages, 5mo)
     04261983  │  assistant: It has none.
@@ -1558,9 +1558,9 @@ fn files_of_claude_code_are_counted() {
     s.put("x.jsonl", claude(&lines));
     s.run("import ./x.jsonl -o ./new");
     assert_snapshot!(s.run("stats --by file ./new"), @"
-    file             reads  writes  sessions  in
-    ~/kites/a.md         1       2         1  fd1d12a3
-    ~/kites/n.ipynb      0       1         1  fd1d12a3
+    file             reads  writes  failed  sessions  in
+    ~/kites/a.md         1       2       0         1  fd1d12a3
+    ~/kites/n.ipynb      0       1       0         1  fd1d12a3
     ");
     s.run("compact ./new --first-kept none");
     let page = s.run("export --as markdown ./new -o -");

@@ -33,7 +33,7 @@ fn tails_become_branches() {
     assert_snapshot!(s.unchanged("tree ./a.jsonl --unfold"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
@@ -47,11 +47,11 @@ fn tails_become_branches() {
     assert_snapshot!(s.unchanged("tree ./c.jsonl --unfold"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 messages, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
-    bbbb0001  ├─ user: on the train  (1 entry, 4mo)
+    bbbb0001  ├─ user: on the train  (1 message, 4mo)
     aaaa0001  • user: at home
     aaaa0002  • user: more at home  ← active
     ");

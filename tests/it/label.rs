@@ -211,19 +211,19 @@ fn json_tells_what_was_written() {
 fn dry_run_prints_the_plan() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl @ end"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type   content
     130 B  226b1b5c  label  end
     ");
     assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl @ end"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label -n ./v1.jsonl @ end"), @"
-    rewrite ./v1.jsonl as version 3 and append 1 line
+    would rewrite ./v1.jsonl as version 3 and append 1 line
      size  id        type   content
     130 B  226b1b5c  label  end
     ");
     assert_snapshot!(s.unchanged("label -n --json ./v1.jsonl @ end"), @r#"{"path":"./v1.jsonl","action":"rewrite","dryRun":true,"written":[{"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label -n -o ./out.jsonl ./two-branches.jsonl @ end"), @"
-    create ./out.jsonl with 1 line
+    would create ./out.jsonl with 1 line
      size  id        type   content
     130 B  226b1b5c  label  end
     ");

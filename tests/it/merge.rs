@@ -155,7 +155,7 @@ fn writes_nothing_if_the_branch_was_already_merged() {
 fn in_pipes_and_on_paper() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("merge -n ./two-branches.jsonl 1a2b3c05 --summary s"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type            content
     200 B  226b1b5c  branch_summary  s
     ");

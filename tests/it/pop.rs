@@ -195,7 +195,7 @@ fn a_question_without_an_answer_leaves_nothing_to_tell() {
     ");
     assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"aaaa0001","to":"1a2b3c07"},"id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z"}"#);
     assert_snapshot!(s.run("pop -n ./two-branches.jsonl --summary 'Washi needs a spar.'"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type            content
     218 B  27aa2424  branch_summary  Washi needs a spar.
     ");
@@ -257,7 +257,7 @@ fn an_older_file_is_migrated_and_moved_in_one_rename() {
 fn dry_run_json_and_streams() {
     let s = Sandbox::with(&[TWO]);
     assert_snapshot!(s.unchanged("pop -n ./two-branches.jsonl --summary s"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type            content
     200 B  226b1b5c  branch_summary  s
     ");

@@ -438,7 +438,7 @@ fn in_an_oh_my_pi_file() {
 fn dry_run_and_json() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     assert_snapshot!(s.unchanged("summarize -n ./two-branches.jsonl 1a2b3c04 --summary s"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type            content
     200 B  226b1b5c  branch_summary  s
     ");

@@ -499,7 +499,7 @@ fn an_older_file_is_migrated_and_moved_in_one_rename() {
 fn dry_run_and_json() {
     let s = Sandbox::with(&[TWO]);
     assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl 1a2b3c04"), @"
-    append 1 line to ./two-branches.jsonl
+    would append 1 line to ./two-branches.jsonl
      size  id        type    content
     167 B  226b1b5c  custom  pisess.switch
     ");
