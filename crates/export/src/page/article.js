@@ -5,7 +5,6 @@ function articleOf(at, isFar = false) {
   const n = text.path[at], kind = session.kind[n], run = text.runs.get(n);
   const article = make("article", `entry ${kind}`);
   article.view = { n, ranges: [], urls: [], later: [], isFar, title: titleOf(n), changed: () => drawText() };
-  article.id = `n${n}`;
   article.dataset.id = session.ids[n];
   article.dataset.n = n;
   article.tabIndex = -1;
