@@ -50,8 +50,8 @@ impl Cuts {
 
     /// Returns the note for a reader on what is left out; `None` if a reader would miss nothing.
     /// `omitted_count` is the number of entries between the first request and the last entries. The
-    /// note has it only if the last entries are exported. `other_branches` describes what is on branches that
-    /// are not exported.
+    /// note has it only if the last entries are exported. `other_branches` describes what is on
+    /// branches that are not exported.
     pub fn omission_note(
         &self,
         omitted_count: usize,

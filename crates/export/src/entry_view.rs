@@ -272,8 +272,8 @@ impl EntryView<'_> {
 
     /// Appends a change of what the model sees of another entry: a note with a link to that entry,
     /// and the other content. A `replacement` that is `null` omits the entry, and has no content.
-    /// The link, and the change recorded as a fact, are there only if that entry is exported. Without
-    /// a `replacement`, which undoes an earlier change, nothing is recorded.
+    /// The link, and the change recorded as a fact, are there only if that entry is exported.
+    /// Without a `replacement`, which undoes an earlier change, nothing is recorded.
     fn push_context_edit(&mut self, line: Raw) {
         let target = self.find_member_entry(line, "targetId");
         let replacement = line.get("replacement");

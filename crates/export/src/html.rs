@@ -112,8 +112,8 @@ impl Html {
         }
     }
 
-    /// Opens the element of a tag. Its value, if it has one, becomes an attribute: the class of a fold
-    /// or tool, the alignment of a cell, or the first number of a list.
+    /// Opens the element of a tag. Its value, if it has one, becomes an attribute: the class of a
+    /// fold or tool, the alignment of a cell, or the first number of a list.
     fn open_element_with_value(&mut self, tag: Tag, value: &str) {
         let (element, class) = tag.element();
         let class = match tag {
@@ -154,9 +154,9 @@ impl Html {
         self.open_element("div", &[("class", "images"), ("tabindex", "0")]);
     }
 
-    /// Opens a figure. `value` is the value of [`Tag::Image`]: the type and the name of an image. The
-    /// figure contains the image if `images` has one of that name. Returns the HTML element that
-    /// is to be closed.
+    /// Opens a figure. `value` is the value of [`Tag::Image`]: the type and the name of an image.
+    /// The figure contains the image if `images` has one of that name. Returns the HTML element
+    /// that is to be closed.
     fn open_figure(&mut self, value: &str, images: &[NamedImage]) -> &'static str {
         self.open_element("figure", &[("class", "image")]);
         let (image_type, name) = value.split_once(' ').unwrap_or((value, ""));
@@ -191,8 +191,8 @@ pub fn full_html(
     html_of_events(markup.events_without(is_omitted), is_in_document, images)
 }
 
-/// Converts only the prose of markup to HTML: no tools, no images, and no folds except in long typed
-/// texts.
+/// Converts only the prose of markup to HTML: no tools, no images, and no folds except in long
+/// typed texts.
 pub fn prose_html(markup: &Markup) -> Html {
     let is_omitted = |tag, value: &str| match tag {
         Tag::Fold => value != REMAINDER,

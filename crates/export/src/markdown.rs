@@ -2,7 +2,8 @@
 //! text, tools and thinking are folded, and code is in fences.
 //!
 //! It is written from markup. No content can end the block that it is in: every character of the
-//! session that has a meaning in Markdown is escaped, and a fence is longer than any in its content.
+//! session that has a meaning in Markdown is escaped, and a fence is longer than any in its
+//! content.
 //!
 //! Settings, bookkeeping, and messages that the agent does not show are left out, unless a filter
 //! asks for them. The time is written at each request, the model at its first answer and where it

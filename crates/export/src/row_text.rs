@@ -6,8 +6,8 @@ use super::typed::Author;
 use pisess_core::format::{is_block_mark, strip_emphasis};
 use std::borrow::Cow;
 
-/// Returns the text of a row without marks of Markdown. If the user typed the text, only fences, `#`
-/// and marks around words in bold or code are removed.
+/// Returns the text of a row without marks of Markdown. If the user typed the text, only fences,
+/// `#` and marks around words in bold or code are removed.
 pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
     let has_marks = row.contains(['*', '`', '_', '#', '[', '~']) || row.starts_with(['-', '>']);
     if !has_marks && !row.contains("  ") {

@@ -433,8 +433,8 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the title of the export: the session's name, or else the first request that is
-    /// exported. Without both, it is the last part of the working directory and the day of the first
-    /// message.
+    /// exported. Without both, it is the last part of the working directory and the day of the
+    /// first message.
     pub fn title(&self) -> String {
         if let Some(title) = self.session_name().or_else(|| self.first_request()) {
             return cut(&title, LONGEST_TITLE);

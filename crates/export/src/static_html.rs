@@ -15,8 +15,8 @@ use pisess_json::Raw;
 use pisess_json::time::iso_string;
 use std::io::{self, Write};
 
-/// Writes the path to the leaf as a page without a script: its title, a note about what is left out,
-/// and an article for each entry that shows something. `workers` threads make the articles.
+/// Writes the path to the leaf as a page without a script: its title, a note about what is left
+/// out, and an article for each entry that shows something. `workers` threads make the articles.
 pub fn write_static_page(
     contents: &Contents,
     workers: usize,

@@ -106,8 +106,9 @@ impl EntryView<'_> {
         })
     }
 
-    /// Appends a tool: its head line, what its arguments and details describe, its output, the calls
-    /// that it made itself, then images and other content of its result. `message` is the result, and `call` the block of its call, or `null` if there is none.
+    /// Appends a tool: its head line, what its arguments and details describe, its output, the
+    /// calls that it made itself, then images and other content of its result. `message` is the
+    /// result, and `call` the block of its call, or `null` if there is none.
     fn push_call_with_result(&mut self, call: Raw, message: Raw) {
         let names = ["toolName", "content", "isError", "prunedAt", "details"];
         let [result_name, content, is_error, pruned_at, details] = find_members(message, names);

@@ -49,8 +49,8 @@ pub enum Rendition {
 
 /// Finds the values that are in an export, and returns their indexes. A correct export has none.
 ///
-/// Only what comes from the session is searched. In a page, this is the pieces, the id, the title and
-/// the prose; in a static page, everything except the style.
+/// Only what comes from the session is searched. In a page, this is the pieces, the id, the title
+/// and the prose; in a static page, everything except the style.
 pub fn find_leaked_values(
     format: Rendition,
     written: &dyn ReadAt,

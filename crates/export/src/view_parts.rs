@@ -116,8 +116,8 @@ impl<'s> EntryView<'s> {
         self.markdown_source = String::new();
     }
 
-    /// Appends the text of a JSON string. A very long text is decoded in parts, so that it is not in
-    /// memory three times: as a line, as text and as markup.
+    /// Appends the text of a JSON string. A very long text is decoded in parts, so that it is not
+    /// in memory three times: as a line, as text and as markup.
     fn push_string(&mut self, string: Raw, author: Author) {
         let raw = string.raw_string().unwrap_or_default();
         if raw.len() > LONGEST_TEXT {

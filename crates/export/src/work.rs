@@ -26,8 +26,9 @@ pub struct EntryWork {
 impl Work {
     /// Adds up the entries of an export without cuts.
     ///
-    /// `counted` are the entries of `counted_session`: the session of the export, or the same session
-    /// with what was pruned from it. An entry is found in the export by the number of its line.
+    /// `counted` are the entries of `counted_session`: the session of the export, or the same
+    /// session with what was pruned from it. An entry is found in the export by the number of its
+    /// line.
     pub fn add_up(
         contents: &Contents,
         counted_session: &Session,
