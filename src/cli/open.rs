@@ -467,14 +467,6 @@ impl OpenSession {
         .with_hint(format!("see `pisess check {name}`")))
     }
 
-    /// Returns the note on a session without entries, which has nothing to print.
-    pub fn no_entries_note(&self) -> String {
-        format!(
-            "{}: the session has no entries (hint: `pisess list --all` lists other sessions)",
-            self.input.name
-        )
-    }
-
     /// Returns one line that lists the problems of the file, one for each kind: how many there are,
     /// and the line of the first. `None` if there are none.
     fn summarize_problems(&self) -> Option<String> {
@@ -520,6 +512,9 @@ impl OpenSession {
         ))
     }
 }
+
+/// The note on a session without entries, which has nothing to print.
+pub const NO_ENTRIES: &str = "the session has no entries (hint: `pisess list --all` lists others)";
 
 /// Returns the label given by an argument.
 pub fn parse_label(given: &str) -> Result<Text<'_>, Failure> {

@@ -3,7 +3,7 @@
 use crate::agents::row::ROW_UNITS;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::open::OpenSession;
+use crate::cli::open::{NO_ENTRIES, OpenSession};
 use crate::cli::output::{
     Cell, Column, Exit, Failure, Styles, Table, Ui, to_visible, truncate_end,
 };
@@ -131,7 +131,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         list.print_table(ui)?;
     }
     if list.branches.is_empty() {
-        ui.warn(&open.no_entries_note());
+        ui.warn(NO_ENTRIES);
     }
     if let Some(pruned) = describe_pruned_branches(&open) {
         ui.print_status(&format!(

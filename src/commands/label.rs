@@ -148,8 +148,7 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             LabelFilter::At(_) => "the entry has no label",
         };
         ui.warn(&format!(
-            "{}: {what} (hint: `pisess label SESSION REF NAME` sets one)",
-            open.input.name
+            "{what} (hint: `pisess label SESSION REF NAME` sets one)"
         ));
     }
     Ok(Exit::Done)

@@ -1,7 +1,7 @@
 //! `pisess path`: lists the entries from the root to an entry.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::OpenSession;
+use crate::cli::open::{NO_ENTRIES, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::rows::entry::{print_entry_lines, print_rows, row_options};
 use crate::load::LoadOptions;
@@ -63,7 +63,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         print_rows(&drawing, &edits, &path, ui)?;
     }
     if open.session.entries.is_empty() {
-        ui.warn(&open.no_entries_note());
+        ui.warn(NO_ENTRIES);
     } else if path.is_empty() {
         ui.warn("no entry is above the root (hint: omit REF for the leaf)");
     }

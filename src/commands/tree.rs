@@ -4,7 +4,7 @@ mod painter;
 
 use crate::cli::follow::{ChangedFiles, FollowedSession, watch_files};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::OpenSession;
+use crate::cli::open::{NO_ENTRIES, OpenSession};
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
 use crate::cli::pruned::{self, requests_with_pruned};
 use crate::cli::renderer::RendererArgs;
@@ -201,7 +201,7 @@ fn print_tree(
 /// Returns why there are no rows, and what to try next.
 fn no_rows_note(args: &Args, open: &OpenSession) -> String {
     if open.session.entries.is_empty() {
-        return open.no_entries_note();
+        return NO_ENTRIES.to_owned();
     }
     let what = if args.search.trim().is_empty() {
         "no entry passes the filter"
@@ -213,7 +213,7 @@ fn no_rows_note(args: &Args, open: &OpenSession) -> String {
     } else {
         "`--filter all` includes every entry"
     };
-    format!("{}: {what} (hint: {hint})", open.input.name)
+    format!("{what} (hint: {hint})")
 }
 
 /// Prints the tree, and then the entries that other programs write, until standard output is closed

@@ -106,15 +106,15 @@ fn a_session_without_rows() {
         let said = note(&line, &s);
         assert_eq!(
             said,
-            "pisess: note: ~/empty.jsonl: the session has no entries (hint: `pisess list --all` lists other sessions)",
+            "pisess: note: the session has no entries (hint: `pisess list --all` lists others)",
             "{line}"
         );
     }
-    assert_snapshot!(note("label ./empty.jsonl", &s), @"pisess: note: ~/empty.jsonl: no entry has a label (hint: `pisess label SESSION REF NAME` sets one)");
-    assert_snapshot!(note("label ./two-branches.jsonl root", &s), @"pisess: note: ~/two-branches.jsonl: the entry has no label (hint: `pisess label SESSION REF NAME` sets one)");
+    assert_snapshot!(note("label ./empty.jsonl", &s), @"pisess: note: no entry has a label (hint: `pisess label SESSION REF NAME` sets one)");
+    assert_snapshot!(note("label ./two-branches.jsonl root", &s), @"pisess: note: the entry has no label (hint: `pisess label SESSION REF NAME` sets one)");
     assert_snapshot!(note("path ./two-branches.jsonl root", &s), @"pisess: note: no entry is above the root (hint: omit REF for the leaf)");
-    assert_snapshot!(note("tree --search nowhere ./two-branches.jsonl", &s), @"pisess: note: ~/two-branches.jsonl: no entry matches (hint: `--filter all` includes every entry)");
-    assert_snapshot!(note("tree --search nowhere --filter all ./two-branches.jsonl", &s), @"pisess: note: ~/two-branches.jsonl: no entry matches (hint: `pisess grep` searches other sessions, too)");
+    assert_snapshot!(note("tree --search nowhere ./two-branches.jsonl", &s), @"pisess: note: no entry matches (hint: `--filter all` includes every entry)");
+    assert_snapshot!(note("tree --search nowhere --filter all ./two-branches.jsonl", &s), @"pisess: note: no entry matches (hint: `pisess grep` searches other sessions, too)");
     assert_eq!(
         at_home("tree --search nowhere ./two-branches.jsonl", &s).code,
         1

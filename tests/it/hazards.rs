@@ -396,7 +396,7 @@ fn headers() {
         "version that is not a number on line 1"
     );
     assert_eq!(note_of_whole("empty-header-id"), "");
-    assert_snapshot!(tree("header-only"), @"2> pisess: note: ./header-only.jsonl: the session has no entries (hint: `pisess list --all` lists other sessions)");
+    assert_snapshot!(tree("header-only"), @"2> pisess: note: the session has no entries (hint: `pisess list --all` lists others)");
     assert_eq!(note_of_whole("title-slot-too-short"), "");
 }
 

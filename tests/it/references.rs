@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 
 /// Returns the id that a reference names, by `path --ids`; `root` for the empty conversation.
 fn named(s: &Sandbox, file: &str, reference: &str) -> String {
-    let ids = s.run(&format!("path ./{file} --ids -- '{reference}'"));
+    let ids = s.run(&format!("path -q ./{file} --ids -- '{reference}'"));
     ids.lines().last().unwrap_or("root").to_owned()
 }
 
@@ -113,7 +113,7 @@ fn ids_of_any_kind_and_the_whole_string_first() {
         assert_eq!(named(&s, file, reference), id, "{reference}");
     }
     assert_eq!(
-        s.run("path ./ids-of-any-kind.jsonl root --ids"),
+        s.run("path -q ./ids-of-any-kind.jsonl root --ids"),
         "",
         "root is the empty conversation"
     );
