@@ -124,6 +124,7 @@ fn every_command_says_the_same_of_what_is_no_file() {
         let takers = [
             "migrate",
             "blame",
+            "export F --as messages",
             "check",
             "grep",
             "stats",

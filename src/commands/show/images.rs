@@ -73,13 +73,16 @@ pub fn write_images(
 fn file_stem(open: &OpenSession, ix: EntryIx) -> String {
     let entry = open.session.entry(ix);
     let id = open.session.id(ix).to_string_lossy().into_owned();
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    let is_safe = (1..=64).contains(&id.len()) && id.bytes().all(is_plain);
+    let is_safe = (1..=64).contains(&id.len()) && id.bytes().all(is_plain_byte);
     if is_safe && !entry.flags.contains(Flags::SUPERSEDED) {
         id
     } else {
         format!("line-{}", entry.line.0)
     }
+}
+
+fn is_plain_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
 
 /// Returns the bytes of an image, or why there are none.

@@ -171,21 +171,24 @@ fn interleave(first: &Session, second: &Session) -> Join {
         }
     }
 
-    let mut add_after = |position: Option<EntryIx>, lines: &mut Vec<JoinedLine>| {
-        for ix in added_after.remove(&position).unwrap_or_default() {
-            lines.push(JoinedLine::Second(ix));
-        }
-    };
-    add_after(None, &mut join.lines);
+    join.push_added(added_after.remove(&None));
     for ix in first.entry_indexes() {
         join.lines.push(JoinedLine::First(ix));
-        join.only_first += usize::from(second.find_entry(&first.id(ix)).is_none());
-        add_after(Some(ix), &mut join.lines);
+        if second.find_entry(&first.id(ix)).is_none() {
+            join.only_first += 1;
+        }
+        join.push_added(added_after.remove(&Some(ix)));
     }
     join
 }
 
 impl Join {
+    fn push_added(&mut self, added: Option<Vec<EntryIx>>) {
+        for ix in added.unwrap_or_default() {
+            self.lines.push(JoinedLine::Second(ix));
+        }
+    }
+
     /// Returns the number of entries of the result.
     pub fn entry_count(&self) -> usize {
         self.lines.len()

@@ -204,13 +204,10 @@ fn write_body_for(
 fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
     let message = Raw::from_checked(json);
     let content = message.get("content").unwrap_or(Raw::NULL);
-    let is_thinking = |block: &Raw| {
-        content::is_block(*block, "thinking") || content::is_block(*block, "redactedThinking")
-    };
-    if !content.is_array() || !content.items().any(|block| is_thinking(&block)) {
+    if !content.is_array() || !content.items().any(is_thinking) {
         return Cow::Borrowed(json);
     }
-    let kept = content.items().filter(|block| !is_thinking(block));
+    let kept = content.items().filter(|block| !is_thinking(*block));
     let kept = array(kept.map(Raw::bytes));
     let mut changed = Object::new();
     for (key, value) in message.members() {
@@ -222,6 +219,10 @@ fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
         changed = changed.member(&string::decode(key.bytes), value);
     }
     Cow::Owned(changed.finish())
+}
+
+fn is_thinking(block: Raw) -> bool {
+    content::is_block(block, "thinking") || content::is_block(block, "redactedThinking")
 }
 
 /// What the first pass over the messages finds.

@@ -188,12 +188,15 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     let count_before = parts[index].len();
     parts[index].text = text;
     let count_after = parts[index].len();
-    let moved = |line: usize| (line + count_after).saturating_sub(count_before);
     for part in parts.iter_mut() {
-        part.line_count = part.line_count.map(moved);
+        if let Some(count) = &mut part.line_count {
+            *count = (*count + count_after).saturating_sub(count_before);
+        }
     }
     for part in &mut parts[index + 1..] {
-        part.first_line = part.first_line.map(moved);
+        if let Some(line) = &mut part.first_line {
+            *line = (*line + count_after).saturating_sub(count_before);
+        }
     }
     true
 }
