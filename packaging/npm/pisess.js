@@ -8,9 +8,7 @@
 // this file, where that is possible: see replaceLauncher.
 "use strict";
 
-const { spawn } = require("node:child_process");
 const fs = require("node:fs");
-const os = require("node:os");
 const path = require("node:path");
 const { optionalDependencies } = require("../package.json");
 
@@ -77,6 +75,13 @@ function runBinary() {
   }
   // If it fails, Node aborts.
   if (typeof process.execve === "function") process.execve(binary, [binary, ...args], process.env);
+  runChild(args);
+}
+
+function runChild(args) {
+  // Loading these takes time, which the other way saves.
+  const { spawn } = require("node:child_process");
+  const os = require("node:os");
 
   // A signal that is sent to this process alone is passed on. Ctrl-C at a terminal reaches the child, too, which then
   // has the time to end by itself. On Windows, where passing it on would end the child at once, nothing else sends it.

@@ -47,7 +47,14 @@ export async function checkLauncher(lab) {
   checkFailures(lab, env);
   const nothing = join(env.HOME, "nothing.js");
   writeFileSync(nothing, "");
-  reportStart({ "the binary": [lab.binary], "the launcher": [process.execPath, installed], Node: [process.execPath, nothing] }, env);
+  const programs = {
+    "the binary, which is also the replaced launcher": [lab.binary],
+    "the launcher": [process.execPath, installed],
+    "its Node alone": [process.execPath, nothing],
+    "the launcher in a newer Node": [lab.newNode, installed],
+    "that Node alone": [lab.newNode, nothing],
+  };
+  reportStart(programs, env);
 }
 
 async function checkSameAsBinary(name, program, { binary, session, env }) {
