@@ -343,7 +343,7 @@ fn only_over_so_many_tokens() {
     let units = s
         .pisess("compact ./two-branches.jsonl -n --if-over 0.001k --first-kept none --summary s")
         .done();
-    assert!(units.text().starts_with("append 1 line"), "{units}");
+    assert!(units.text().starts_with("would append 1 line"), "{units}");
     s.run(&line(tokens - 1));
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 9);
     // If the context is not over the limit, a stream is passed on unchanged.

@@ -7,7 +7,7 @@ use std::fs;
 
 /// Commands that accept directories or several sessions, and continue with the others.
 const SEVERAL: &[&str] = &[
-    "archive", "check", "grep", "import", "list", "migrate", "redact", "relocate", "stats",
+    "archive", "blame", "check", "grep", "import", "list", "migrate", "redact", "relocate", "stats",
 ];
 
 /// Returns a form of every other command that reads `./x`, and one that changes it.
@@ -106,7 +106,7 @@ fn a_folder() {
         let said = s.unchanged(&line).fails(2);
         assert_eq!(
             said,
-            "cannot read ./x: it is a directory (hint: give the path of a session in it; check, export, grep, list, migrate, redact --check and stats take directories)",
+            "cannot read ./x: it is a directory (hint: give the path of a session in it; blame, check, export, grep, list, migrate, redact --check and stats take directories)",
             "{line}"
         );
     }

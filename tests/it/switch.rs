@@ -258,7 +258,7 @@ fn a_summary_that_is_all_that_is_left_is_not_summarised() {
         assert_ne!(s.run(&format!("{line} -n --summary s")), "");
         assert!(
             s.run(&format!("switch -n ./{TWO} {place}"))
-                .starts_with("append 1 line")
+                .starts_with("would append 1 line")
         );
         // The existing summary gets the label, once.
         let named = format!("{line} --label tried");

@@ -165,7 +165,7 @@ impl Slots {
         let command = partial.command.get_name().to_owned();
 
         // `grep` takes a pattern before the sessions, unless it is given with -e.
-        let words_before = if session_index > 0 && partial.matches.contains_id("regexp") {
+        let words_before = if command == "grep" && partial.matches.contains_id("regexp") {
             0
         } else {
             session_index
