@@ -32,10 +32,10 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 ];
 
 /// The forms of a reference to an entry.
-pub const REFERENCES: [GuideRow; 10] = [
+pub const REFERENCES: [GuideRow; 15] = [
     (
         "@",
-        "where the conversation is now; `show`, `label`, `edit`, `pick` and `switch @~3` skip labels, names and settings at the end",
+        "the entry where the conversation is now; labels, names, marks and settings after it are skipped",
     ),
     ("-", "the previous leaf, as in `switch -`"),
     (
@@ -43,6 +43,7 @@ pub const REFERENCES: [GuideRow; 10] = [
         "the position before the first entry (an empty conversation)",
     ),
     (":12", "the entry on line 12 of the file, counting from 1"),
+    (":$", "the last entry of the file, whatever it is"),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
     (
@@ -50,13 +51,26 @@ pub const REFERENCES: [GuideRow; 10] = [
         "an id, else a label, else an id prefix (at least 4 characters)",
     ),
     (
-        "REF^",
-        "the parent of REF; the parent of a root entry is root",
+        "@^, @~3",
+        "the entry of the conversation before `@`; the third before it",
     ),
-    ("REF~3", "the third ancestor of REF"),
+    (
+        "REF^, REF~3",
+        "the parent of another REF; its third ancestor. Above a root entry is root",
+    ),
+    ("REF+3", "the third entry of the conversation after REF"),
     (
         "REF^{user}",
         "the nearest entry whose role or type is user, at REF or above it",
+    ),
+    (
+        "REF^{answer}",
+        "the nearest assistant message that ended normally and has text, at REF or above it",
+    ),
+    ("REF..REF2", "a range: the entries after REF, up to REF2"),
+    (
+        "REF..",
+        "a range: the entries after REF, up to the end of its branch",
     ),
 ];
 
@@ -188,9 +202,13 @@ pub const TOPICS: [Section; 10] = [
             "A REF argument names an entry in one of the forms below. The whole argument is first tried as an id \
              or label; then suffixes are removed from the right. References are case-sensitive. An unknown or \
              ambiguous reference is an error (exit 2), and the message lists the candidates.",
-            "`@` is the leaf: the last entry of the file, where the conversation continues. Labels, names, marks \
-             of `switch` and settings can be the last entry, too. `show`, `label`, `edit` and `pick` skip them in \
-             `@`, and `switch` in `@^` and `@~3`. In `--at @`, `@` is always the leaf.",
+            "`@` is the same entry in every command: the leaf or, if that is a label, a name, a mark of `switch` \
+             or a setting, the nearest entry of the conversation above it. `@~0` is `@`, and `@^` and `@~3` count \
+             entries of the conversation. New entries are still appended after the leaf, the last entry of the \
+             file. `@^{label}` also finds the labels, names and settings after `@`.",
+            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a range. Both its ends are on \
+             one path. `REF..` ends at the leaf if REF is on the path to it; otherwise it follows the newest branch \
+             below REF, and so does `REF+3`. The range `@~20..` is also `--last 20`.",
             "In a shell, quote a reference that contains a brace or begins with a tilde.",
         ],
     )
@@ -440,8 +458,6 @@ pub struct Guide {
     pub examples: &'static [Example],
     /// The meaning of exit code 1, if the command uses it.
     found: Option<&'static str>,
-    /// Whether `@` is the last entry of the conversation.
-    is_of_conversation: bool,
 }
 
 impl Guide {
@@ -449,22 +465,12 @@ impl Guide {
         Guide {
             examples,
             found: None,
-            is_of_conversation: false,
         }
     }
 
     pub(crate) const fn with_found(self, found: &'static str) -> Guide {
         Guide {
             found: Some(found),
-            ..self
-        }
-    }
-
-    /// For a command that resolves references with `OpenSession::entry` or
-    /// `resolve_in_conversation`.
-    pub(crate) const fn with_conversation_refs(self) -> Guide {
-        Guide {
-            is_of_conversation: true,
             ..self
         }
     }
@@ -521,15 +527,8 @@ impl Guide {
             }
         }
         if takes_reference(command) {
-            let leaf = if self.is_of_conversation {
-                "the last entry of the conversation"
-            } else {
-                "the leaf"
-            };
-            let forms = format!(
-                "REF: @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3, REF^{{user}}"
-            );
-            rows.push(("references", forms));
+            let forms = "REF: @ (where the conversation is), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3, REF+3, REF^{user}";
+            rows.push(("references", forms.to_owned()));
         }
         let codes = match self.found {
             Some(found) => format!("1 here means: {found}"),

@@ -10,6 +10,7 @@ use crate::load::names::{NameError, choose_session};
 use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
+use crate::session::range::is_range_form;
 use foldhash::HashSet;
 use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, Trouble};
 use std::cmp::Reverse;
@@ -261,6 +262,33 @@ pub fn is_found_by_name(arguments: &[PathBuf], session: &Path) -> bool {
 pub fn name_argument(argument: &Path) -> Option<&str> {
     let is_name = |name: &&str| !is_spelled_as_path(name) && argument.symlink_metadata().is_err();
     argument.to_str().filter(is_name)
+}
+
+/// Removes the range at the end of arguments such as `SESSION RANGE`, and returns it. An argument
+/// that is an existing path is no range.
+///
+/// # Errors
+/// If there is no single session before the range: a range is a part of one session.
+pub fn take_range(arguments: &mut Vec<PathBuf>) -> Result<Option<String>, Failure> {
+    let [sessions @ .., last] = &arguments[..] else {
+        return Ok(None);
+    };
+    let Some(range) = name_argument(last).filter(|name| is_range_form(name)) else {
+        return Ok(None);
+    };
+    match sessions {
+        // It may be the name of a session.
+        [] => return Ok(None),
+        [session] if !session.is_dir() => {}
+        _ => {
+            let what = format_args!("{}: a range is a part of one session", to_visible(range));
+            return Err(Failure::usage_error(what)
+                .with_hint("give one SESSION before it; --last N applies to any number of them"));
+        }
+    }
+    let range = range.to_owned();
+    arguments.pop();
+    Ok(Some(range))
 }
 
 /// Whether an argument can only be a path.

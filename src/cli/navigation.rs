@@ -13,7 +13,7 @@ use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
-use crate::ops::navigate::Navigation;
+use crate::ops::navigate::{Navigation, navigate};
 use crate::ops::plan::Change;
 use crate::ops::summary::{Summary, append_branch_summary, details};
 use crate::ops::switch::{skip_marks_and_labels, switch};
@@ -35,6 +35,21 @@ pub struct MoveArgs {
     pub summary: SummaryArgs,
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// Plans the move from `old_leaf` to the entry that a reference names. For `@`, unless it is a
+/// message to edit, the target is the leaf: the labels and settings after it stay on the path.
+pub fn navigate_to(
+    open: &OpenSession,
+    old_leaf: Position,
+    reference: &str,
+) -> Result<Navigation, Failure> {
+    let resolved = open.resolve_reference(reference)?;
+    let navigation = navigate(&open.session, old_leaf, resolved.position);
+    if resolved.is_current && !navigation.edits_target {
+        return Ok(navigate(&open.session, old_leaf, open.session.leaf));
+    }
+    Ok(navigation)
 }
 
 /// A planned move, and the summary requested for it.

@@ -14,8 +14,11 @@ use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
 use crate::session::defect::FindingKind;
 use crate::session::entry::EntryIx;
+use crate::session::range::{EntryRange, Selection, resolve_range, resolve_selection};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::{LEAF_REFERENCE, PREVIOUS_REFERENCE, Position, resolve_reference};
+use crate::session::reference::{
+    PREVIOUS_REFERENCE, Position, ReferenceError, ResolvedReference, resolve_reference,
+};
 use crate::session::{Header, Session};
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -181,12 +184,6 @@ impl Input {
         Failure::invalid(format_args!("{}: {what}", self.name)).with_path(&self.name)
     }
 
-    /// Returns a failure to resolve a reference in this session (exit 2).
-    pub fn reference_failure(&self, what: impl Display) -> Failure {
-        let message = format_args!("{}: {what}", self.name);
-        Failure::new(Exit::Failed, FailureKind::Reference, message).with_path(&self.name)
-    }
-
     /// Returns a negative answer for this session (exit 1).
     pub fn negative_answer(&self, what: impl Display) -> Failure {
         Failure::negative(format_args!("{}: {what}", self.name)).with_path(&self.name)
@@ -342,35 +339,73 @@ impl OpenSession {
         self.options.workers
     }
 
+    /// Returns what a reference names. `-` is the leaf before its last move.
+    pub fn resolve_reference(&self, reference: &str) -> Result<ResolvedReference, Failure> {
+        if reference == PREVIOUS_REFERENCE {
+            let position = self.previous_leaf()?;
+            return Ok(ResolvedReference {
+                position,
+                is_current: false,
+            });
+        }
+        resolve_reference(&self.session, reference).map_err(|error| self.reference_failure(&error))
+    }
+
     /// Returns the position that a reference names.
     pub fn resolve_position(&self, reference: &str) -> Result<Position, Failure> {
-        self.resolve_from(self.session.leaf, reference)
+        Ok(self.resolve_reference(reference)?.position)
     }
 
-    /// Returns the position that a reference to an entry above the leaf names: `@^` and `@~3` start
-    /// at the last entry of the conversation.
-    pub fn resolve_above(&self, reference: &str) -> Result<Position, Failure> {
-        self.resolve_from(self.conversation_end(), reference)
+    /// Returns the position to append below, for a reference to the entry to continue from. For `@`
+    /// it is the leaf: the labels and settings after the entry of `@` stay on the path.
+    pub fn resolve_parent(&self, reference: &str) -> Result<Position, Failure> {
+        let resolved = self.resolve_reference(reference)?;
+        Ok(if resolved.is_current {
+            self.session.leaf
+        } else {
+            resolved.position
+        })
     }
 
-    fn conversation_end(&self) -> Position {
-        label::last_conversation_entry(&self.session, self.session.leaf)
-    }
-
-    /// Returns the position that a reference names, where `@` is `leaf`.
-    fn resolve_from(&self, leaf: Position, reference: &str) -> Result<Position, Failure> {
-        if reference == PREVIOUS_REFERENCE {
-            let previous = previous_leaf(&self.entry_reader());
-            let Some(position) = self.input.map_read_error(previous)? else {
-                let what = "there is no previous leaf: the leaf has never moved";
-                return Err(self.input.reference_failure(what).with_hint(
-                    "`pisess branches` lists the branches; an entry with the id - is `id:-`",
-                ));
-            };
-            return Ok(position);
+    /// Returns what an argument selects: the entry that a reference names, or the entries of a
+    /// range.
+    pub fn resolve_selection(&self, argument: &str) -> Result<Selection, Failure> {
+        if argument == PREVIOUS_REFERENCE {
+            return Ok(Selection::Entry(self.previous_leaf()?));
         }
-        resolve_reference(&self.session, leaf, reference)
-            .map_err(|error| self.input.reference_failure(&error).with_hint(error.hint()))
+        resolve_selection(&self.session, argument).map_err(|error| self.reference_failure(&error))
+    }
+
+    /// Returns the entries that a command reads: those of a range, the last `last_count` of the
+    /// conversation, or the path to an entry. Without an argument, it is the path to the leaf.
+    pub fn resolve_range(
+        &self,
+        argument: Option<&str>,
+        last_count: Option<usize>,
+    ) -> Result<EntryRange, Failure> {
+        if argument == Some(PREVIOUS_REFERENCE) {
+            return Ok(EntryRange::path_to(self.previous_leaf()?));
+        }
+        resolve_range(&self.session, argument, last_count)
+            .map_err(|error| self.reference_failure(&error))
+    }
+
+    /// Returns the leaf before its last move.
+    fn previous_leaf(&self) -> Result<Position, Failure> {
+        let previous = previous_leaf(&self.entry_reader());
+        self.input.map_read_error(previous)?.ok_or_else(|| {
+            let message = format!(
+                "{}: there is no previous leaf: the leaf has never moved",
+                self.input.name
+            );
+            Failure::new(Exit::Failed, FailureKind::Reference, message)
+                .with_path(&self.input.name)
+                .with_hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
+        })
+    }
+
+    fn reference_failure(&self, error: &ReferenceError) -> Failure {
+        reference_failure(&self.input.name, error)
     }
 
     /// Returns the entries that would be edited or omitted if the leaf were at this position.
@@ -400,15 +435,6 @@ impl OpenSession {
         }
     }
 
-    /// Returns the position that a reference names, for a command that asks for an entry of the
-    /// conversation: `@` is the last one, not a label, a name, a mark or a setting after it.
-    pub fn resolve_in_conversation(&self, reference: &str) -> Result<Position, Failure> {
-        match reference {
-            LEAF_REFERENCE => Ok(self.conversation_end()),
-            _ => self.resolve_position(reference),
-        }
-    }
-
     /// Returns the entry at a position.
     ///
     /// # Errors
@@ -422,12 +448,12 @@ impl OpenSession {
         })
     }
 
-    /// Returns the entry of the conversation that a reference names.
+    /// Returns the entry that a reference names.
     pub fn find_entry(&self, reference: &str) -> Result<EntryIx, Failure> {
-        self.require_entry(self.resolve_in_conversation(reference)?, reference)
+        self.require_entry(self.resolve_position(reference)?, reference)
     }
 
-    /// Returns the entries of the conversation that references name.
+    /// Returns the entries that references name.
     pub fn find_entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
         references
             .iter()
@@ -515,6 +541,22 @@ impl OpenSession {
 
 /// The note on a session without entries, which has nothing to print.
 pub const NO_ENTRIES: &str = "the session has no entries (hint: `pisess list --all` lists others)";
+
+/// Returns the failure for a reference or a range that cannot be resolved in the session with this
+/// name (exit 2). That a range contains no entry is a negative answer (exit 1).
+pub fn reference_failure(name: &str, error: &ReferenceError) -> Failure {
+    let exit = match error {
+        ReferenceError::EmptyRange { .. } => Exit::Found,
+        _ => Exit::Failed,
+    };
+    Failure::new(
+        exit,
+        FailureKind::Reference,
+        format_args!("{name}: {error}"),
+    )
+    .with_path(name)
+    .with_hint(error.hint())
+}
 
 /// Returns the label given by an argument.
 pub fn parse_label(given: &str) -> Result<Text<'_>, Failure> {

@@ -38,6 +38,14 @@ pub struct WriteArgs {
     pub change: ChangeArgs,
 }
 
+/// The option that is short for the range of the last entries.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct LastArgs {
+    /// Take only the last N entries of the conversation, as the range `@~N..` does
+    #[arg(long = "last", value_name = "N", value_parser = parse_count)]
+    pub entry_count: Option<usize>,
+}
+
 /// Options of every command that changes files.
 #[derive(Args, Clone, Debug)]
 pub struct ChangeArgs {
@@ -72,6 +80,14 @@ pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("expected a number of seconds, zero or more".to_owned()),
+    }
+}
+
+/// Parses a number of entries, 1 or more.
+fn parse_count(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err("expected a number of entries, 1 or more".to_owned()),
     }
 }
 

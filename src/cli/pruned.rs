@@ -10,8 +10,10 @@ use crate::ops::plan::copy_all;
 use crate::ops::prune::{
     Operation, PrunedFileError, Restoration, pruned_file, read_operations, read_pruned_file,
 };
-use crate::session::RequestScope;
+use crate::session::range::EntryRange;
+use crate::session::reference::Position;
 use crate::session::usage::Usage;
+use crate::session::{RequestScope, Session};
 use pisess_store::{self as store, Archive, Glance, ReadAt, SessionFile};
 use std::path::{Path, PathBuf};
 
@@ -177,9 +179,10 @@ pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<V
     .ok()?;
     let scope_in_whole = match scope {
         RequestScope::AllBranches => RequestScope::AllBranches,
-        RequestScope::PathTo(end) => {
-            RequestScope::PathTo(end.and_then(|end| whole.find_entry(&open.session.id(end))))
-        }
+        RequestScope::Range(range) => RequestScope::Range(EntryRange {
+            after: find_in_whole(open, &whole, range.after),
+            end: find_in_whole(open, &whole, range.end),
+        }),
     };
     let requests = whole.requests(scope_in_whole);
     // Payloads that were pruned are seldom those with the usage of sub-agents.
@@ -190,6 +193,11 @@ pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<V
         .iter()
         .map(|request| (whole.entry(request.entry).time_ms, request.usage));
     Some(timed.collect())
+}
+
+/// Returns the position in the whole session that is a position in the session as it is.
+fn find_in_whole(open: &OpenSession, whole: &Session, position: Position) -> Position {
+    whole.find_entry(&open.session.id(position?))
 }
 
 /// Opens a session as it was before parts of it were pruned; `None` if nothing was.

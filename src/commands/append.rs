@@ -131,7 +131,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let mut unknown_types = BTreeSet::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
-        let parent = locked_open.resolve_position(&args.at)?;
+        let parent = locked_open.resolve_parent(&args.at)?;
         // Fails if new entries cannot name the parent.
         locked_open.new_parent_id(parent)?;
         let mut batch = Batch::with_parent(&locked_open.session, parent);

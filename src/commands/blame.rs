@@ -220,6 +220,7 @@ fn mention_pattern(path: &Path) -> Result<Query, Failure> {
         roles: Vec::new(),
         inverted: false,
         period: Period::default(),
+        only_entries: false,
         only_active: false,
         only_failed: false,
         only_images: false,

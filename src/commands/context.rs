@@ -7,7 +7,7 @@ use crate::cli::given::parse_model;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{self, HookArgs};
 use crate::cli::open::{OpenSession, failure_with_hint};
-use crate::cli::options::parse_positive_amount;
+use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
 use crate::cli::transaction::copy_failure;
@@ -40,6 +40,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess context --as llm session.jsonl '@^{user}'",
     ),
     Example::new(
+        "Print the size of the last ten entries alone",
+        "pisess context --tokens --last 10 session.jsonl",
+    ),
+    Example::new(
         "Print the context as text, for a pager or another program",
         "pisess context --as text session.jsonl",
     ),
@@ -68,6 +72,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// difference to the size of the context: the system prompt and the tools if the session does not
 /// record them, and the error of the estimate, which may be negative.
 ///
+/// Of a range, only the messages of its entries are printed. `--tokens` is then the sum of their
+/// estimates.
+///
 /// If FORMAT is the name of an API, prints the body of a request to that API: the system prompt,
 /// messages, tools, model and maximum reply length. Parts that the API would reject, such as a
 /// result without a call, are repaired. Sessions from before pi 0.86 contain no tool definitions;
@@ -76,9 +83,11 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// The last entry of the context
-    #[arg(value_name = "REF", default_value = "@")]
-    pub at: String,
+    /// The last entry of the context, or a range of entries (default: the leaf)
+    #[arg(value_name = "REF", conflicts_with = "entry_count")]
+    pub at: Option<String>,
+    #[command(flatten)]
+    pub last: LastArgs,
     /// Output format
     #[arg(
         long = "as",
@@ -154,11 +163,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ..LoadOptions::default()
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let path = open.session.path(open.resolve_position(&args.at)?);
+    let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
+    let path = open.session.path(range.end);
     let agent = open.session.agent();
     let reader = open.entry_reader();
     let read_failure = |error: io::Error| copy_failure(&open.input, error);
-    if args.tokens {
+    if args.tokens && range.is_whole_path() {
         let tokens = agent
             .estimate_context(&path, &reader)
             .map_err(read_failure)?;
@@ -166,11 +176,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             parts::print_parts(args, by, &open, &path, tokens, ui)?;
             return Ok(Exit::Done);
         }
-        ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
-        return Ok(Exit::Done);
+        return print_tokens(tokens, ui);
     }
 
     let mut context = agent.build_context(&path, &reader).map_err(read_failure)?;
+    if !range.is_whole_path() {
+        let is_in_range = range.mask(&open.session);
+        context
+            .messages
+            .retain(|message| is_in_range[message.entry.index()]);
+    }
+    if args.tokens {
+        let tokens = estimate_messages(&context.messages, &reader).map_err(read_failure)?;
+        return print_tokens(tokens, ui);
+    }
     if let Some(hook) = args.hook.hook_command(&open.input, ui) {
         apply_hook(&hook, &mut context, &path, &open, ui)?;
     }
@@ -184,6 +203,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     .map_err(read_failure)?;
     Ok(Exit::Done)
+}
+
+fn print_tokens(tokens: f64, ui: &mut Ui) -> Result<Exit, Failure> {
+    ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
+    Ok(Exit::Done)
+}
+
+/// Returns the sum of the agent's estimates of messages, in tokens.
+fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::Result<f64> {
+    let agent = reader.session().agent();
+    let mut tokens = 0;
+    for message in messages {
+        tokens += message.with_json(reader, |json| agent.estimate_message(json))?;
+    }
+    Ok(tokens as f64)
 }
 
 /// Calls the hook with the context, and replaces the messages by those of its answer. A message

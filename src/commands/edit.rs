@@ -23,8 +23,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "Restore an entry that was edited",
         "pisess edit session.jsonl '@^{user}' --restore",
     ),
-])
-.with_conversation_refs();
+]);
 
 /// Change what the model sees of an entry, not the entry itself.
 ///

@@ -7,7 +7,7 @@ use self::browser::open_page;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::named::expand_arguments;
 use crate::cli::open::{Input, OpenSession};
-use crate::cli::options::parse_positive_amount;
+use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, requests_with_pruned};
 use crate::cli::redaction::{
@@ -20,7 +20,7 @@ use crate::export::cuts::Cuts;
 use crate::export::fit::fit_to_size;
 use crate::export::markdown::write_document;
 use crate::export::page::{OwnPage, read_own_page, write_page};
-use crate::export::source::{Contents, Display};
+use crate::export::source::{Contents, Display, ExportedPart};
 use crate::export::static_html::write_static_page;
 use crate::export::verify::{Rendition, find_leaked_values};
 use crate::export::work::Work;
@@ -28,8 +28,7 @@ use crate::load::LoadOptions;
 use crate::ops::plan::copy_all;
 use crate::ops::stats::{collect_stats, count_loaded};
 use crate::ops::tree::Filter;
-use crate::session::RequestScope;
-use crate::session::reference::LEAF_REFERENCE;
+use crate::session::range::EntryRange;
 use foldhash::HashSet;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Fill, Glance, Reach, ReadAt, StoreError};
@@ -82,6 +81,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Export only the path to an entry",
         "pisess export -o answer.html session.jsonl '@~3'",
     ),
+    Example::new(
+        "Export only the last ten entries of the conversation",
+        "pisess export --last 10 -o end.md session.jsonl",
+    ),
 ]);
 
 /// Export a session as a page or a document.
@@ -93,7 +96,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// without --force only by another one made with --redact.
 ///
 /// --as markdown and --static write a document. A document contains one path and says how many
-/// branches it leaves out. With REF, the page is limited to that path, too. The extension of the
+/// branches it leaves out. With REF, the page is limited to that path, too. With a
+/// range or --last, an export contains only these entries. The extension of the
 /// file chooses the format: `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
@@ -126,9 +130,11 @@ pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input; or a directory of
     /// sessions
     pub session: PathBuf,
-    /// Export only the path to this entry
-    #[arg(value_name = "REF")]
+    /// Export only the path to this entry, or only the entries of this range
+    #[arg(value_name = "REF", conflicts_with = "entry_count")]
     pub at: Option<String>,
+    #[command(flatten)]
+    pub last: LastArgs,
     /// Output format (by default, from the extension of PATH, or html)
     #[arg(long = "as", value_name = "FORMAT")]
     pub format: Option<Rendition>,
@@ -212,6 +218,11 @@ impl Args {
         } else {
             Rendition::Page
         }
+    }
+
+    /// Whether only a part of the session is exported, and not every branch.
+    fn selects_part(&self) -> bool {
+        self.at.is_some() || self.last.entry_count.is_some()
     }
 
     /// Returns what the options leave out.
@@ -420,16 +431,21 @@ fn load_contents<'a>(
     open: &'a OpenSession,
     ui: &mut Ui,
 ) -> Result<Contents<'a>, Failure> {
-    let end = open.resolve_position(args.at.as_deref().unwrap_or(LEAF_REFERENCE))?;
+    let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
+    if args.attach && !range.is_whole_path() {
+        return Err(
+            Failure::usage_error("--attach needs a session that begins at the root")
+                .with_hint("omit --attach, or give one REF to export the path to it"),
+        );
+    }
     let is_trajectory = format == Rendition::Trajectory;
-    let path_only = args.at.is_some() || is_trajectory;
-    let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
-    let scope = if path_only {
-        RequestScope::PathTo(end)
+    let part = if args.selects_part() || is_trajectory {
+        ExportedPart::Range(range)
     } else {
-        RequestScope::AllBranches
+        ExportedPart::AllBranches(range.end)
     };
-    contents.requests = requests_with_pruned(open, scope);
+    let mut contents = Contents::new(&open.session, open.input.source(), part);
+    contents.requests = requests_with_pruned(open, part.request_scope());
     contents.is_redacted = args.redact;
     if format == Rendition::Page {
         contents.work = count_work(open, &contents);
@@ -742,7 +758,8 @@ impl Exporter<'_> {
     fn sub_agent_contents(&self) -> Vec<SubAgent<'_>> {
         let mut agents: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
-            let contents = Contents::new(session, input.source(), true, session.leaf);
+            let path = ExportedPart::Range(EntryRange::path_to(session.leaf));
+            let contents = Contents::new(session, input.source(), path);
             if !has_steps(&contents) {
                 continue;
             }

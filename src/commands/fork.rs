@@ -18,7 +18,7 @@ use crate::ops::fork::{Ancestors, ForkOptions, fork, fork_all, fork_subtree};
 use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Role};
-use crate::session::reference::Position;
+use crate::session::reference::{CURRENT_REFERENCE, Position};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::OnDisk;
@@ -79,9 +79,9 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// The last entry to copy
-    #[arg(value_name = "REF", default_value = "@", conflicts_with = "branches")]
-    pub at: String,
+    /// The last entry to copy (default: the leaf)
+    #[arg(value_name = "REF", conflicts_with = "branches")]
+    pub at: Option<String>,
     /// Stop before REF, which must be a user message, and print its text for editing
     #[arg(long, conflicts_with = "branches")]
     pub before: bool,
@@ -129,10 +129,10 @@ impl Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let chosen_position = if args.branches {
-        open.session.leaf
-    } else {
-        open.resolve_position(&args.at)?
+    let chosen_position = match &args.at {
+        Some(reference) => open.resolve_position(reference)?,
+        None if args.before => open.session.current_entry(),
+        None => open.session.leaf,
     };
     // With --before, the copy ends above this message, whose text is edited again.
     let edited_message = if args.before {
@@ -201,9 +201,10 @@ fn require_user_message(
     match chosen_position {
         Some(ix) if open.session.is_message(ix, Role::User) => Ok(ix),
         _ => {
-            let what = format_args!("{} is not a user message", args.at);
+            let reference = args.at.as_deref().unwrap_or(CURRENT_REFERENCE);
+            let what = format_args!("{reference} is not a user message");
             let failure = open.input.failure(what);
-            Err(failure.with_hint(format!("the nearest one is {}^{{user}}", args.at)))
+            Err(failure.with_hint(format!("the nearest one is {reference}^{{user}}")))
         }
     }
 }

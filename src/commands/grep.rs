@@ -5,6 +5,8 @@ mod searcher;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
+use crate::cli::named::take_range;
+use crate::cli::options::LastArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
@@ -41,6 +43,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Find the tool calls that name a file, with the entries around them",
         "pisess grep -C 1 --role toolCall clock.rs session.jsonl",
+    ),
+    Example::new(
+        "Search the entries after a label",
+        "pisess grep departs session.jsonl green..",
     ),
     Example::new(
         "Wait until a running session mentions a word",
@@ -97,11 +103,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `--pruned` also searches pruned entries, with their old line numbers. `pisess show` prints them,
 /// too.
 ///
+/// With a range after the SESSION, only its entries are searched; with `--last`, only the last N
+/// entries of each conversation.
+///
 /// Without SESSION, the sessions of the current directory are searched. Directories are searched
 /// recursively, including hidden ones.
 #[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess grep [OPTIONS] <PATTERN> [SESSION]...\n",
+    "       pisess grep [OPTIONS] <PATTERN> <SESSION> <RANGE>\n",
     "       pisess grep [OPTIONS] -e <PATTERN> [SESSION]...",
 ))]
 pub struct Args {
@@ -167,6 +177,11 @@ pub struct Args {
     /// Search only entries with an image
     #[arg(long = "with-images")]
     pub with_images: bool,
+    /// The range that follows the session, moved here from `sessions`.
+    #[arg(skip)]
+    pub range: Option<String>,
+    #[command(flatten)]
+    pub last: LastArgs,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Search every string of an entry: signatures, image data, details, ids
@@ -180,7 +195,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
     /// Continue with each entry that is written, until Ctrl-C
-    #[arg(short, long, conflicts_with_all = ["files", "files_without_match", "null", "count", "archived", "before_context", "after_context", "around"])]
+    #[arg(short, long, conflicts_with_all = ["entry_count", "files", "files_without_match", "null", "count", "archived", "before_context", "after_context", "around"])]
     pub follow: bool,
     /// Print the result as JSON (an object per matching entry)
     #[arg(long)]
@@ -205,6 +220,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         // clap takes the first argument for the pattern. With -e it is a path.
         args.sessions.paths.insert(0, path.into());
     }
+    args.range = take_range(&mut args.sessions.paths)?;
+    args.refuse_conflicts()?;
     let period = args.period.parse_period(ui)?;
     let query = build_query(&args, period, ui)?;
     let mut sessions = args.sessions.find_sessions(period, ui)?;
@@ -230,6 +247,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         painter: new_painter(&args, &sessions, ui),
         max_matches: args.max_count.unwrap_or(u64::MAX),
         searches_pruned: args.pruned,
+        range: args.range.clone(),
+        last_count: args.last.entry_count,
         follows: args.follow,
         // Several sessions are searched at the same time.
         workers: if sessions.is_single {
@@ -269,6 +288,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+impl Args {
+    /// Whether only the entries of a range are searched.
+    fn searches_range(&self) -> bool {
+        self.range.is_some() || self.last.entry_count.is_some()
+    }
+
+    fn refuse_conflicts(&self) -> Result<(), Failure> {
+        if self.range.is_some() && self.last.entry_count.is_some() {
+            return Err(
+                Failure::usage_error("a range cannot be combined with --last")
+                    .with_hint("omit one of them"),
+            );
+        }
+        if self.range.is_some() && self.follow {
+            return Err(Failure::usage_error("a range cannot be followed")
+                .with_hint("omit the range, or --follow"));
+        }
+        Ok(())
+    }
+}
+
 /// Builds the query. If rows have a limited width, a snippet may fill that on either side of the
 /// match; otherwise, and in JSON, it has the default size. Without rows, no snippet is needed.
 fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
@@ -298,6 +338,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
             whole: args.full,
             every_match: args.only_matching,
         },
+        only_entries: args.searches_range(),
         snippets: prints_rows.then_some(snippet_size),
         tools: (prints_rows && !args.json).then(|| ToolOptions {
             home: ui.home().map(Text::from),

@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::session::collected::LabelChange;
 use crate::session::entry::Entry;
 use crate::session::labels::Labels;
-use crate::session::reference::{LEAF_REFERENCE, Position};
+use crate::session::reference::{CURRENT_REFERENCE, Position};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::Object;
@@ -37,8 +37,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "Clear a label",
         "pisess label --clear session.jsonl label:done",
     ),
-])
-.with_conversation_refs();
+]);
 
 /// Set, clear or list labels.
 ///
@@ -91,7 +90,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let name = args.name.as_deref().map(parse_label).transpose()?;
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     open.apply_change(&args.write, ui, |locked_open, id_source| {
-        let target = locked_open.find_entry(args.target.as_deref().unwrap_or(LEAF_REFERENCE))?;
+        let target = locked_open.find_entry(args.target.as_deref().unwrap_or(CURRENT_REFERENCE))?;
         locked_open.check_referable(target, "have a label")?;
         let change = match &name {
             Some(name) if args.moves => move_label(&locked_open.session, target, name, id_source),
@@ -110,7 +109,7 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let filter = match args.target.as_deref() {
         Some(reference) => {
-            let position = open.resolve_in_conversation(reference).map_err(|failure| {
+            let position = open.resolve_position(reference).map_err(|failure| {
                 failure.with_hint(format!(
                     "to set a label, give REF, too: `@ {reference}` labels the last entry"
                 ))

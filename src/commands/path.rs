@@ -2,6 +2,7 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{NO_ENTRIES, OpenSession};
+use crate::cli::options::LastArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::rows::entry::{print_entry_lines, print_rows, row_options};
 use crate::load::LoadOptions;
@@ -15,22 +16,32 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess path --ids session.jsonl '@^{user}'",
     ),
     Example::new(
-        "Print the same entries as JSON",
+        "List the last ten entries of the conversation",
+        "pisess path --last 10 session.jsonl",
+    ),
+    Example::new(
+        "List what follows an entry, up to another",
+        "pisess path session.jsonl '@~5..@~2'",
+    ),
+    Example::new(
+        "Print the path to the last user message as JSON",
         "pisess path --json session.jsonl '@^{user}'",
     ),
 ]);
 
 /// List the entries from the root to an entry.
 ///
-/// Lists every entry on the path, including settings and bookkeeping, with its line number, id,
+/// Lists every entry on the path, or of the range, including settings and bookkeeping, with its line number, id,
 /// time, label and text.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Entry at which the path ends
-    #[arg(value_name = "REF", default_value = "@")]
-    pub to: String,
+    /// Entry at which the path ends, or a range of entries (default: the leaf)
+    #[arg(value_name = "REF", conflicts_with = "entry_count")]
+    pub to: Option<String>,
+    #[command(flatten)]
+    pub last: LastArgs,
     /// Print only the ids
     #[arg(long, conflicts_with = "json")]
     pub ids: bool,
@@ -47,8 +58,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         row_options(ui)
     };
     let open = OpenSession::open(&args.session, options, ui)?;
-    let end = open.resolve_position(&args.to)?;
-    let path = open.session.path(end);
+    let range = open.resolve_range(args.to.as_deref(), args.last.entry_count)?;
+    let path = range.entries(&open.session);
     if args.json {
         print_entry_lines(&open, &path, ui)?;
     } else if args.ids {
@@ -58,8 +69,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     } else {
         // Rows have the same text as in the tree, which shows a tool result as its call.
-        let drawing = view_without_layout(&open.session, end);
-        let edits = open.find_edits(end)?;
+        let drawing = view_without_layout(&open.session, range.end);
+        let edits = open.find_edits(range.end)?;
         print_rows(&drawing, &edits, &path, ui)?;
     }
     if open.session.entries.is_empty() {

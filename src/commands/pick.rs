@@ -19,8 +19,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "Copy a user message and its replies under an earlier entry",
         "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
     ),
-])
-.with_conversation_refs();
+]);
 
 /// Append copies of entries under the leaf, or under another entry.
 ///
@@ -52,7 +51,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let mut also_copied = String::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
-        let parent = locked_open.resolve_position(&args.at)?;
+        let parent = locked_open.resolve_parent(&args.at)?;
         // Fails if new entries cannot name the parent.
         locked_open.new_parent_id(parent)?;
 

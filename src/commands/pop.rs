@@ -1,7 +1,7 @@
 //! `pisess pop`: undoes the last user message, leaving a summary of what followed.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{MoveArgs, PlannedMove};
+use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::LoadOptions;
@@ -47,8 +47,8 @@ pub struct Args {
 /// followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let target = if let Some(reference) = &args.to {
-        open.resolve_position(reference)?
+    let navigation = if let Some(reference) = &args.to {
+        navigate_to(&open, open.session.leaf, reference)?
     } else {
         let Some(request) = last_request(&open.session, open.session.leaf) else {
             let failure = open
@@ -56,8 +56,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 .negative_answer("there is no user message on the path to the leaf");
             return Err(failure.with_hint("give the entry to go back to"));
         };
-        Some(request)
+        navigate(&open.session, open.session.leaf, Some(request))
     };
-    let navigation = navigate(&open.session, open.session.leaf, target);
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
 }

@@ -2,9 +2,9 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
-use crate::cli::named::{FoundSessions, expand_arguments};
-use crate::cli::open::Input;
-use crate::cli::options::WriteArgs;
+use crate::cli::named::{FoundSessions, expand_arguments, take_range};
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::options::{LastArgs, WriteArgs};
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{
@@ -12,10 +12,13 @@ use crate::cli::redaction::{
     refuse_leftovers, report_redaction,
 };
 use crate::format::format_count;
+use crate::load::LoadOptions;
+use crate::ops::extract::write_part;
 use crate::ops::plan::copy_all;
 use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
+use crate::session::entry::LineNo;
 use pisess_json::write::{Object, array};
 use pisess_store::{self as store, Reach, ReadAt};
 use std::cell::RefCell;
@@ -31,6 +34,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Remove the values of a dotenv file, too",
         "pisess redact session.jsonl --env-file .env -o clean.jsonl",
+    ),
+    Example::new(
+        "Make a copy of the last ten entries without secrets",
+        "pisess redact --last 10 session.jsonl -o end.jsonl",
     ),
     Example::new(
         "Report secrets, and write nothing",
@@ -65,9 +72,12 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
 /// deleted, and the command fails with its place.
-#[derive(Debug, clap::Args)]
+///
+/// With a range after the SESSION, or with --last, the copy contains only these entries, and the
+/// first of them becomes a root entry. Secrets that other entries reveal are removed from it, too.
+#[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
-    "pisess redact [OPTIONS] -o <PATH> <SESSION>\n",
+    "pisess redact [OPTIONS] -o <PATH> <SESSION> [RANGE]\n",
     "       pisess redact [OPTIONS] --check <SESSION>...\n",
     "       pisess redact [OPTIONS] --check --all",
 ))]
@@ -79,6 +89,11 @@ pub struct Args {
     /// Include the sessions of all projects (with --check or -n)
     #[arg(short, long, conflicts_with_all = ["sessions", "output"])]
     pub all: bool,
+    /// The range that follows the session, moved here from `sessions`.
+    #[arg(skip)]
+    pub range: Option<String>,
+    #[command(flatten)]
+    pub last: LastArgs,
     #[command(flatten)]
     pub redaction: RedactionArgs,
     /// Only report what there is to do, and exit 1 if there is anything (here: if a secret is
@@ -95,6 +110,15 @@ pub struct Args {
 /// Writes a copy of one session without its secrets. With `--check` or `-n`, only reports the
 /// secrets, of any number of sessions.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut args = args.clone();
+    args.range = take_range(&mut args.sessions)?;
+    if args.range.is_some() && args.last.entry_count.is_some() {
+        return Err(
+            Failure::usage_error("a range cannot be combined with --last")
+                .with_hint("omit one of them"),
+        );
+    }
+    let args = &args;
     if args.check || args.write.change.dry_run {
         if let Some(output) = &args.write.output {
             store::check_create(output, None, args.write.change.force)?;
@@ -115,7 +139,91 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage_error("-o takes only one session")
             .with_hint("--check reports on any number of them"));
     };
-    write_copy(args, output, &Input::open(session, ui)?, ui)
+    let input = Input::open(session, ui)?;
+    let values = args.redaction.read_values(&input, ui)?;
+    let part = args.select_part(input, values, ui)?;
+    write_copy(args, output, &part, ui)
+}
+
+/// What is redacted of a session: all of it, or a range, as a session of its own.
+struct SelectedPart {
+    input: Input,
+    /// The values to remove, besides those that are found by their shape.
+    values: Vec<SecretValue>,
+    /// By line of a range, its line in the session; empty for a whole session.
+    original_lines: Vec<LineNo>,
+}
+
+impl SelectedPart {
+    /// Replaces the lines in a report by those of the session.
+    fn restore_lines(&self, report: &mut RedactionReport) {
+        let lists = [
+            &mut report.found,
+            &mut report.unreplaceable,
+            &mut report.kept_ordinary,
+        ];
+        for found in lists.into_iter().flatten() {
+            if let Some(&original) = self.original_lines.get(found.line.0 as usize - 1) {
+                found.line = original;
+            }
+        }
+    }
+}
+
+impl Args {
+    /// Selects what is redacted of a session.
+    ///
+    /// A range is redacted with all secrets of its session as given values: an entry outside may
+    /// reveal that a text in the range is a secret.
+    fn select_part(
+        &self,
+        input: Input,
+        mut values: Vec<SecretValue>,
+        ui: &Ui,
+    ) -> Result<SelectedPart, Failure> {
+        if self.range.is_none() && self.last.entry_count.is_none() {
+            return Ok(SelectedPart {
+                input,
+                values,
+                original_lines: Vec::new(),
+            });
+        }
+
+        let open = OpenSession::load(input, LoadOptions::default())?;
+        let session = &open.session;
+        let range = open.resolve_range(self.range.as_deref(), self.last.entry_count)?;
+        let mut redactor = self
+            .redaction
+            .new_redactor(&open.input, values.clone(), ui)?;
+        open.input.map_read_error(redact_session(
+            open.input.source(),
+            &mut redactor,
+            ui.processor_count(),
+            None,
+        ))?;
+        let mut found_values = redactor.found_values();
+        found_values.retain(|value| !value.is_ordinary());
+        values.extend(found_values);
+
+        let mut entries = range.entries(session);
+        // In a file, a parent may follow its children.
+        entries.sort_unstable();
+        let mut original_lines = Vec::new();
+        if session.title_slot.is_some() {
+            original_lines.push(LineNo(1));
+        }
+        original_lines.push(session.header.line);
+        for &ix in &entries {
+            original_lines.push(session.entry(ix).line);
+        }
+        let reader = open.entry_reader();
+        let part = store::spool_written(&mut |out| write_part(&reader, &entries, out))?;
+        Ok(SelectedPart {
+            input: open.input.with_redacted_copy(part),
+            values,
+            original_lines,
+        })
+    }
 }
 
 /// Searches sessions for secrets, and reports them without writing anything. The failure of a
@@ -160,13 +268,17 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         let search_result = input.and_then(|input| {
             let values = values.clone().unwrap_or_default();
-            let report = find_secrets(args, &input, values, ui)?;
-            Ok((input, report))
+            let part = args.select_part(input, values, ui)?;
+            let mut report = find_secrets(args, &part, ui)?;
+            part.restore_lines(&mut report);
+            Ok((part.input, report))
         });
         match search_result {
             Ok((input, report)) => printer.print_session(&file.path, &input, &report, ui)?,
             Err(failure) if failure.is_transcript() && !file.named => {}
             Err(failure) if is_one => return Err(failure),
+            // Of a session without entries, there is nothing to search.
+            Err(failure) if failure.exit() == Exit::Found => {}
             Err(failure) => exit = exit.max(ui.report_failure(&failure)),
         }
     }
@@ -247,13 +359,11 @@ impl SecretPrinter {
 }
 
 /// Searches a session for secrets, and for the given values.
-fn find_secrets(
-    args: &Args,
-    input: &Input,
-    values: Vec<SecretValue>,
-    ui: &Ui,
-) -> Result<RedactionReport, Failure> {
-    let mut redactor = args.redaction.new_redactor(input, values, ui)?;
+fn find_secrets(args: &Args, part: &SelectedPart, ui: &Ui) -> Result<RedactionReport, Failure> {
+    let input = &part.input;
+    let mut redactor = args
+        .redaction
+        .new_redactor(input, part.values.clone(), ui)?;
     input.map_read_error(redact_session(
         input.source(),
         &mut redactor,
@@ -376,11 +486,13 @@ impl SecretGroups {
 /// Writes the redacted copy to a new file. The copy is searched again before the file appears at
 /// its path: if a secret that was found is left in the copy, the command fails, and there is no
 /// file.
-fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Exit, Failure> {
-    let values = args.redaction.read_values(input, ui)?;
-    let mut redactor = args.redaction.new_redactor(input, values, ui)?;
+fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Result<Exit, Failure> {
+    let input = &part.input;
+    let mut redactor = args
+        .redaction
+        .new_redactor(input, part.values.clone(), ui)?;
     if path == Path::new("-") {
-        return print_copy(args, input, &mut redactor, ui);
+        return print_copy(args, part, &mut redactor, ui);
     }
 
     // `write` and `check` both use the redactor and the report, so these are borrowed at run time.
@@ -409,7 +521,8 @@ fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Ex
     // If a secret is left, `commit_result` is an error, too, but without the place of the secret.
     refuse_left_over(&left_secrets, input)?;
     let committed = commit_result?;
-    let report = report.into_inner();
+    let mut report = report.into_inner();
+    part.restore_lines(&mut report);
 
     ui.report_commit_warnings(&committed);
     report_redaction(&report, input, true, ui);
@@ -427,14 +540,16 @@ fn write_copy(args: &Args, path: &Path, input: &Input, ui: &mut Ui) -> Result<Ex
 /// Writes the copy to standard output, but only if no secret that was found is left in it.
 fn print_copy(
     args: &Args,
-    input: &Input,
+    part: &SelectedPart,
     redactor: &mut Redactor,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
+    let input = &part.input;
     if args.write.change.json {
         return Err(Failure::stdout_carries_session());
     }
-    let (copy, report) = redact_to_copy(input, redactor, ui.processor_count())?;
+    let (copy, mut report) = redact_to_copy(input, redactor, ui.processor_count())?;
+    part.restore_lines(&mut report);
     copy_all(&copy, &mut *ui.verbatim_stdout()).map_err(Failure::from_stdout_error)?;
     ui.flush()?;
     report_redaction(&report, input, true, ui);

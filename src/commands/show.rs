@@ -8,6 +8,7 @@ mod painter;
 use crate::agents::readable::Folders;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
+use crate::cli::options::LastArgs;
 use crate::cli::output::{Clock, Exit, Failure, Ui};
 use crate::cli::pruned::open_with_pruned;
 use crate::cli::renderer::RendererArgs;
@@ -16,7 +17,7 @@ use crate::cli::rows::ids::IdPainter;
 use crate::cli::rows::path_links::PathLinks;
 use crate::export::cuts::Cuts;
 use crate::export::markdown::entry_markdown;
-use crate::export::source::{Contents, ContentsReader, Display};
+use crate::export::source::{Contents, ContentsReader, Display, ExportedPart};
 use crate::load::LoadOptions;
 use crate::ops::grep::entries_around_matches;
 use crate::ops::show::{ShownPart, Surroundings, read_entry};
@@ -25,8 +26,9 @@ use crate::session::Session;
 use crate::session::content::blocks_of_type;
 use crate::session::entry::{EntryIx, LineNo, Role};
 use crate::session::labels::Labels;
+use crate::session::range::{EntryRange, Selection};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::LEAF_REFERENCE;
+use crate::session::reference::{CURRENT_REFERENCE, Position};
 use crate::session::tree::Tree;
 use clap::ValueEnum;
 use foldhash::HashMap;
@@ -46,12 +48,20 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show session.jsonl '@^{user}' @",
     ),
     Example::new(
+        "Show the last five entries of the conversation",
+        "pisess show --last 5 session.jsonl",
+    ),
+    Example::new(
+        "Show the entries after a label, up to the end",
+        "pisess show session.jsonl green..",
+    ),
+    Example::new(
         "Show an answer with all its fields",
         "pisess show --all-fields session.jsonl '@^{assistant}'",
     ),
     Example::new(
-        "Quote an answer in Markdown",
-        "pisess show --as markdown session.jsonl '@^{assistant}'",
+        "Quote the last answer in Markdown",
+        "pisess show --as markdown session.jsonl '@^{answer}'",
     ),
     Example::answers_no(
         "Print the last block of code of the last answer",
@@ -78,7 +88,6 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --children session.jsonl root",
     ),
 ])
-.with_conversation_refs()
 .with_found("no code block or image, or not all of a file is known");
 
 /// Show entries in full.
@@ -94,6 +103,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// always omitted; --json prints them.
 ///
 /// A pruned entry is shown from SESSION.pruned, with its old line number.
+///
+/// Of a range, the entries of the conversation are shown. Settings and bookkeeping are skipped;
+/// `pisess path` lists them.
 ///
 /// --as markdown prints only the text, with tool calls folded, to paste into an issue.
 ///
@@ -117,11 +129,13 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Entries to show (default: `@`, the last entry of the conversation)
-    #[arg(value_name = "REF")]
+    /// Entries to show, or ranges of them (default: `@`, the last entry of the conversation)
+    #[arg(value_name = "REF", conflicts_with = "entry_count")]
     pub entries: Vec<String>,
+    #[command(flatten)]
+    pub last: LastArgs,
     /// List the children of each REF instead
-    #[arg(long)]
+    #[arg(long, conflicts_with = "entry_count")]
     pub children: bool,
     /// Print all fields, by name
     #[arg(long, conflicts_with_all = ["children", "format", "json"])]
@@ -280,7 +294,11 @@ fn print_quotations(
     entries: &[EntryIx],
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let mut contents = Contents::new(&open.session, open.input.source(), false, open.session.leaf);
+    let mut contents = Contents::new(
+        &open.session,
+        open.input.source(),
+        ExportedPart::AllBranches(open.session.leaf),
+    );
     contents.rendered = args.renderers.render(open, entries.iter().copied(), ui)?;
     contents.apply_cuts(Cuts {
         omits_thinking: true,
@@ -300,46 +318,84 @@ fn print_quotations(
     Ok(())
 }
 
-/// Returns the entries to show: those that the references name, or with `--children` their
-/// children. Without a reference, it is the last entry of the conversation; with `--code`, the last
-/// answer; with `--images`, the whole conversation. The root has children, but is not an entry
-/// itself.
+/// Returns the entries to show: those that the arguments select, or with `--children` their
+/// children. Without an argument, it is the last entry of the conversation; with `--code`, the last
+/// answer; with `--images`, the whole conversation.
 fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
+    if args.last.entry_count.is_some() {
+        let range = open.resolve_range(None, args.last.entry_count)?;
+        return Ok(conversation_entries(open, range));
+    }
     if args.entries.is_empty() && args.code.is_some() {
         return Ok(vec![code::find_last_answer(open)?]);
     }
     if args.entries.is_empty() && args.images.is_some() {
         return Ok(open.session.path(open.session.leaf));
     }
-    let mut references: Vec<&str> = args.entries.iter().map(String::as_str).collect();
-    if references.is_empty() {
-        references.push(LEAF_REFERENCE);
+
+    let mut arguments: Vec<&str> = args.entries.iter().map(String::as_str).collect();
+    if arguments.is_empty() {
+        arguments.push(CURRENT_REFERENCE);
     }
-    let mut positions = Vec::new();
-    for reference in &references {
-        positions.push(open.resolve_in_conversation(reference)?);
+    if args.children {
+        return resolve_children(open, &arguments);
     }
 
     let mut entries = Vec::new();
-    if args.children {
-        let tree = Tree::new(&open.session);
-        for position in positions {
-            match position {
-                Some(ix) => entries.extend_from_slice(tree.children(ix)),
-                None => entries.extend_from_slice(tree.roots()),
+    for argument in arguments {
+        match open.resolve_selection(argument)? {
+            Selection::Entry(position) => entries.push(require_shown(open, position, argument)?),
+            Selection::Range(range) => {
+                let in_range = conversation_entries(open, range);
+                if in_range.is_empty() {
+                    let what = format_args!("{argument} contains only settings and bookkeeping");
+                    let failure = open.input.negative_answer(what);
+                    return Err(failure.with_hint("`pisess path` lists them"));
+                }
+                entries.extend(in_range);
             }
         }
-        return Ok(entries);
-    }
-    for (position, reference) in positions.into_iter().zip(references) {
-        let entry = open.require_entry(position, reference).map_err(|failure| {
-            let hint =
-                "root is the position before the first entry; --children lists the first entries";
-            failure.with_hint(hint)
-        })?;
-        entries.push(entry);
     }
     Ok(entries)
+}
+
+/// Returns the children of the entries that references name. The root has children, but is not an
+/// entry itself.
+fn resolve_children(open: &OpenSession, references: &[&str]) -> Result<Vec<EntryIx>, Failure> {
+    let tree = Tree::new(&open.session);
+    let mut children = Vec::new();
+    for reference in references {
+        match open.resolve_selection(reference)? {
+            Selection::Entry(Some(ix)) => children.extend_from_slice(tree.children(ix)),
+            Selection::Entry(None) => children.extend_from_slice(tree.roots()),
+            Selection::Range(_) => {
+                return Err(
+                    Failure::usage_error("--children takes entries, not a range")
+                        .with_hint("`pisess path` lists the entries of a range"),
+                );
+            }
+        }
+    }
+    Ok(children)
+}
+
+/// Returns the entries of a range that belong to the conversation.
+fn conversation_entries(open: &OpenSession, range: EntryRange) -> Vec<EntryIx> {
+    let mut entries = range.entries(&open.session);
+    entries.retain(|&ix| open.session.is_conversation(ix));
+    entries
+}
+
+fn require_shown(
+    open: &OpenSession,
+    position: Position,
+    reference: &str,
+) -> Result<EntryIx, Failure> {
+    open.require_entry(position, reference).map_err(|failure| {
+        let hint =
+            "root is the position before the first entry; --children lists the first entries";
+        failure.with_hint(hint)
+    })
 }
 
 /// Prints entries in full, with an empty line between two. If a renderer made a text of an entry, it

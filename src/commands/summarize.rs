@@ -1,11 +1,10 @@
 //! `pisess summarize`: moves to another entry, summarizing the branch that is left.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{MoveArgs, PlannedMove};
+use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::LoadOptions;
-use crate::ops::navigate::navigate;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -44,7 +43,7 @@ pub struct Args {
     /// Entry to continue from
     #[arg(value_name = "REF")]
     pub to: String,
-    /// Entry to leave, if not the leaf
+    /// Entry to leave
     #[arg(long, alias = "at", value_name = "REF", default_value = "@")]
     pub from: String,
     #[command(flatten)]
@@ -53,9 +52,8 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let from = open.resolve_position(&args.from)?;
-    let target = open.resolve_position(&args.to)?;
-    let navigation = navigate(&open.session, from, target);
-    PlannedMove::with_summary(&open, navigation, &args.options)
-        .move_with_summary(args.from == "@", ui)
+    let from = open.resolve_parent(&args.from)?;
+    let leaves_leaf = open.resolve_reference(&args.from)?.is_current;
+    let navigation = navigate_to(&open, from, &args.to)?;
+    PlannedMove::with_summary(&open, navigation, &args.options).move_with_summary(leaves_leaf, ui)
 }

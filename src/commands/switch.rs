@@ -6,11 +6,10 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible, truncate_end};
 use crate::cli::rows::entry::{row_cell, row_options};
 use crate::load::LoadOptions;
-use crate::ops::label::last_conversation_entry;
 use crate::ops::navigate::{Navigation, navigate, navigate_back};
 use crate::ops::switch::skip_marks;
 use crate::ops::tree::view_without_layout;
-use crate::session::reference::{LEAF_REFERENCE, PREVIOUS_REFERENCE, Position};
+use crate::session::reference::{PREVIOUS_REFERENCE, Position};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -71,13 +70,7 @@ pub struct Args {
 /// command only prints a plan or a prompt, or if the session is on standard output.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    // `@` is the leaf itself. `@^` starts at the last entry of the conversation: the session is
-    // already at the entry above the mark of a switch.
-    let target = if args.to == LEAF_REFERENCE {
-        open.session.leaf
-    } else {
-        open.resolve_above(&args.to)?
-    };
+    let target = open.resolve_parent(&args.to)?;
     let navigation = plan_navigation(&open, &args.to, target)?;
     let destination = describe_position(&mut open, navigation.new_leaf, ui)?;
     let MoveArgs { summary, write, .. } = &args.options;
@@ -133,7 +126,8 @@ fn describe_position(
     position: Position,
     ui: &Ui,
 ) -> Result<String, Failure> {
-    let Some(ix) = last_conversation_entry(&open.session, position) else {
+    let shown_position = open.session.conversation_end(position).or(position);
+    let Some(ix) = shown_position else {
         return Ok("root".to_owned());
     };
     open.add_rows(&[ix], row_options(ui))?;

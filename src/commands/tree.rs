@@ -5,18 +5,19 @@ mod painter;
 use crate::cli::follow::{ChangedFiles, FollowedSession, watch_files};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{NO_ENTRIES, OpenSession};
+use crate::cli::options::LastArgs;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
 use crate::cli::pruned::{self, requests_with_pruned};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{EntryPainter, row_options_for};
 use crate::cli::rows::path_links::PathLinks;
 use crate::load::LoadOptions;
-use crate::ops::tree::{Filter, Layout, TreeView, build_live_view, build_view};
+use crate::ops::tree::{Filter, Layout, TreeView, build_live_view, build_range_view, build_view};
 use crate::ops::undo::find_undone;
 use crate::session::RequestScope;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags};
-use crate::session::reference::Position;
+use crate::session::range::EntryRange;
 use crate::session::search::SearchWords;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
@@ -51,6 +52,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess tree --around 10 session.jsonl",
     ),
     Example::new(
+        "Draw the last five entries of the conversation",
+        "pisess tree --last 5 session.jsonl",
+    ),
+    Example::new(
         "Draw the tree as if an earlier entry were the leaf",
         "pisess tree session.jsonl '@~3'",
     ),
@@ -76,6 +81,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// number of messages, the last label, the first user message and the age. `tree SESSION ID` draws
 /// the branch as the path; --unfold opens all branches.
 ///
+/// Of a range, only its entries are drawn.
+///
 /// With --layout pi, the branch with the leaf comes first, all branches are indented, and none is
 /// folded.
 ///
@@ -97,12 +104,14 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Draw as if this entry were the leaf
-    #[arg(value_name = "REF", default_value = "@")]
-    pub leaf: String,
+    /// Draw as if this entry were the leaf; or draw only the entries of this range
+    #[arg(value_name = "REF", conflicts_with = "entry_count")]
+    pub leaf: Option<String>,
     /// The same, as earlier versions spelled it.
-    #[arg(long = "at", value_name = "REF", hide = true, conflicts_with = "leaf")]
+    #[arg(long = "at", value_name = "REF", hide = true, conflicts_with_all = ["leaf", "entry_count"])]
     pub at: Option<String>,
+    #[command(flatten)]
+    pub last: LastArgs,
     /// Choose which entries to show
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Filter,
@@ -122,7 +131,7 @@ pub struct Args {
     #[arg(long)]
     pub ascii: bool,
     /// Continue with each entry that is written, until Ctrl-C
-    #[arg(short, long, conflicts_with_all = ["leaf", "at"])]
+    #[arg(short, long, conflicts_with_all = ["leaf", "at", "entry_count"])]
     pub follow: bool,
     /// Omit the ids
     #[arg(long)]
@@ -162,24 +171,30 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.disable_pager();
     }
     let open = OpenSession::open(&args.session, load_options(args, ui), ui)?;
-    let leaf = open.resolve_position(args.at.as_ref().unwrap_or(&args.leaf))?;
     if args.follow {
-        follow_session(args, FollowedSession::from_open(open)?, ui)
-    } else {
-        print_tree(args, &open, leaf, ui)
+        return follow_session(args, FollowedSession::from_open(open)?, ui);
     }
+    let argument = args.at.as_deref().or(args.leaf.as_deref());
+    let range = open.resolve_range(argument, args.last.entry_count)?;
+    print_tree(args, &open, range, ui)
 }
 
-/// Prints the tree as it is now; on a terminal, below a heading with the usage. A search that finds
-/// nothing is a negative answer.
+/// Prints the tree as it is now, as if a range that is a whole path ended at the leaf; of any other
+/// range, only its entries. On a terminal, a heading with the usage precedes the tree. A search
+/// that finds nothing is a negative answer.
 fn print_tree(
     args: &Args,
     open: &OpenSession,
-    leaf: Position,
+    range: EntryRange,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let layout = args.effective_layout();
-    let drawing = build_view(&open.session, leaf, args.filter, &args.search, layout);
+    let session = &open.session;
+    let drawing = if range.is_whole_path() {
+        build_view(session, range.end, args.filter, &args.search, layout)
+    } else {
+        build_range_view(session, range, args.filter, &args.search, layout)
+    };
     let finds_nothing = drawing.tree_rows.is_empty() && args.is_search();
     let usage = if ui.stdout_is_terminal() {
         Some(usage_with_pruned(open))
@@ -223,7 +238,8 @@ fn follow_session(
     mut followed: FollowedSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    print_tree(args, &followed.open, followed.open.session.leaf, ui)?;
+    let whole = EntryRange::path_to(followed.open.session.leaf);
+    print_tree(args, &followed.open, whole, ui)?;
     ui.print_notes_at_once();
     let mut wait = watch_files(std::slice::from_ref(&followed.path));
     let mut changed = ChangedFiles::default();

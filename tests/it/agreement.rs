@@ -251,8 +251,8 @@ pub fn agree(s: &Sandbox, what: &str) {
         assert!(plain(&text).contains(&title), "{what}: {title} in {line}");
     }
 
-    // The leaf
-    let shown = s.pisess("show ./s.jsonl @~0 --json").done();
+    // The leaf, at which the path ends
+    let path = s.pisess("path ./s.jsonl --json").done();
     let id_of = |line: &str| {
         let id = pisess_json::Raw::parse(line.as_bytes())
             .unwrap()
@@ -260,7 +260,7 @@ pub fn agree(s: &Sandbox, what: &str) {
         id.map(|id| id.to_string_lossy().into_owned())
             .unwrap_or_default()
     };
-    let leaf = shown.text().lines().next().map(id_of);
+    let leaf = path.text().lines().last().map(id_of);
     let at = index["leaf"].as_i64().unwrap();
     assert_eq!(leaf.is_none(), at < 0, "{what}: leaf");
     if let (Some(leaf), Ok(at)) = (leaf, usize::try_from(at)) {
@@ -273,11 +273,9 @@ pub fn agree(s: &Sandbox, what: &str) {
                 "{what}: leaf of tree"
             );
         }
-        let label = drawn
-            .iter()
-            .find(|row| row["leaf"] == true)
-            .and_then(|row| row["label"].as_str());
-        let heading = run(s, "show ./s.jsonl @~0");
+        let leaf_row = drawn.iter().find(|row| row["leaf"] == true).unwrap();
+        let label = leaf_row["label"].as_str();
+        let heading = run(s, &format!("show ./s.jsonl :{}", leaf_row["line"]));
         let heading = heading.lines().next().unwrap();
         assert!(
             heading.contains(&to_visible(id)) || id.is_empty(),

@@ -597,11 +597,11 @@ fn common_mistakes_have_a_hint() {
         ("tree last@{1}", "`last~1` is the session before `last`"),
         (
             "show ./two-branches.jsonl @-",
-            "the leaf is @, its parent @^",
+            "where the conversation is now is @, the entry before @^",
         ),
         (
             "show ./two-branches.jsonl HEAD~1",
-            "the leaf is @, its parent @^",
+            "where the conversation is now is @, the entry before @^",
         ),
         (
             "fork ./two-branches.jsonl new.jsonl",

@@ -66,6 +66,16 @@ pub const SEARCHES: &[&str] = &[
 /// Further forms that read.
 const READING: &[&str] = &[
     "path F root --ids",
+    "path F root..",
+    "show F root..@",
+    "show F root+1..",
+    "tree F root+1..",
+    "context F --as llm root+1..",
+    "context F --tokens root+1..",
+    "export F -o - --as markdown root+1..",
+    "export F -o - root+1..",
+    "grep -i e F root+1..",
+    "redact F --check root+1..",
     "context F --as openai --max-tokens 9",
     "label F",
     "label F --json",
@@ -314,6 +324,7 @@ pub fn value(name: &str) -> &str {
     match name {
         "SESSION" => "F",
         "REF" => "@",
+        "RANGE" => "root..",
         "NAME" => "n",
         "PATTERN" | "WORDS" | "TEXT" => "e",
         "DIR" => ".",

@@ -56,6 +56,7 @@ mod prune_branch;
 mod prune_compacted;
 #[cfg(target_os = "linux")]
 mod pty;
+mod ranges;
 mod rates;
 mod redact;
 mod references;

@@ -196,7 +196,7 @@ fn a_label_keeps_what_was_and_loads_again() {
     often_enough(100, file(Just(HEADERS[2])), |File(bytes)| {
         let s = Sandbox::new();
         s.put("a.jsonl", &bytes);
-        let call = s.pisess("label --force -q ./a.jsonl @ 'the name'").done();
+        let call = s.pisess("label --force -q ./a.jsonl :$ 'the name'").done();
         let after = s.bytes("a.jsonl");
         prop_assert!(after.starts_with(&bytes));
         if call.code != 0 {

@@ -21,14 +21,25 @@ fn every_form() {
         ("label:start", "1a2b3c01"),
         ("1a2b3c05", "1a2b3c05"),
         ("start", "1a2b3c01"),
+        (":$", "1a2b3c07"),
         ("@^", "1a2b3c06"),
-        ("@^^", "1a2b3c03"),
+        ("@^^", "1a2b3c02"),
         ("@~1", "1a2b3c06"),
-        ("@~3", "1a2b3c02"),
-        ("@~4", "1a2b3c01"),
-        ("@~5", "root"),
+        ("@~3", "1a2b3c01"),
+        ("@~4", "root"),
         ("@~50", "root"),
         ("@~0", "1a2b3c07"),
+        ("id:1a2b3c07^^", "1a2b3c03"),
+        ("1a2b3c07~3", "1a2b3c02"),
+        ("1a2b3c07~4", "1a2b3c01"),
+        ("start+1", "1a2b3c02"),
+        ("start+2", "1a2b3c06"),
+        ("start+3", "1a2b3c07"),
+        ("root+1", "1a2b3c01"),
+        ("1a2b3c03+1", "1a2b3c06"),
+        ("1a2b3c04+1", "1a2b3c05"),
+        ("@~3+2", "1a2b3c06"),
+        ("@+0", "1a2b3c07"),
         ("start^", "root"),
         ("root^", "root"),
         ("root~3", "root"),
@@ -36,6 +47,8 @@ fn every_form() {
         ("@^{assistant}", "1a2b3c07"),
         ("@^{label}", "1a2b3c03"),
         ("@^{message}", "1a2b3c07"),
+        ("@^{answer}", "1a2b3c07"),
+        ("@^^{answer}", "1a2b3c02"),
         ("@^{user}^{assistant}", "1a2b3c02"),
         ("@^^{user}", "1a2b3c06"),
         ("1a2b3c05~1^{user}", "1a2b3c04"),
@@ -49,37 +62,184 @@ fn every_form() {
     }
 }
 
-/// A command that asks for an entry of the conversation skips what follows its last one.
-#[test]
-fn the_leaf_where_an_entry_is_asked_for() {
+/// Returns a sandbox whose session ends with a label, a name and a setting.
+fn with_bookkeeping_at_the_end() -> Sandbox {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("label -q ./two-branches.jsonl 1a2b3c04 tissue");
     s.run("append -q ./two-branches.jsonl --name Kites");
-    let leaf = named(&s, "two-branches.jsonl", "@");
+    s.run("append -q ./two-branches.jsonl --thinking high");
+    s
+}
+
+#[test]
+fn at_skips_labels_names_and_settings_in_every_command() {
+    let s = with_bookkeeping_at_the_end();
+    let file = "two-branches.jsonl";
+    for (reference, id) in [
+        ("@", "1a2b3c07"),
+        ("@~0", "1a2b3c07"),
+        ("@^", "1a2b3c06"),
+        ("@~2", "1a2b3c02"),
+        ("@^{assistant}", "1a2b3c07"),
+        ("1a2b3c02+2", "1a2b3c07"),
+    ] {
+        assert_eq!(named(&s, file, reference), id, "{reference}");
+    }
+    let leaf = named(&s, file, ":$");
     assert!(
-        s.run(&format!("show ./two-branches.jsonl {leaf}"))
-            .contains("name: Kites")
+        s.run(&format!("show ./{file} {leaf}"))
+            .contains("thinking_level_change")
     );
-    for (line, last) in [
+    assert_eq!(
+        named(&s, file, "@^{label}"),
+        named(&s, file, "@~0^{label}"),
+        "what follows @ can be found from it"
+    );
+    assert!(
+        s.run(&format!("show ./{file} '@^{{session_info}}'"))
+            .contains("Kites")
+    );
+
+    for (line, expected) in [
         ("show --json ./two-branches.jsonl @", "\"id\":\"1a2b3c07\""),
+        ("show ./two-branches.jsonl", "1a2b3c07"),
+        ("path --ids ./two-branches.jsonl @", "1a2b3c07\n"),
+        ("tree ./two-branches.jsonl @", "spar.  ← active"),
         (
             "label -n --json ./two-branches.jsonl @ end",
             "\"targetId\":\"1a2b3c07\"",
+        ),
+        (
+            "label -n --json ./two-branches.jsonl @^ end",
+            "\"targetId\":\"1a2b3c06\"",
         ),
         (
             "edit -n --json --omit ./two-branches.jsonl @",
             "\"targetId\":\"1a2b3c07\"",
         ),
         ("pick -n --json ./two-branches.jsonl @", "A metre and more"),
+        (
+            "pop -n --json ./two-branches.jsonl @^",
+            "Washi then. How big?",
+        ),
+        (
+            "switch -n --json ./two-branches.jsonl @~2",
+            "\"to\":\"1a2b3c02\"",
+        ),
+        (
+            "summarize --prepare ./two-branches.jsonl @~2",
+            "\"targetId\":\"1a2b3c02\"",
+        ),
+        (
+            "compact --prepare --first-kept @ ./two-branches.jsonl",
+            "\"firstKeptEntryId\":\"1a2b3c07\"",
+        ),
+        (
+            "prune -n --force --branch @ ./two-branches.jsonl",
+            "1a2b3c07",
+        ),
+        (
+            "fork -o - ./two-branches.jsonl @",
+            "spar.\"}],\"stopReason\":\"stop\"}}\n",
+        ),
+        (
+            "export -q --as markdown -o - ./two-branches.jsonl @",
+            "bamboo spar",
+        ),
     ] {
         let printed = s.run(line);
-        assert!(printed.contains(last), "{line}: {printed}");
-        let parent = format!("\"parentId\":\"{leaf}\"");
-        assert!(
-            line.starts_with("show") || printed.contains(&parent),
-            "{line}: {printed}"
-        );
+        assert!(printed.contains(expected), "{line}: {printed}");
     }
+    assert!(!s.run("path --ids ./two-branches.jsonl @").contains(&leaf));
+    let thinking = |line: &str| s.run(line).contains("\"thinkingLevel\":\"high\"");
+    assert!(
+        thinking("context ./two-branches.jsonl"),
+        "settings at the end apply"
+    );
+    assert!(!thinking("context ./two-branches.jsonl @"));
+}
+
+/// New entries continue after the labels and settings at the end, and not beside them.
+#[test]
+fn what_is_appended_at_at_follows_the_leaf() {
+    let s = with_bookkeeping_at_the_end();
+    let leaf = named(&s, "two-branches.jsonl", ":$");
+    let parent = format!("\"parentId\":\"{leaf}\"");
+    for line in [
+        "append -n --json ./two-branches.jsonl --user Hm",
+        "append -n --json ./two-branches.jsonl --at @ --user Hm",
+        "append -n --json ./two-branches.jsonl --at @~0 --user Hm",
+        "pick -n --json ./two-branches.jsonl @",
+        "pick -n --json ./two-branches.jsonl 1a2b3c05 --at @",
+        "edit -n --json --omit ./two-branches.jsonl @",
+        "label -n --json ./two-branches.jsonl @ end",
+        "summarize -n --json ./two-branches.jsonl @ --summary Kites.",
+        "pop -n --json ./two-branches.jsonl @ --summary Kites.",
+        "merge -n --json ./two-branches.jsonl tissue",
+    ] {
+        let printed = s.run(line);
+        assert!(printed.contains(&parent), "{line}: {printed}");
+    }
+    let appended = s.run("append -n --json ./two-branches.jsonl --at 1a2b3c07 --user Hm");
+    assert!(appended.contains("\"parentId\":\"1a2b3c07\""), "{appended}");
+    for line in [
+        "switch -n ./two-branches.jsonl @",
+        "switch -n ./two-branches.jsonl @~0",
+    ] {
+        assert!(s.run(line).starts_with("nothing to do"), "{line}");
+    }
+}
+
+#[test]
+fn at_is_root_in_an_empty_conversation() {
+    let s = Sandbox::new();
+    let setting = r#"{"type":"thinking_level_change","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","thinkingLevel":"low"}"#;
+    s.put("a.jsonl", session(&[setting]));
+    assert_eq!(named(&s, "a.jsonl", "@"), "root");
+    assert_eq!(named(&s, "a.jsonl", ":$"), "aaaa0001");
+    assert_snapshot!(s.unchanged("label ./a.jsonl @ x").fails(2), @"./a.jsonl: @ is not an entry (hint: root is the position before the first entry; give an entry)");
+    s.put("b.jsonl", session(&[""; 0]));
+    assert_snapshot!(s.unchanged("path ./b.jsonl :$").fails(2), @"./b.jsonl: the session has no entries (hint: the conversation is empty)");
+}
+
+/// An answer ended normally, and has text.
+#[test]
+fn the_last_answer() {
+    let s = Sandbox::new();
+    let reply = |id: &str, parent: &str, content: &str, reason: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"assistant","content":[{content}],"stopReason":"{reason}"}}}}"#
+        )
+    };
+    let text = r#"{"type":"text","text":"Yes."}"#;
+    let call = r#"{"type":"toolCall","id":"c","name":"ls","arguments":{}}"#;
+    let both = format!("{text},{call}");
+    s.put(
+        "a.jsonl",
+        session(&[
+            user("aaaa0001", None, "one"),
+            reply("aaaa0002", "aaaa0001", text, "stop"),
+            reply("aaaa0003", "aaaa0002", &both, "toolUse"),
+            reply("aaaa0004", "aaaa0003", text, "aborted"),
+            reply("aaaa0005", "aaaa0004", text, "error"),
+            reply("aaaa0006", "aaaa0005", text, "length"),
+            reply(
+                "aaaa0007",
+                "aaaa0006",
+                r#"{"type":"text","text":" "}"#,
+                "stop",
+            ),
+        ]),
+    );
+    assert_eq!(named(&s, "a.jsonl", "@^{answer}"), "aaaa0002");
+    assert_snapshot!(s.unchanged("path ./a.jsonl aaaa0001^{answer}").fails(2), @r#"./a.jsonl: no assistant message at or above "aaaa0001" ended normally with a text (hint: elsewhere in the tree: aaaa0002)"#);
+}
+
+#[test]
+fn fewer_entries_follow() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("show ./two-branches.jsonl @+1").fails(2), @r#"./two-branches.jsonl: no entry follows "@" (hint: `pisess show --children` lists what follows on every branch)"#);
+    assert_snapshot!(s.unchanged("show ./two-branches.jsonl start+9").fails(2), @r#"./two-branches.jsonl: only 3 entries follow "start" (hint: `pisess show --children` lists what follows on every branch)"#);
 }
 
 #[test]

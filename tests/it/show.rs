@@ -224,7 +224,7 @@ fn diffs_in_outputs_are_coloured() {
 #[test]
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    assert_snapshot!(s.unchanged("show ./omp.jsonl 60718293 @~0"), @r#"
+    assert_snapshot!(s.unchanged("show ./omp.jsonl 60718293 :$"), @r#"
     60718293  custom_message · 2026-03-14 09:27
       line 9 · parent 5f607182
       customType: skill-prompt
@@ -286,7 +286,7 @@ fn the_last_entry() {
         assert_eq!(s.run("show ./two-branches.jsonl"), last, "{line}");
     }
     assert!(
-        s.run("show ./two-branches.jsonl @~0")
+        s.run("show ./two-branches.jsonl :$")
             .contains("session_info")
     );
     for same in [

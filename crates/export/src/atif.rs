@@ -44,10 +44,10 @@ const MOST_COPIES: usize = 8;
 /// A path with fewer entries is counted as having this many: its copies are few in any case.
 const SHORTEST_LIMITED_PATH: usize = 1000;
 
-/// Whether the path to the leaf has a step; a trajectory without steps is invalid.
+/// Whether the exported path has a step; a trajectory without steps is invalid.
 pub fn has_steps(contents: &Contents) -> bool {
     let session = contents.session;
-    session.ancestors(contents.leaf).any(|ix| {
+    contents.exported_path().into_iter().any(|ix| {
         let entry = session.entry(ix);
         matches!(
             entry.kind,
@@ -147,8 +147,10 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     /// Writes the JSON object of the trajectory without its closing brace, because sub-agents may
     /// follow in it. `id` is that of a sub-agent.
     fn write_body(&mut self, id: Option<&str>, workers: usize) -> io::Result<()> {
+        let exported_path = self.contents.exported_path();
+        let plan = TrajectoryPlan::new(&exported_path, self.contents, self.fork_time_ms)?;
+        // The agent's model and tools may have been set before the first exported entry.
         let path = self.contents.session.path(self.contents.leaf);
-        let plan = TrajectoryPlan::new(&path, self.contents, self.fork_time_ms)?;
         self.write_head(id, &path)?;
         self.write_steps(&plan, workers)?;
         self.write_final_metrics()

@@ -5,7 +5,7 @@ use pisess_core::ops::tree::{Filter, filter_shows};
 use pisess_core::session::Session;
 use pisess_core::session::entry::{EntryIx, Flags, Role};
 use pisess_core::session::labels::Labels;
-use pisess_core::session::reference::Position;
+use pisess_core::session::range::EntryRange;
 
 /// What is left out of an export; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,19 +24,19 @@ pub struct Cuts {
 
 impl Cuts {
     /// Removes the entries that the cuts leave out. If only the last entries are exported, those
-    /// that remain are on the path to the leaf. `entries` is in file order, before and after.
+    /// that remain are on `path`. `entries` is in file order, before and after.
     pub(super) fn retain_exported(
         &self,
         session: &Session,
-        leaf: Position,
+        path: EntryRange,
         entries: &mut Vec<EntryIx>,
     ) {
         if let Some(count) = self.last_entries {
-            *entries = first_request_and_last(session, leaf, count);
+            *entries = first_request_and_last(session, path, count);
         }
         if let Some(filter) = self.filter {
             let labels = Labels::new(session);
-            entries.retain(|&ix| filter_shows(session, &labels, leaf, filter, ix));
+            entries.retain(|&ix| filter_shows(session, &labels, path.end, filter, ix));
         }
         if self.omits_tools {
             // A silent entry contains nothing but calls.
@@ -92,14 +92,14 @@ impl Cuts {
     }
 }
 
-/// Returns the first request of the path to the leaf and the last `count` entries of the path, in
+/// Returns the first request of a path, or of a part of one, and the last `count` entries of the path, in
 /// file order.
 pub(super) fn first_request_and_last(
     session: &Session,
-    leaf: Position,
+    path: EntryRange,
     count: usize,
 ) -> Vec<EntryIx> {
-    let path = session.path(leaf);
+    let path = path.entries(session);
     let first_request = path
         .iter()
         .copied()

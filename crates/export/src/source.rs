@@ -8,12 +8,15 @@ use foldhash::HashMap;
 pub use pisess_core::format::clip as cut;
 use pisess_core::format::format_count;
 use pisess_core::ops::branches::find_branches;
+use pisess_core::ops::extract::write_part;
 use pisess_core::ops::plan::copy_all;
 use pisess_core::session::content::blocks_of_type;
 use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use pisess_core::session::list_stats::is_command;
+use pisess_core::session::range::EntryRange;
 use pisess_core::session::read::batches::{BatchSize, split_batches};
 use pisess_core::session::read::entry_reader::EntryReader;
+use pisess_core::session::reference::Position;
 use pisess_core::session::tree::{Tree, active_mask};
 use pisess_core::session::usage::{Usage, UsageSums};
 use pisess_core::session::{RequestScope, Session};
@@ -55,16 +58,41 @@ pub struct Contents<'a> {
     pub file_name: Option<String>,
     /// Whether the session was redacted for the export.
     pub is_redacted: bool,
-    /// Whether only the path to `path_end` is exported.
-    path_only: bool,
-    /// The last entry of the path, whether or not it is exported.
-    path_end: Option<EntryIx>,
+    /// What is exported, without cuts.
+    part: ExportedPart,
     /// For each entry of the session, its position in `entries`, or [`NO_NUMBER`].
     entry_numbers: Vec<u32>,
     /// The exported calls, sorted by the id of the call, then by entry.
     calls: Vec<CallEntry<'a>>,
     /// The exported results, sorted likewise.
     results: Vec<CallEntry<'a>>,
+}
+
+/// The part of a session that is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportedPart {
+    /// Every branch. The leaf is this position.
+    AllBranches(Position),
+    /// The entries of a range, such as the path to an entry.
+    Range(EntryRange),
+}
+
+impl ExportedPart {
+    /// Returns the part of the path that a document contains.
+    fn path_range(self) -> EntryRange {
+        match self {
+            ExportedPart::AllBranches(leaf) => EntryRange::path_to(leaf),
+            ExportedPart::Range(range) => range,
+        }
+    }
+
+    /// Returns the requests of the part.
+    pub fn request_scope(self) -> RequestScope {
+        match self {
+            ExportedPart::AllBranches(_) => RequestScope::AllBranches,
+            ExportedPart::Range(range) => RequestScope::Range(range),
+        }
+    }
 }
 
 /// An entry of the path from its first request on.
@@ -121,18 +149,13 @@ pub enum Display {
 const NO_NUMBER: u32 = u32::MAX;
 
 impl<'a> Contents<'a> {
-    /// Returns the contents of the whole session, or only of the path to `path_end`, without cuts.
-    pub fn new(
-        session: &'a Session,
-        file: &'a dyn ReadAt,
-        path_only: bool,
-        path_end: Option<EntryIx>,
-    ) -> Contents<'a> {
+    /// Returns the contents of a part of a session, without cuts.
+    pub fn new(session: &'a Session, file: &'a dyn ReadAt, part: ExportedPart) -> Contents<'a> {
         let mut contents = Contents {
             session,
             file,
             entries: Vec::new(),
-            leaf: path_end,
+            leaf: part.path_range().end,
             cuts: Cuts::default(),
             requested_cuts: Cuts::default(),
             display: Display::default(),
@@ -141,8 +164,7 @@ impl<'a> Contents<'a> {
             work: Work::default(),
             file_name: None,
             is_redacted: false,
-            path_only,
-            path_end,
+            part,
             entry_numbers: Vec::new(),
             calls: Vec::new(),
             results: Vec::new(),
@@ -163,15 +185,16 @@ impl<'a> Contents<'a> {
     /// Leaves out more than the user asked for, so that the export is small enough.
     pub fn apply_larger_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
-        let mut entries: Vec<EntryIx> = if self.path_only {
-            let mut path = session.path(self.path_end);
-            // In a file, a parent may follow its children.
-            path.sort_unstable();
-            path
-        } else {
-            session.entry_indexes().collect()
+        let mut entries: Vec<EntryIx> = match self.part {
+            ExportedPart::AllBranches(_) => session.entry_indexes().collect(),
+            ExportedPart::Range(range) => {
+                let mut entries = range.entries(session);
+                // In a file, a parent may follow its children.
+                entries.sort_unstable();
+                entries
+            }
         };
-        cuts.retain_exported(session, self.path_end, &mut entries);
+        cuts.retain_exported(session, self.part.path_range(), &mut entries);
         let mut entry_numbers = vec![NO_NUMBER; session.entries.len()];
         for (number, ix) in entries.iter().enumerate() {
             entry_numbers[ix.index()] = number as u32;
@@ -188,7 +211,7 @@ impl<'a> Contents<'a> {
             self.exported_call_entries(results.map(|result| (result.entry, result.text)));
 
         self.leaf = session
-            .ancestors(self.path_end)
+            .ancestors(self.part.path_range().end)
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
@@ -215,12 +238,7 @@ impl<'a> Contents<'a> {
         if let Some(requests) = &self.requests {
             return requests.iter().map(|(_, usage)| usage).collect();
         }
-        let scope = if self.path_only {
-            RequestScope::PathTo(self.path_end)
-        } else {
-            RequestScope::AllBranches
-        };
-        let requests = self.session.requests(scope);
+        let requests = self.session.requests(self.part.request_scope());
         requests.into_iter().map(|request| &request.usage).collect()
     }
 
@@ -268,21 +286,11 @@ impl<'a> Contents<'a> {
     /// Writes the exported entries as a session: the whole file, or the title, the header and the
     /// lines of the path.
     pub fn write_session(&self, out: &mut dyn Write) -> io::Result<()> {
-        if !self.path_only {
+        if matches!(self.part, ExportedPart::AllBranches(_)) {
             return copy_all(self.file, out);
         }
         let reader = EntryReader::new(self.session, self.file);
-        if let Some(title_line) = &self.session.title_slot {
-            out.write_all(title_line.trim_ascii_end())?;
-            out.write_all(b"\n")?;
-        }
-        out.write_all(self.session.header.bytes.trim_ascii_end())?;
-        out.write_all(b"\n")?;
-        for &ix in &self.entries {
-            out.write_all(&reader.read_stored(self.session.entry(ix).span)?)?;
-            out.write_all(b"\n")?;
-        }
-        Ok(())
+        write_part(&reader, &self.entries, out)
     }
 
     /// Calls `make` for each of the entries, on `workers` threads. Calls `take` with each result on
@@ -329,9 +337,9 @@ impl<'a> Contents<'a> {
     /// of them are kept.
     fn path_beyond_cut(&self) -> impl Iterator<Item = PathEntry> {
         let session = self.session;
-        let path = session.path(self.path_end);
+        let path = self.part.path_range().entries(session);
         let kept = match self.cuts.last_entries {
-            Some(count) => first_request_and_last(session, self.path_end, count),
+            Some(count) => first_request_and_last(session, self.part.path_range(), count),
             None => Vec::new(),
         };
         let is_cut = self.cuts.last_entries.is_some();
@@ -386,7 +394,7 @@ impl<'a> Contents<'a> {
 
     /// Returns the note of a document that shows no entry.
     pub fn note_if_empty(&self) -> &'static str {
-        for ix in self.session.path(self.path_end) {
+        for ix in self.part.path_range().entries(self.session) {
             if self.session.entry(ix).kind == Kind::Message {
                 return "No message of this session is shown here.";
             }
@@ -395,11 +403,11 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns the number of branches that are not on the path, and of their entries without
-    /// bookkeeping, as `2 other branches (7 messages)`. `None` if there are none, or if the path
-    /// does not end at the session's leaf.
+    /// bookkeeping, as `2 other branches (7 messages)`. `None` if there are none, or if the
+    /// document does not contain the whole path to the session's leaf.
     pub fn describe_other_branches(&self) -> Option<String> {
         let session = self.session;
-        if self.path_end != session.leaf {
+        if self.part.path_range() != EntryRange::path_to(session.leaf) {
             return None;
         }
 
@@ -409,7 +417,7 @@ impl<'a> Contents<'a> {
                 branch_count += 1;
             }
         }
-        let on_path = active_mask(session, self.path_end);
+        let on_path = active_mask(session, session.leaf);
         let mut entry_count = 0;
         for ix in session.entry_indexes() {
             if !on_path[ix.index()] && !session.entry(ix).kind.is_bookkeeping() {

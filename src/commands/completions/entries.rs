@@ -6,10 +6,10 @@ use crate::load::peek;
 use crate::load::{LoadError, LoadOptions, load};
 use crate::ops::tree::view_without_layout;
 use crate::session::Session;
-use crate::session::entry::{Kind, Role};
+use crate::session::entry::{Flags, Kind, Role};
 use crate::session::labels::Labels;
 use crate::session::period::Period;
-use crate::session::reference::LEAF_REFERENCE;
+use crate::session::reference::{ANSWER_KIND, CURRENT_REFERENCE};
 use clap_complete::engine::CompletionCandidate;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
@@ -22,8 +22,8 @@ const MAX_IDS: usize = 200;
 /// The entries near the end of a session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EntryCandidates {
-    /// `@`, described by the text of the leaf.
-    leaf: Option<CompletionCandidate>,
+    /// `@`, described by the text of its entry.
+    current: Option<CompletionCandidate>,
     /// The labels, described by the texts of the labelled entries.
     labels: Vec<CompletionCandidate>,
     /// The ids, described by the texts of the entries; the newest first.
@@ -63,18 +63,20 @@ impl EntryCandidates {
             .collect();
 
         Ok(EntryCandidates {
-            leaf: session.leaf.map(|leaf| candidate(LEAF_REFERENCE, leaf)),
+            current: session
+                .current_entry()
+                .map(|ix| candidate(CURRENT_REFERENCE, ix)),
             labels,
             ids,
             kinds: kind_names_in(&session),
         })
     }
 
-    /// Returns the references that begin with the word: the leaf, labels and ids. `label:X` and
+    /// Returns the references that begin with the word: `@`, labels and ids. `label:X` and
     /// `id:X` are offered only after the colon is typed, and `REF^{kind}` only after the `^`, with
     /// or without the brace.
     pub fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
-        let plain_candidates = self.leaf.iter().chain(&self.labels).chain(&self.ids);
+        let plain_candidates = self.current.iter().chain(&self.labels).chain(&self.ids);
         let mut candidates: Vec<_> = plain_candidates.map(copy_candidate).collect();
         for (prefix, targets) in [("label:", &self.labels), ("id:", &self.ids)] {
             if word.starts_with(prefix) {
@@ -100,7 +102,7 @@ impl EntryCandidates {
     }
 }
 
-/// Returns the names of the roles and types that entries of a session have.
+/// Returns the names of the roles and types that entries of a session have, and of answers.
 fn kind_names_in(session: &Session) -> Vec<&'static str> {
     let entries = &session.entries;
     let mut names = Vec::new();
@@ -113,6 +115,12 @@ fn kind_names_in(session: &Session) -> Vec<&'static str> {
         if entries.iter().any(|entry| entry.kind == kind) {
             names.extend(kind.name());
         }
+    }
+    if entries
+        .iter()
+        .any(|entry| entry.flags.contains(Flags::ANSWER))
+    {
+        names.push(ANSWER_KIND);
     }
     names
 }
@@ -173,7 +181,7 @@ mod tests {
         let entries = EntryCandidates::read(&large, None).unwrap();
         let [leaf, last] = ["@", &format!("{:08x}", 299_999)]
             .map(|value| new_candidate(value, "user: question 299999".to_owned()));
-        assert_eq!((entries.leaf, &entries.ids[0]), (Some(leaf), &last));
+        assert_eq!((entries.current, &entries.ids[0]), (Some(leaf), &last));
         assert_eq!(
             (entries.ids.len(), entries.kinds),
             (MAX_IDS, vec!["user", "message"])

@@ -11,7 +11,7 @@ use crate::load::LoadOptions;
 use crate::ops::branches::find_branches;
 use crate::ops::plan::copy_all;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::reference::{LEAF_REFERENCE, Position};
+use crate::session::range::EntryRange;
 use crate::session::tree::Tree;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Reach, ReadAt, Spooled};
@@ -127,8 +127,8 @@ impl ExampleWriter<'_> {
             ..load_options(ui)
         };
         let open = OpenSession::from_input(input, options, ui)?;
-        for end in self.conversation_ends(&open)? {
-            let line = store::spool_written(&mut |line| self.write_example(&open, end, line))?;
+        for range in self.conversations(&open)? {
+            let line = store::spool_written(&mut |line| self.write_example(&open, range, line))?;
             if line.len() == 0 {
                 continue;
             }
@@ -141,20 +141,22 @@ impl ExampleWriter<'_> {
         Ok(())
     }
 
-    /// Returns the last entries of the conversations to write: that of REF, or with `--branches`
-    /// the tips of all branches, the oldest first.
-    fn conversation_ends(&self, open: &OpenSession) -> Result<Vec<Position>, Failure> {
+    /// Returns the conversations to write: that of REF, or with `--branches` those of all branches,
+    /// the oldest first.
+    fn conversations(&self, open: &OpenSession) -> Result<Vec<EntryRange>, Failure> {
         if !self.args.branches {
-            let reference = self.args.at.as_deref().unwrap_or(LEAF_REFERENCE);
-            return Ok(vec![open.resolve_position(reference)?]);
+            let last_count = self.args.last.entry_count;
+            return Ok(vec![
+                open.resolve_range(self.args.at.as_deref(), last_count)?,
+            ]);
         }
         let tree = Tree::new(&open.session);
-        let mut ends: Vec<Position> = Vec::new();
+        let mut ranges = Vec::new();
         for branch in find_branches(&open.session, &tree) {
-            ends.push(Some(branch.tip));
+            ranges.push(EntryRange::path_to(Some(branch.tip)));
         }
-        ends.reverse();
-        Ok(ends)
+        ranges.reverse();
+        Ok(ranges)
     }
 
     /// Writes a conversation: what its agent's model would see, but without compactions unless
@@ -162,16 +164,22 @@ impl ExampleWriter<'_> {
     fn write_example(
         &self,
         open: &OpenSession,
-        end: Position,
+        range: EntryRange,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let session = &open.session;
-        let mut path: Vec<EntryIx> = session.path(end);
+        let mut path: Vec<EntryIx> = session.path(range.end);
         if !self.args.context {
             path.retain(|&ix| session.entry(ix).kind != Kind::Compaction);
         }
         let reader = open.entry_reader();
-        let context = session.agent().build_context(&path, &reader)?;
+        let mut context = session.agent().build_context(&path, &reader)?;
+        if !range.is_whole_path() {
+            let is_in_range = range.mask(session);
+            context
+                .messages
+                .retain(|message| is_in_range[message.entry.index()]);
+        }
         if write_example(&context.messages, &reader, out)? {
             out.write_all(b"\n")?;
         }

@@ -3,15 +3,18 @@
 use super::hits::{FoundIn, MatchPainter, RowKind};
 use crate::cli::follow::{ChangedFiles, watch_files};
 use crate::cli::locate::{Scope, SessionStores};
-use crate::cli::open::Input;
+use crate::cli::open::{Input, reference_failure};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::pruned::load_pruned;
 use crate::cli::sessions::skipped_lines_note;
-use crate::load::load;
+use crate::load::{LoadOptions, load};
 use crate::ops::grep::{Match, Query, ResumePoint, SessionIds, Trail, search_file};
-use crate::session::Header;
+use crate::session::entry::LineNo;
 use crate::session::prefixes::UniquePrefixes;
+use crate::session::range::resolve_range;
 use crate::session::read::whole_lines::WholeLines;
+use crate::session::reference::ReferenceError;
+use crate::session::{Header, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot};
 use std::cell::OnceCell;
@@ -27,6 +30,10 @@ pub struct Searcher {
     pub max_matches: u64,
     /// Whether what was pruned from sessions is searched as well.
     pub searches_pruned: bool,
+    /// The range to search in a session; all entries without it.
+    pub range: Option<String>,
+    /// The number of entries at the end of each conversation to search; all without it.
+    pub last_count: Option<usize>,
     /// Whether the search goes on with what is written later.
     pub follows: bool,
     /// The number of threads that search one session.
@@ -63,6 +70,21 @@ impl SessionState {
             name,
             ..SessionState::default()
         }
+    }
+}
+
+/// The entries of a session that are searched.
+struct SearchedPart {
+    session: Session,
+    /// By entry: whether it is searched.
+    is_searched: Vec<bool>,
+}
+
+impl SearchedPart {
+    /// Whether the entry on a line is searched.
+    fn contains(&self, line: LineNo) -> bool {
+        let entry = self.session.entry_on_line(line);
+        entry.is_some_and(|ix| self.is_searched[ix.index()])
     }
 }
 
@@ -117,6 +139,7 @@ impl Searcher {
         } else {
             Ok(Trail::default())
         };
+        let searched_part = self.select_part(source, name)?;
         let ids = OnceCell::new();
         let prefixes = OnceCell::new();
         let mut collector = MatchCollector {
@@ -143,7 +166,10 @@ impl Searcher {
             state.resume,
             self.workers,
             buffer,
-            &mut |header, hit| collector.add_match(header, hit),
+            &mut |header, hit| match &searched_part {
+                Some(part) if !part.contains(hit.line) => ControlFlow::Continue(()),
+                _ => collector.add_match(header, hit),
+            },
         )
         .map_err(|error| Failure::from_load_error(name, error))?;
 
@@ -187,6 +213,29 @@ impl Searcher {
             rows,
             warning,
         })
+    }
+
+    /// Returns the part of a session that is searched; `None` if all of it is.
+    fn select_part(
+        &self,
+        source: &dyn ReadAt,
+        name: &str,
+    ) -> Result<Option<SearchedPart>, Failure> {
+        if self.range.is_none() && self.last_count.is_none() {
+            return Ok(None);
+        }
+        let session = load(source, &LoadOptions::default())
+            .map_err(|error| Failure::from_load_error(name, error))?;
+        let is_searched = match resolve_range(&session, self.range.as_deref(), self.last_count) {
+            Ok(range) => range.mask(&session),
+            // Nothing can match, which is the answer of the search.
+            Err(ReferenceError::EmptyRange { .. }) => vec![false; session.entries.len()],
+            Err(error) => return Err(reference_failure(name, &error)),
+        };
+        Ok(Some(SearchedPart {
+            session,
+            is_searched,
+        }))
     }
 
     /// Prints the matches in a session, after a heading if the rows before are of another session.

@@ -5,22 +5,16 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui};
 use crate::export::code_blocks::{CodeBlock, find_code_blocks};
 use crate::session::content::blocks_of_type;
-use crate::session::entry::{EntryIx, Flags, Role};
-use crate::session::reference::LEAF_REFERENCE;
+use crate::session::entry::{EntryIx, Flags};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns the last answer: the nearest reply, from the end of the conversation on, that has a text
-/// and neither failed nor was aborted.
+/// Returns the last answer, which `@^{answer}` names.
 pub fn find_last_answer(open: &OpenSession) -> Result<EntryIx, Failure> {
     let session = &open.session;
-    let end = open.resolve_in_conversation(LEAF_REFERENCE)?;
-    for ix in session.ancestors(end) {
-        let flags = session.entry(ix).flags;
-        let is_cut_short = flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED);
-        let is_answer = session.is_message(ix, Role::Assistant) && !flags.contains(Flags::SILENT);
-        if is_answer && !is_cut_short {
+    for ix in session.ancestors(session.leaf) {
+        if session.entry(ix).flags.contains(Flags::ANSWER) {
             return Ok(ix);
         }
     }

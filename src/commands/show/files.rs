@@ -10,7 +10,7 @@ use crate::ops::files::{
     FileContent, FileOperation, Known, RecordedPaths, list_operations, read_change,
 };
 use crate::session::entry::EntryIx;
-use crate::session::reference::LEAF_REFERENCE;
+use crate::session::reference::CURRENT_REFERENCE;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,14 +24,14 @@ pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let open = OpenSession::open(&args.session, options, ui)?;
     let reference = match &args.entries[..] {
-        [] => LEAF_REFERENCE,
+        [] => CURRENT_REFERENCE,
         [reference] => reference,
         _ => {
             let what = "--file and --files take one REF";
             return Err(Failure::usage_error(what));
         }
     };
-    let position = open.resolve_in_conversation(reference)?;
+    let position = open.resolve_position(reference)?;
     let home = ui.home().map(Text::from);
     let shown = ShownFiles {
         path: open.session.path(position),

@@ -10,7 +10,6 @@ use crate::cli::rows::ids::IdPainter;
 use crate::format::{
     format_age, format_count, format_dollars, format_tokens, group_digits, push_squeezed,
 };
-use crate::ops::label::last_conversation_entry;
 use crate::ops::rows::{
     Ending, GroupKind, RowGroup, SubtreeExtent, Tone, count_folded_tools, describing_entry,
     fold_left_branches, fold_tool_rows, last_label, measure_subtrees, ungrouped_rows,
@@ -448,8 +447,8 @@ impl<'a> TreePainter<'a> {
         if self.marked_entry == Some(ix) {
             // The leaf may be a label or the mark of a switch after the conversation, which is no
             // part of it.
-            let is_last = drawing.is_leaf(ix)
-                || last_conversation_entry(drawing.session, drawing.leaf) == Some(ix);
+            let is_last =
+                drawing.is_leaf(ix) || drawing.session.conversation_end(drawing.leaf) == Some(ix);
             let hidden = if is_last { "" } else { " below, not shown" };
             marks.push(RowMark::new(
                 format!("  {}{hidden}", glyphs.leaf),

@@ -441,7 +441,7 @@ export const KINDS = {
       const out = world.scratch();
       const { code, stderr } = await world.run([by, world.file, ...(id ? [ref(id)] : []), "-o", out]);
       if (code !== 0) return exit(0, code, stderr);
-      const before = await world.json(["context", world.file, id ? ref(id) : "@", "--json"]);
+      const before = await world.json(["context", world.file, ...(id ? [ref(id)] : []), "--json"]);
       return before.problem ?? (await opens(world, out, before.value));
     },
   },

@@ -46,7 +46,7 @@ const CASES = {
   ],
   copying: [
     { name: "repair", run: repair },
-    { name: "fork", run: (session) => copied(session, "fork", session.file, "@") },
+    { name: "fork", run: (session) => copied(session, "fork", session.file) },
     { name: "fork of a part", run: (session) => copied(session, "fork", session.file, "@^{user}^") },
     { name: "fork --branches", run: (session) => copied(session, "fork", session.file, "--branches") },
     { name: "redact", run: (session) => copied(session, "redact", session.file) },

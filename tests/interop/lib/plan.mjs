@@ -130,7 +130,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
 
 /** Operations to undo, without the session. */
 const UNDONE = [
-  ["label", "@", "undone label"],
+  ["label", ":$", "undone label"],
   ["append", "--name", "undone name"],
   ["append", "--user", "undone question", "--thinking", "high"],
   ["switch", "root"],

@@ -7,6 +7,7 @@ use pisess::json::string::{decode, encode_to_vec};
 use pisess::json::{KeyCache, Raw, Scanner};
 use pisess::load::{LoadOptions, load};
 use pisess::session::Session;
+use pisess::session::range::{Selection, resolve_selection};
 use pisess::session::reference::resolve_reference;
 use pisess::session::search::SearchWords;
 use pisess::world::{Terminals, World};
@@ -90,8 +91,23 @@ pub fn references(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match resolve_reference(&session, session.leaf, text) {
-        Ok(position) => assert!(position.is_none_or(|ix| ix.index() < session.entries.len())),
+    match resolve_reference(&session, text) {
+        Ok(resolved) => assert!(
+            resolved
+                .position
+                .is_none_or(|ix| ix.index() < session.entries.len())
+        ),
+        Err(error) => {
+            let _ = (error.to_string(), error.hint());
+        }
+    }
+    match resolve_selection(&session, text) {
+        Ok(Selection::Entry(_)) => {}
+        Ok(Selection::Range(range)) => {
+            let entries = range.entries(&session);
+            assert!(!entries.is_empty());
+            assert_eq!(entries.last().copied(), range.end);
+        }
         Err(error) => {
             let _ = (error.to_string(), error.hint());
         }

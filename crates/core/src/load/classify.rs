@@ -1,7 +1,7 @@
 //! What a line determines about its entry: role, flags, and the agent that wrote it.
 
 use crate::agents::Agent;
-use crate::agents::row::is_silent;
+use crate::agents::row::{has_visible_text, is_silent_ending};
 use crate::session::Format;
 use crate::session::content::{blocks_of_type, member_is};
 use crate::session::dialect::Dialect;
@@ -36,11 +36,13 @@ pub fn entry_flags(typed: &TypedRecord, agent: &dyn Agent) -> Flags {
 
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         let has_no_content = matches!(message.content, Content::None);
-        let is_silent_reply = role == Role::Assistant
-            && is_silent(message, blocks, |text| agent.is_visible_text(text));
         let ending = Ending::of_message(role, message);
+        if role == Role::Assistant {
+            let has_text = has_visible_text(message, blocks, |text| agent.is_visible_text(text));
+            flags.insert_if(Flags::SILENT, !has_text && is_silent_ending(message));
+            flags.insert_if(Flags::ANSWER, has_text && ended_normally(message));
+        }
         flags.insert_if(Flags::NO_CONTENT, has_no_content);
-        flags.insert_if(Flags::SILENT, is_silent_reply);
         flags.insert_if(Flags::ABORTED, ending.is_aborted);
         flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
     }
@@ -133,6 +135,14 @@ impl Ending {
 fn has_stop_reason(message: &MessageFacts, reason: &str) -> bool {
     let given = message.get(Member::StopReason);
     given.is_some_and(|given| given.is(reason))
+}
+
+/// Whether a reply ended with the model's answer. Replies of early versions record no stop reason.
+fn ended_normally(message: &MessageFacts) -> bool {
+    match message.get(Member::StopReason) {
+        Some(reason) => reason.is("stop") || !reason.is_truthy(),
+        None => true,
+    }
 }
 
 pub fn is_truthy(message: &MessageFacts, member: Member) -> bool {

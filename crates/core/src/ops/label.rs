@@ -4,9 +4,9 @@ use super::chain::Chain;
 use super::{IdSource, Refusal};
 use crate::ops::plan::Change;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, KindClass};
+use crate::session::entry::EntryIx;
 use crate::session::labels::Labels;
-use crate::session::reference::{Position, is_reference_form};
+use crate::session::reference::is_reference_form;
 use pisess_json::text::Text;
 
 /// Labels `target`, or clears its label if `name` is `None`. The change is empty if the label is as
@@ -130,15 +130,6 @@ fn refuse_reference(name: &Text) -> Result<(), Refusal> {
             "{:?} reads as a reference and cannot be a label",
             name.to_string()
         ),
-        "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3",
+        "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^, ~3 or +3 and without ..",
     ))
-}
-
-/// Returns the last entry of the conversation: the nearest one at or above the leaf that is no
-/// label, mark, setting or other bookkeeping. So labelling twice labels the same entry. If there is
-/// none, returns the leaf.
-pub fn last_conversation_entry(session: &Session, leaf: Position) -> Position {
-    let is_conversation =
-        |ix: &EntryIx| session.entry(*ix).kind.schema().class == KindClass::Conversation;
-    session.ancestors(leaf).find(is_conversation).or(leaf)
 }

@@ -16,6 +16,7 @@ pub mod context_parts;
 pub mod convert;
 pub mod diff;
 pub mod edit;
+pub mod extract;
 pub mod files;
 pub mod fork;
 pub mod grep;

@@ -5,7 +5,7 @@
 //! its parent, and its text is returned to be edited.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, Kind, KindClass, Role};
+use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::reference::Position;
 use foldhash::HashSet;
 
@@ -81,8 +81,7 @@ impl Navigation {
     /// branch. `None` if the branch does not begin with a reply or a tool result.
     pub fn continued_request(&self, session: &Session) -> Position {
         for &ix in &self.abandoned {
-            let is_conversation = session.entry(ix).kind.schema().class == KindClass::Conversation;
-            if !is_conversation {
+            if !session.is_conversation(ix) {
                 continue;
             }
             let continues_turn =

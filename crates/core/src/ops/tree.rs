@@ -5,6 +5,7 @@ use crate::session::Session;
 use crate::session::collected::{EntryText, ToolCall};
 use crate::session::entry::{EntryIx, Flags, Kind, Role, TreeVisibility};
 use crate::session::labels::Labels;
+use crate::session::range::EntryRange;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Matches, SearchWords};
 use crate::session::tree::{Tree, TreeRow, active_mask, layout_rows};
@@ -74,12 +75,43 @@ pub fn build_view<'a>(
     query: &str,
     layout: Layout,
 ) -> TreeView<'a> {
+    build_selected_view(session, leaf, filter, query, layout, |_| true)
+}
+
+/// Filters and lays out the entries of a range, in one column even if they are not on the path to
+/// the leaf.
+pub fn build_range_view<'a>(
+    session: &'a Session,
+    range: EntryRange,
+    filter: Filter,
+    query: &str,
+    layout: Layout,
+) -> TreeView<'a> {
+    let is_in_range = range.mask(session);
+    let view = build_selected_view(session, range.end, filter, query, layout, |ix| {
+        is_in_range[ix.index()]
+    });
+    TreeView {
+        leaf: session.leaf,
+        is_active: active_mask(session, session.leaf),
+        ..view
+    }
+}
+
+fn build_selected_view<'a>(
+    session: &'a Session,
+    leaf: Position,
+    filter: Filter,
+    query: &str,
+    layout: Layout,
+    is_selected: impl Fn(EntryIx) -> bool,
+) -> TreeView<'a> {
     let labels = Labels::new(session);
     let search = RowSearch::new(session, query);
     let is_active = active_mask(session, leaf);
     let mut is_visible = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
-        let passes = filter_shows(session, &labels, leaf, filter, ix);
+        let passes = is_selected(ix) && filter_shows(session, &labels, leaf, filter, ix);
         is_visible.push(passes && search.is_match(&labels, ix));
     }
     let tree = Tree::new(session);

@@ -137,6 +137,9 @@ impl Flags {
 
     /// The content has an image.
     pub const IMAGES: Flags = Flags(4096);
+    /// An assistant message that has text and ended normally: neither in an error, nor early, nor
+    /// to call tools.
+    pub const ANSWER: Flags = Flags(16384);
 
     /// Whether all of `other` are set.
     pub fn contains(self, other: Flags) -> bool {

@@ -26,8 +26,10 @@ pub mod envelope;
 pub mod forwarded;
 pub mod outcome;
 
+pub mod conversation;
 pub mod labels;
 pub mod prefixes;
+pub mod range;
 pub mod reference;
 pub mod tree;
 
@@ -49,7 +51,7 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::index::IdIndex;
-use crate::session::reference::Position;
+use crate::session::range::EntryRange;
 use crate::session::search::Matches;
 use crate::session::usage::{BilledRequest, Usage, UsageSums};
 use pisess_json::text::Text;
@@ -106,8 +108,8 @@ pub struct Problem {
 pub enum RequestScope {
     /// Those on all branches.
     AllBranches,
-    /// Those on the path to a position; at `root`, none.
-    PathTo(Position),
+    /// Those of the entries of a range.
+    Range(EntryRange),
 }
 
 /// A session in memory.
@@ -161,10 +163,10 @@ impl Session {
         let billed = self.collected.billed.iter();
         match scope {
             RequestScope::AllBranches => billed.collect(),
-            RequestScope::PathTo(end) => {
-                let is_on_path = tree::active_mask(self, end);
+            RequestScope::Range(range) => {
+                let is_in_range = range.mask(self);
                 billed
-                    .filter(|request| is_on_path[request.entry.index()])
+                    .filter(|request| is_in_range[request.entry.index()])
                     .collect()
             }
         }

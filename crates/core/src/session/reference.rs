@@ -1,20 +1,34 @@
-//! Entry references: `@`, `root`, `:12`, `id:X`, `label:X`, an id, a label, a prefix of an id, and
-//! the suffixes `^`, `~3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere, because marks
-//! record it.
+//! Entry references: `@`, `root`, `:12`, `:$`, `id:X`, `label:X`, an id, a label, a prefix of an id,
+//! and the suffixes `^`, `~3`, `+3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere,
+//! because marks record it.
 //!
 //! The whole string is tried first; then suffixes are removed from the right, so that an id that
 //! ends like a suffix can still be given. Everything is case-sensitive.
 
-use super::entry::{EntryIx, LineNo};
+mod error;
+
+pub use error::ReferenceError;
+
+use super::conversation::Conversation;
+use super::entry::{EntryIx, Flags, LineNo};
 use super::labels::Labels;
+use super::range::is_range_form;
 use crate::session::Session;
+use error::unresolved_error;
 use pisess_json::text::Text;
 
-/// The reference to the leaf.
-pub const LEAF_REFERENCE: &str = "@";
+/// The reference to the entry that the conversation stands at.
+pub const CURRENT_REFERENCE: &str = "@";
 
 /// The reference to the leaf before its last move.
 pub const PREVIOUS_REFERENCE: &str = "-";
+
+/// The reference to the last entry of the file, whatever it is.
+const LAST_LINE_REFERENCE: &str = ":$";
+
+/// The kind of a suffix that finds the last answer: an assistant message that ended normally and
+/// has text.
+pub const ANSWER_KIND: &str = "answer";
 
 /// A position in the conversation: an entry, or `None` for `root`, before the first entry.
 pub type Position = Option<EntryIx>;
@@ -25,123 +39,48 @@ pub(super) const SHORTEST_PREFIX: usize = 4;
 /// The number of candidates named in an error.
 const MAX_CANDIDATES: usize = 5;
 
-/// Why a reference does not name exactly one entry.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReferenceError {
-    /// No entry has this id or label.
-    #[error("no entry or label {name:?}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Similar ids and labels.
-        similar: Vec<String>,
-    },
-    /// More than one entry matches.
-    #[error("{name:?} matches several entries: {}", candidates.join(", "))]
-    Ambiguous {
-        /// The name.
-        name: String,
-        /// The ids of the first few that match.
-        candidates: Vec<String>,
-        /// Whether they match by their label.
-        is_label: bool,
-    },
-    /// It is a prefix of ids, but too short.
-    #[error("{name:?} is too short for an id prefix")]
-    Short {
-        /// The prefix.
-        name: String,
-        /// The first few ids with this prefix.
-        candidates: Vec<String>,
-    },
-    /// There is no entry of the requested kind at or above the position.
-    #[error("no entry at or above {name:?} has the role or type {kind:?}")]
-    NoneOfKind {
-        /// The reference without the suffix.
-        name: String,
-        /// The kind.
-        kind: String,
-        /// The ids of the last few such entries, which are below it or on other branches.
-        elsewhere: Vec<String>,
-    },
-    /// There is no entry on the line.
-    #[error("no entry on line {}", line.0)]
-    NoEntryOnLine {
-        /// The line.
-        line: LineNo,
-    },
-}
-
-impl ReferenceError {
-    /// Returns the hint that is printed below the error: what to try instead.
-    pub fn hint(&self) -> String {
-        match self {
-            ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {
-                "the leaf is @, its parent @^; see `pisess --help` for all forms".to_owned()
-            }
-            ReferenceError::Unknown { name, .. } if is_file_name(name) => {
-                "an entry is expected; the path of an output is given with -o".to_owned()
-            }
-            ReferenceError::Unknown { similar, .. } if similar.is_empty() => {
-                "`pisess tree --filter all` lists the ids".to_owned()
-            }
-            ReferenceError::Unknown { similar, .. } => format!("did you mean {}?", similar.join(" or ")),
-            ReferenceError::Ambiguous { is_label: true, .. } => {
-                "several entries have this label; name one of them by its id".to_owned()
-            }
-            ReferenceError::Ambiguous { .. } => "give more of the id, or its line as `:12`".to_owned(),
-            ReferenceError::Short { candidates, .. } => {
-                format!("give at least {SHORTEST_PREFIX} characters of the id: {}", candidates.join(", "))
-            }
-            ReferenceError::NoneOfKind { elsewhere, .. } if !elsewhere.is_empty() => {
-                format!("elsewhere in the tree: {}", elsewhere.join(", "))
-            }
-            ReferenceError::NoneOfKind { .. } => {
-                "`pisess path` lists the entries above, `pisess tree` also other branches; a role is, for example, user, and a type compaction"
-                    .to_owned()
-            }
-            ReferenceError::NoEntryOnLine { .. } => {
-                "`pisess tree --filter all --json` lists the lines".to_owned()
-            }
-        }
-    }
-}
-
-/// Whether a name is more likely that of a file to write than of an entry.
-fn is_file_name(name: &str) -> bool {
-    [".jsonl", ".json", ".md", ".html"]
-        .iter()
-        .any(|end| name.ends_with(end))
+/// What a reference names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResolvedReference {
+    /// The position.
+    pub position: Position,
+    /// Whether the reference is `@` or `@~0`. A command that appends there appends at the leaf, so
+    /// that the labels and settings after the entry stay on the path.
+    pub is_current: bool,
 }
 
 /// What is after a position in a reference.
+#[derive(Clone, Copy)]
 enum Suffix<'a> {
-    /// `^` or `~3`: this many parents up.
+    /// `^` or `~3`: this many steps up.
     Up(usize),
+    /// `+3`: this many steps down.
+    Down(usize),
     /// `^{user}`: the nearest entry, at or above, with this role or type.
     Nearest(&'a str),
 }
 
 /// Returns the position that `reference` names.
 ///
-/// `@`, `@^` and `@~3` start at `leaf`, which may be above the leaf of the session. `@^{label}`
-/// starts at the leaf of the session, so that it also finds entries between the two.
+/// `@` is the entry that the conversation stands at. From there, `^` and `~3` count entries of the
+/// conversation; from any other entry, they count parents. `+3` always counts entries of the
+/// conversation. `@^{label}` starts at the leaf, so that it also finds the labels, names and
+/// settings after the entry of `@`.
 ///
 /// # Errors
 /// If it names no entry, or more than one.
 pub fn resolve_reference(
     session: &Session,
-    leaf: Position,
     reference: &str,
-) -> Result<Position, ReferenceError> {
+) -> Result<ResolvedReference, ReferenceError> {
     let labels = Labels::new(session);
 
     // Remove suffixes from the right, until what remains names a position.
     let mut base = reference;
     let mut suffixes = Vec::new();
-    let mut position = loop {
-        if base == LEAF_REFERENCE {
-            break leaf;
+    let base_position = loop {
+        if base == CURRENT_REFERENCE {
+            break session.current_entry();
         }
         if let NamedPosition::Found(position) = resolve_name(session, &labels, base)? {
             break position;
@@ -154,17 +93,77 @@ pub fn resolve_reference(
     };
 
     // Follow them from the left: the last one removed is the first after the base.
+    let starts_at_current = base == CURRENT_REFERENCE;
+    let mut position = base_position;
+    let mut is_current = starts_at_current;
     while let Some((before_suffix, suffix)) = suffixes.pop() {
-        let is_search_from_leaf =
-            before_suffix == LEAF_REFERENCE && matches!(suffix, Suffix::Nearest(_));
-        let from = if is_search_from_leaf {
-            session.leaf
-        } else {
-            position
+        position = match suffix {
+            Suffix::Up(steps) if starts_at_current => {
+                conversation_ancestor(session, position, steps)
+            }
+            Suffix::Up(steps) => session.ancestors(position).nth(steps),
+            Suffix::Down(steps) => follow_down(session, position, before_suffix, steps)?,
+            Suffix::Nearest(kind) => {
+                let from = if is_current { session.leaf } else { position };
+                find_nearest(session, from, before_suffix, kind)?
+            }
         };
-        position = follow_suffix(session, from, before_suffix, &suffix)?;
+        if !matches!(suffix, Suffix::Up(0) | Suffix::Down(0)) {
+            is_current = false;
+        }
     }
-    Ok(position)
+    Ok(ResolvedReference {
+        position,
+        is_current,
+    })
+}
+
+/// Returns the position that `@~steps` names.
+pub(super) fn current_ancestor(session: &Session, steps: usize) -> Position {
+    conversation_ancestor(session, session.current_entry(), steps)
+}
+
+/// Returns the entry of the conversation that is this many such entries above a position. More
+/// steps than there are entries lead to `root`.
+fn conversation_ancestor(session: &Session, position: Position, steps: usize) -> Position {
+    if steps == 0 {
+        return position;
+    }
+    session
+        .ancestors(position)
+        .skip(1)
+        .filter(|&ix| session.is_conversation(ix))
+        .nth(steps - 1)
+}
+
+/// Returns the entry of the conversation that is this many such entries below a position: on the
+/// path to the leaf if the position is on it, or else on the newest branch. `reference` is the part
+/// before the suffix.
+fn follow_down(
+    session: &Session,
+    position: Position,
+    reference: &str,
+    steps: usize,
+) -> Result<Position, ReferenceError> {
+    if steps == 0 {
+        return Ok(position);
+    }
+    let mut following = Conversation::new(session).entries_after(position);
+    following.retain(|&ix| session.is_conversation(ix));
+    match following.get(steps - 1) {
+        Some(&ix) => Ok(Some(ix)),
+        None => Err(ReferenceError::TooFewAfter {
+            name: reference.to_owned(),
+            count: following.len(),
+        }),
+    }
+}
+
+/// Whether a string is the whole id of an entry, or a whole label.
+pub(super) fn is_exact_name(session: &Session, name: &str) -> bool {
+    let text = Text::from(name);
+    session.find_entry(&text).is_some()
+        || !Labels::new(session).entries_with_label(&text).is_empty()
 }
 
 /// Whether a string has a form of reference other than an id or a label; labels of such a form are
@@ -174,8 +173,9 @@ pub fn is_reference_form(name: &str) -> bool {
         .iter()
         .any(|prefix| name.starts_with(prefix));
     prefixed
-        || matches!(name, LEAF_REFERENCE | "root" | PREVIOUS_REFERENCE)
+        || matches!(name, CURRENT_REFERENCE | "root" | PREVIOUS_REFERENCE)
         || split_suffix(name).is_some()
+        || is_range_form(name)
 }
 
 /// What a name without suffixes refers to.
@@ -185,7 +185,7 @@ enum NamedPosition {
 }
 
 /// Resolves a reference without suffixes, other than `@`. Of several meanings the first counts:
-/// `root`, `:` and a line, and then those of [`find_named_entry`].
+/// `root`, `:$`, `:` and a line, and then those of [`find_named_entry`].
 fn resolve_name(
     session: &Session,
     labels: &Labels,
@@ -193,6 +193,12 @@ fn resolve_name(
 ) -> Result<NamedPosition, ReferenceError> {
     if name == "root" {
         return Ok(NamedPosition::Found(None));
+    }
+    if name == LAST_LINE_REFERENCE {
+        return match session.entry_indexes().next_back() {
+            Some(ix) => Ok(NamedPosition::Found(Some(ix))),
+            None => Err(ReferenceError::NoEntries),
+        };
     }
     if let Some(line) = name.strip_prefix(':')
         && let Ok(line) = line.parse()
@@ -303,100 +309,50 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     if let Some(before) = reference.strip_suffix('^') {
         return Some((before, Suffix::Up(1)));
     }
-    let (before, steps) = reference.rsplit_once('~')?;
-    let steps = if steps.is_empty() {
-        1
-    } else {
-        steps.parse().ok()?
-    };
-    Some((before, Suffix::Up(steps)))
+    if let Some(before) = reference.strip_suffix('~') {
+        return Some((before, Suffix::Up(1)));
+    }
+
+    let digits_start = reference
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .len();
+    let (before_digits, digits) = reference.split_at(digits_start);
+    let steps = digits.parse().ok()?;
+    if let Some(before) = before_digits.strip_suffix('~') {
+        return Some((before, Suffix::Up(steps)));
+    }
+    let before = before_digits.strip_suffix('+')?;
+    Some((before, Suffix::Down(steps)))
 }
 
-/// Returns the position to which a suffix leads from another. More steps up than there are parents
-/// lead to `root`; a kind that no entry at or above has is an error, which names `reference`, the
-/// part before the suffix.
-fn follow_suffix(
+/// Returns the nearest entry of a kind at or above a position. If there is none, the error names
+/// `reference`, the part before the suffix.
+fn find_nearest(
     session: &Session,
     from: Position,
     reference: &str,
-    suffix: &Suffix,
+    kind: &str,
 ) -> Result<Position, ReferenceError> {
     let mut upwards = session.ancestors(from);
-    match *suffix {
-        Suffix::Up(steps) => Ok(upwards.nth(steps)),
-        Suffix::Nearest(kind) => {
-            if let Some(nearest) = upwards.find(|&ix| is_of_kind(session, ix, kind)) {
-                return Ok(Some(nearest));
-            }
-            let from_last = session.entry_indexes().rev();
-            let elsewhere = from_last.filter(|&ix| is_of_kind(session, ix, kind));
-            Err(ReferenceError::NoneOfKind {
-                name: reference.to_owned(),
-                kind: kind.to_owned(),
-                elsewhere: candidate_ids(session, elsewhere),
-            })
-        }
+    if let Some(nearest) = upwards.find(|&ix| is_of_kind(session, ix, kind)) {
+        return Ok(Some(nearest));
     }
+    let from_last = session.entry_indexes().rev();
+    let elsewhere = from_last.filter(|&ix| is_of_kind(session, ix, kind));
+    Err(ReferenceError::NoneOfKind {
+        name: reference.to_owned(),
+        kind: kind.to_owned(),
+        elsewhere: candidate_ids(session, elsewhere),
+    })
 }
 
-/// Whether an entry has this type, or its message this role.
+/// Whether an entry has this type, or its message this role, or it is an answer and these are asked
+/// for.
 fn is_of_kind(session: &Session, ix: EntryIx, kind: &str) -> bool {
+    if kind == ANSWER_KIND && session.entry(ix).flags.contains(Flags::ANSWER) {
+        return true;
+    }
     session.kind_name(ix) == *kind || session.role_name(ix).is_some_and(|role| role == *kind)
-}
-
-/// The maximum difference in bytes between a name and a similar one. The distance is computed only
-/// for names of about the same length.
-const LENGTH_DIFFERENCE: usize = 2;
-/// The maximum number of similar names to suggest.
-const MAX_SUGGESTIONS: usize = 3;
-
-/// Returns the error for a name that is neither an id nor a label: `Short`, with the ids that begin
-/// with it, if it is only too short for a prefix; otherwise `Unknown`, with similar names.
-fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
-    let wanted = name
-        .strip_prefix("id:")
-        .or(name.strip_prefix("label:"))
-        .unwrap_or(name);
-
-    if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
-        let entries_with_prefix = session
-            .entry_indexes()
-            .filter(|&ix| session.id(ix).as_bytes().starts_with(wanted.as_bytes()));
-        let candidates = candidate_ids(session, entries_with_prefix);
-        if !candidates.is_empty() {
-            return ReferenceError::Short {
-                name: wanted.to_owned(),
-                candidates,
-            };
-        }
-    }
-    ReferenceError::Unknown {
-        name: wanted.to_owned(),
-        similar: similar_names(session, labels, wanted),
-    }
-}
-
-/// Returns at most [`MAX_SUGGESTIONS`] ids and labels whose spelling is similar to a name, the most
-/// similar first: they differ by one edit, or by one more for each six characters of the name.
-fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String> {
-    let most_edits = 1 + wanted.chars().count() / 6;
-    let all_ids = session.entry_indexes().map(|ix| session.id(ix));
-    let all_labels = labels.iter().map(|(_, change)| session.text(change.name));
-
-    let mut similar = Vec::new();
-    for candidate in all_ids.chain(all_labels) {
-        if candidate.as_bytes().len().abs_diff(wanted.len()) > LENGTH_DIFFERENCE {
-            continue;
-        }
-        let distance = strsim::osa_distance(wanted, &candidate.to_string_lossy());
-        if distance <= most_edits {
-            similar.push((distance, candidate.to_string()));
-        }
-    }
-    similar.sort();
-    similar.dedup();
-    similar.truncate(MAX_SUGGESTIONS);
-    similar.into_iter().map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]
@@ -406,11 +362,14 @@ mod tests {
     #[test]
     fn forms_are_no_names() {
         for form in [
-            "@", "root", "-", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^",
+            "@", "root", "-", ":12", ":$", ":x", "id:a", "label:", "a^", "a~", "a~3", "a+3",
+            "a^{user}", "^", "a..b", "a..",
         ] {
             assert!(is_reference_form(form), "{form}");
         }
-        for name in ["a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x"] {
+        for name in [
+            "a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x", "c++", "a+b", "v1.2",
+        ] {
             assert!(!is_reference_form(name), "{name}");
         }
     }

@@ -222,14 +222,14 @@ pub fn push_text_or(
     RowShape::new(RowShape::Prefixed, role.len())
 }
 
-/// Whether an assistant message has no text that `is_visible` accepts, and ended neither in an
-/// error nor early. `is_visible` gets a text as stored between its quotes.
-pub fn is_silent(
+/// Whether a message has text that `is_visible` accepts. That gets a text as stored between its
+/// quotes.
+pub fn has_visible_text(
     message: &MessageFacts,
     blocks: &[Block],
     is_visible: impl Fn(&[u8]) -> bool,
 ) -> bool {
-    let has_text = match message.content {
+    match message.content {
         Content::Text(text) => is_visible(text.bytes),
         Content::Blocks => blocks
             .iter()
@@ -237,11 +237,14 @@ pub fn is_silent(
             .filter_map(Raw::raw_string)
             .any(is_visible),
         Content::None | Content::Other => false,
-    };
-    let ended_well = message
+    }
+}
+
+/// Whether an assistant message without text is silent: it ended neither in an error nor early.
+pub fn is_silent_ending(message: &MessageFacts) -> bool {
+    message
         .get(Member::StopReason)
-        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
-    !has_text && ended_well
+        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"))
 }
 
 /// Returns the role as the agents name it after migrating older files.

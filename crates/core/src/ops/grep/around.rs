@@ -4,8 +4,8 @@
 //! it is on that path, else on the newest branch. Settings and bookkeeping are passed over.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, KindClass, LineNo};
-use crate::session::tree::{Tree, active_mask};
+use crate::session::conversation::Conversation;
+use crate::session::entry::{EntryIx, LineNo};
 use foldhash::HashSet;
 
 /// An entry to show: a match, or context of one.
@@ -31,11 +31,7 @@ pub fn entries_around_matches(
     most_above: usize,
     most_below: usize,
 ) -> Vec<NearbyEntry> {
-    let conversation = Conversation {
-        session,
-        tree: Tree::new(session),
-        is_active: active_mask(session, session.leaf),
-    };
+    let conversation = Conversation::new(session);
 
     let mut matches: Vec<Matched> = Vec::new();
     for (index, &line) in lines.iter().enumerate() {
@@ -78,43 +74,4 @@ pub fn entries_around_matches(
 struct Matched {
     entry: EntryIx,
     index: usize,
-}
-
-/// A session as a conversation, without settings and bookkeeping.
-struct Conversation<'s> {
-    session: &'s Session,
-    tree: Tree,
-    /// By entry: whether it is on the path to the leaf.
-    is_active: Vec<bool>,
-}
-
-impl Conversation<'_> {
-    /// The ancestors of an entry, the nearest first.
-    fn ancestors(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
-        self.session
-            .ancestors(Some(ix))
-            .skip(1)
-            .filter(|&ix| self.is_conversation(ix))
-    }
-
-    /// The descendants of an entry on the branch that is followed.
-    fn descendants(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
-        std::iter::successors(self.next_child(ix), |&ix| self.next_child(ix))
-            .filter(|&ix| self.is_conversation(ix))
-    }
-
-    /// Returns the child at which the conversation is followed further: the one on the path to the
-    /// leaf. Without such a child, it is the last one that is conversation, else the last one.
-    fn next_child(&self, ix: EntryIx) -> Option<EntryIx> {
-        let children = self.tree.children(ix);
-        if let Some(&on_path) = children.iter().find(|child| self.is_active[child.index()]) {
-            return Some(on_path);
-        }
-        let last_of_conversation = children.iter().rfind(|child| self.is_conversation(**child));
-        last_of_conversation.or(children.last()).copied()
-    }
-
-    fn is_conversation(&self, ix: EntryIx) -> bool {
-        self.session.entry(ix).kind.schema().class == KindClass::Conversation
-    }
 }

@@ -45,6 +45,8 @@ pub struct Query {
     pub only_failed: bool,
     /// Search only entries with an image.
     pub only_images: bool,
+    /// Whether the caller selects entries by their lines. Then the title is not searched.
+    pub only_entries: bool,
     /// How much text to return with each match, its position and its line; without it, hits can
     /// only be counted.
     pub snippets: Option<SnippetSize>,
@@ -71,10 +73,10 @@ pub struct ToolOptions {
 }
 
 impl Query {
-    /// Whether the line number of each match is needed: to return it, or to find the entry in the
+    /// Whether the line number of each match is needed: to return it, or to find the entry in a
     /// loaded session.
     fn needs_lines(&self) -> bool {
-        self.snippets.is_some() || self.only_active
+        self.snippets.is_some() || self.only_active || self.only_entries
     }
 }
 
@@ -456,7 +458,7 @@ impl<'s> FileSearch<'s> {
     /// Returns a match with the role `title`, on the line of the title.
     fn find_in_title(&self) -> Option<Match> {
         // The title is not on a path.
-        if self.query.only_active {
+        if self.query.only_active || self.query.only_entries {
             return None;
         }
 

@@ -188,6 +188,7 @@ fn query_for(pattern: Pattern) -> Query {
         only_active: false,
         only_failed: false,
         only_images: false,
+        only_entries: false,
         snippets: Some(SnippetSize::default()),
         texts: TextOptions::default(),
     }

@@ -1,0 +1,48 @@
+//! A part of a session as a session of its own.
+
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::EntryReader;
+use foldhash::HashSet;
+use pisess_json::edit::Edit;
+use std::io::{self, Write};
+
+/// Writes the title line, the header and some entries of a session, given in file order. An entry
+/// whose parent is not written becomes a root entry. Lines in an older format are written as
+/// `migrate` would; all others as they are in the file.
+pub fn write_part(
+    reader: &EntryReader,
+    entries: &[EntryIx],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let session = reader.session();
+    if let Some(title_line) = &session.title_slot {
+        write_line(title_line, out)?;
+    }
+    write_line(&session.migrate_header(), out)?;
+
+    let written: HashSet<EntryIx> = entries.iter().copied().collect();
+    for &ix in entries {
+        let entry = session.entry(ix);
+        let line = if session.needs_migration(ix) {
+            reader.read_line(ix)?
+        } else {
+            reader.read_stored(entry.span)?
+        };
+        let is_cut_off = entry
+            .parent
+            .is_some_and(|parent| !written.contains(&parent));
+        if is_cut_off {
+            let mut edit = Edit::new(line.trim_ascii()).map_err(io::Error::from)?;
+            edit.set("parentId", b"null");
+            write_line(&edit.finish(), out)?;
+        } else {
+            write_line(&line, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(line.trim_ascii_end())?;
+    out.write_all(b"\n")
+}

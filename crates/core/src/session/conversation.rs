@@ -1,0 +1,93 @@
+//! The conversation of a session: its entries without settings and bookkeeping, and the entry that
+//! it stands at.
+
+use crate::session::Session;
+use crate::session::entry::{EntryIx, KindClass};
+use crate::session::reference::Position;
+use crate::session::tree::{Tree, active_mask};
+
+impl Session {
+    /// Whether an entry belongs to the conversation: it is no setting, label, mark or other
+    /// bookkeeping.
+    pub fn is_conversation(&self, ix: EntryIx) -> bool {
+        self.entry(ix).kind.schema().class == KindClass::Conversation
+    }
+
+    /// Returns the entry that the conversation stands at, which `@` names: the leaf, or the nearest
+    /// entry of the conversation above it. `None` if the conversation is empty.
+    ///
+    /// New entries are not appended below this entry, but below the leaf: the labels and settings
+    /// between the two stay on the path.
+    pub fn current_entry(&self) -> Position {
+        self.conversation_end(self.leaf)
+    }
+
+    /// Returns the nearest entry of the conversation at or above a position; `None` if there is
+    /// none.
+    pub fn conversation_end(&self, position: Position) -> Position {
+        self.ancestors(position)
+            .find(|&ix| self.is_conversation(ix))
+    }
+}
+
+/// The order of a conversation in both directions. At a branch point, it goes on towards the leaf,
+/// or else on the newest branch.
+pub struct Conversation<'s> {
+    session: &'s Session,
+    tree: Tree,
+    /// By entry: whether it is on the path to the leaf.
+    is_active: Vec<bool>,
+}
+
+impl<'s> Conversation<'s> {
+    /// Prepares the walks through a session.
+    pub fn new(session: &'s Session) -> Conversation<'s> {
+        Conversation {
+            session,
+            tree: Tree::new(session),
+            is_active: active_mask(session, session.leaf),
+        }
+    }
+
+    /// Iterates over the entries of the conversation above an entry, the nearest first.
+    pub fn ancestors(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
+        self.session
+            .ancestors(Some(ix))
+            .skip(1)
+            .filter(|&ix| self.session.is_conversation(ix))
+    }
+
+    /// Iterates over the entries of the conversation below an entry, on the branch that is
+    /// followed, the nearest first.
+    pub fn descendants(&self, ix: EntryIx) -> impl Iterator<Item = EntryIx> {
+        std::iter::successors(self.next_child(ix), |&ix| self.next_child(ix))
+            .filter(|&ix| self.session.is_conversation(ix))
+    }
+
+    /// Returns all entries after a position, settings and bookkeeping included: on the path to the
+    /// leaf if the position is on it, or else on the newest branch.
+    pub fn entries_after(&self, position: Position) -> Vec<EntryIx> {
+        let Some(start) = position else {
+            return self.session.path(self.session.leaf);
+        };
+        if self.is_active[start.index()] {
+            let path = self.session.path(self.session.leaf);
+            let at = path.iter().position(|&ix| ix == start);
+            return path[at.map_or(0, |at| at + 1)..].to_vec();
+        }
+        std::iter::successors(self.next_child(start), |&ix| self.next_child(ix)).collect()
+    }
+
+    /// Returns the child at which the conversation is followed further: the one on the path to the
+    /// leaf. Without such a child, it is the last one that is conversation, else the last one.
+    fn next_child(&self, ix: EntryIx) -> Option<EntryIx> {
+        let children = self.tree.children(ix);
+        if let Some(&on_path) = children.iter().find(|child| self.is_active[child.index()]) {
+            return Some(on_path);
+        }
+        let last_of_conversation = children
+            .iter()
+            .rfind(|&&child| self.session.is_conversation(child));
+        last_of_conversation.or(children.last()).copied()
+    }
+}

@@ -1,0 +1,195 @@
+//! Ranges of entries: `REF..REF2`, `REF..`, and the last entries of the conversation.
+//!
+//! A range is a part of one path: the entries after one position, up to another. Settings and
+//! bookkeeping between the two are part of it. A command that reads the path to an entry reads a
+//! range, too: the one that begins at the root.
+
+use super::conversation::Conversation;
+use super::entry::EntryIx;
+use super::reference::{
+    Position, ReferenceError, current_ancestor, is_exact_name, resolve_reference,
+};
+use crate::session::Session;
+
+/// What separates the two ends of a range.
+const DOTS: &str = "..";
+
+/// The entries after one position, up to another below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryRange {
+    /// The position before the first entry.
+    pub after: Position,
+    /// The last entry; if it equals `after`, the range is empty.
+    pub end: Position,
+}
+
+/// What an argument selects: an entry, or a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// A position, given by a reference.
+    Entry(Position),
+    /// The entries of a range.
+    Range(EntryRange),
+}
+
+impl EntryRange {
+    /// Returns the range from the root to `end`.
+    pub const fn path_to(end: Position) -> EntryRange {
+        EntryRange { after: None, end }
+    }
+
+    /// Returns the range of the last `count` entries of the conversation, up to the leaf: `@~N..`.
+    pub fn last(session: &Session, count: usize) -> EntryRange {
+        EntryRange {
+            after: current_ancestor(session, count),
+            end: session.leaf,
+        }
+    }
+
+    /// Returns the range from a position to the leaf if the position is on the path to the leaf, or
+    /// else to the end of the newest branch below it.
+    pub fn to_end_of_branch(session: &Session, after: Position) -> EntryRange {
+        let entries_after = Conversation::new(session).entries_after(after);
+        EntryRange {
+            after,
+            end: entries_after.last().copied().or(after),
+        }
+    }
+
+    /// Whether it begins at the root.
+    pub fn is_whole_path(self) -> bool {
+        self.after.is_none()
+    }
+
+    /// Returns the entries, from the first to the last.
+    pub fn entries(self, session: &Session) -> Vec<EntryIx> {
+        let mut entries: Vec<EntryIx> = session
+            .ancestors(self.end)
+            .take_while(|&ix| Some(ix) != self.after)
+            .collect();
+        entries.reverse();
+        entries
+    }
+
+    /// Returns, by entry, whether it is in the range.
+    pub fn mask(self, session: &Session) -> Vec<bool> {
+        let mut is_in_range = vec![false; session.entries.len()];
+        for ix in self.entries(session) {
+            is_in_range[ix.index()] = true;
+        }
+        is_in_range
+    }
+}
+
+/// Returns the entries that a command reads: those of a range, the last `count` of the conversation,
+/// or the path to an entry. Without an argument, it is the path to the leaf.
+///
+/// # Errors
+/// As [`resolve_selection`], and if a range or the conversation contains no entry.
+pub fn resolve_range(
+    session: &Session,
+    argument: Option<&str>,
+    last_count: Option<usize>,
+) -> Result<EntryRange, ReferenceError> {
+    if let Some(count) = last_count {
+        return require_entries(EntryRange::last(session, count), &format!("--last {count}"));
+    }
+    let Some(argument) = argument else {
+        return Ok(EntryRange::path_to(session.leaf));
+    };
+    match resolve_selection(session, argument)? {
+        Selection::Entry(position) => Ok(EntryRange::path_to(position)),
+        Selection::Range(range) => Ok(range),
+    }
+}
+
+/// Whether an argument has the form of a range. An entry may nevertheless have it as its name.
+pub fn is_range_form(argument: &str) -> bool {
+    argument.contains(DOTS)
+}
+
+/// Returns what an argument selects. An argument that is an id or a label selects that entry, even
+/// if it contains two dots.
+///
+/// # Errors
+/// If an end of a range names no entry, if the two ends are not on one path, in this order, or if
+/// the range contains no entry.
+pub fn resolve_selection(session: &Session, argument: &str) -> Result<Selection, ReferenceError> {
+    let Some((start, end)) = argument.split_once(DOTS) else {
+        return resolve_entry(session, argument);
+    };
+    if is_exact_name(session, argument) {
+        return resolve_entry(session, argument);
+    }
+    if start.is_empty() {
+        return Err(ReferenceError::RangeWithoutStart {
+            end: end.to_owned(),
+        });
+    }
+
+    let after = resolve_reference(session, start)?.position;
+    if end.is_empty() {
+        let range = EntryRange::to_end_of_branch(session, after);
+        return Ok(Selection::Range(require_entries(range, argument)?));
+    }
+    let range = EntryRange {
+        after,
+        end: resolve_reference(session, end)?.position,
+    };
+    check_ends(session, range, start, end)?;
+    Ok(Selection::Range(require_entries(range, argument)?))
+}
+
+fn resolve_entry(session: &Session, reference: &str) -> Result<Selection, ReferenceError> {
+    let resolved = resolve_reference(session, reference)?;
+    Ok(Selection::Entry(resolved.position))
+}
+
+/// Returns a range that contains an entry. `given` is what selected it.
+fn require_entries(range: EntryRange, given: &str) -> Result<EntryRange, ReferenceError> {
+    if range.after == range.end {
+        return Err(ReferenceError::EmptyRange {
+            given: given.to_owned(),
+        });
+    }
+    Ok(range)
+}
+
+/// Fails unless the end of a range is at or below its start. `start` and `end` are what the user
+/// gave.
+fn check_ends(
+    session: &Session,
+    range: EntryRange,
+    start: &str,
+    end: &str,
+) -> Result<(), ReferenceError> {
+    let Some(after) = range.after else {
+        return Ok(());
+    };
+    if session.ancestors(range.end).any(|ix| ix == after) {
+        return Ok(());
+    }
+
+    let is_above = match range.end {
+        Some(end) => session.ancestors(range.after).any(|ix| ix == end),
+        None => true,
+    };
+    if is_above {
+        return Err(ReferenceError::RangeReversed {
+            start: start.to_owned(),
+            end: end.to_owned(),
+        });
+    }
+    let on_other_path = EntryRange::path_to(range.after).mask(session);
+    let branch_point = session
+        .ancestors(range.end)
+        .find(|ix| on_other_path[ix.index()]);
+    Err(ReferenceError::RangeAcrossBranches {
+        start: start.to_owned(),
+        end: end.to_owned(),
+        branch_point: match branch_point {
+            Some(ix) => session.id(ix).to_string(),
+            None => "root".to_owned(),
+        },
+    })
+}

@@ -1,0 +1,222 @@
+//! Why a reference names no entry, and what to try instead.
+
+use super::{ANSWER_KIND, SHORTEST_PREFIX, candidate_ids};
+use crate::session::Session;
+use crate::session::entry::LineNo;
+use crate::session::labels::Labels;
+
+/// Why a reference does not name exactly one entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReferenceError {
+    /// No entry has this id or label.
+    #[error("no entry or label {name:?}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Similar ids and labels.
+        similar: Vec<String>,
+    },
+    /// More than one entry matches.
+    #[error("{name:?} matches several entries: {}", candidates.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The ids of the first few that match.
+        candidates: Vec<String>,
+        /// Whether they match by their label.
+        is_label: bool,
+    },
+    /// It is a prefix of ids, but too short.
+    #[error("{name:?} is too short for an id prefix")]
+    Short {
+        /// The prefix.
+        name: String,
+        /// The first few ids with this prefix.
+        candidates: Vec<String>,
+    },
+    /// There is no entry of the requested kind at or above the position.
+    #[error("{}", describe_none_of_kind(name, kind))]
+    NoneOfKind {
+        /// The reference without the suffix.
+        name: String,
+        /// The kind.
+        kind: String,
+        /// The ids of the last few such entries, which are below it or on other branches.
+        elsewhere: Vec<String>,
+    },
+    /// Fewer entries than requested follow the position.
+    #[error("{}", describe_too_few(name, *count))]
+    TooFewAfter {
+        /// The reference without the suffix.
+        name: String,
+        /// The number of entries that follow it.
+        count: usize,
+    },
+    /// The session has no entries.
+    #[error("the session has no entries")]
+    NoEntries,
+    /// A range has no start.
+    #[error("the range has no start")]
+    RangeWithoutStart {
+        /// The end.
+        end: String,
+    },
+    /// A range contains no entry.
+    #[error("{given} contains no entry")]
+    EmptyRange {
+        /// What selected it.
+        given: String,
+    },
+    /// The end of a range is above its start.
+    #[error("{end:?} is above {start:?}")]
+    RangeReversed {
+        /// The start.
+        start: String,
+        /// The end.
+        end: String,
+    },
+    /// The ends of a range are on different branches.
+    #[error("{start:?} and {end:?} are on different branches")]
+    RangeAcrossBranches {
+        /// The start.
+        start: String,
+        /// The end.
+        end: String,
+        /// The id of the last entry that both paths have, or `root`.
+        branch_point: String,
+    },
+    /// There is no entry on the line.
+    #[error("no entry on line {}", line.0)]
+    NoEntryOnLine {
+        /// The line.
+        line: LineNo,
+    },
+}
+
+impl ReferenceError {
+    /// Returns the hint that is printed below the error: what to try instead.
+    pub fn hint(&self) -> String {
+        match self {
+            ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {
+                "where the conversation is now is @, the entry before @^; see `pisess --help` for all forms".to_owned()
+            }
+            ReferenceError::Unknown { name, .. } if is_file_name(name) => {
+                "an entry is expected; the path of an output is given with -o".to_owned()
+            }
+            ReferenceError::Unknown { similar, .. } if similar.is_empty() => {
+                "`pisess tree --filter all` lists the ids".to_owned()
+            }
+            ReferenceError::Unknown { similar, .. } => format!("did you mean {}?", similar.join(" or ")),
+            ReferenceError::Ambiguous { is_label: true, .. } => {
+                "several entries have this label; name one of them by its id".to_owned()
+            }
+            ReferenceError::Ambiguous { .. } => "give more of the id, or its line as `:12`".to_owned(),
+            ReferenceError::Short { candidates, .. } => {
+                format!("give at least {SHORTEST_PREFIX} characters of the id: {}", candidates.join(", "))
+            }
+            ReferenceError::NoneOfKind { elsewhere, .. } if !elsewhere.is_empty() => {
+                format!("elsewhere in the tree: {}", elsewhere.join(", "))
+            }
+            ReferenceError::NoneOfKind { .. } => {
+                "`pisess path` lists the entries above, `pisess tree` also other branches; a role is, for example, user, and a type compaction"
+                    .to_owned()
+            }
+            ReferenceError::TooFewAfter { .. } => {
+                "`pisess show --children` lists what follows on every branch".to_owned()
+            }
+            ReferenceError::NoEntries => "the conversation is empty".to_owned(),
+            ReferenceError::RangeWithoutStart { end } => {
+                format!("for everything up to the end, give root..{end}")
+            }
+            ReferenceError::EmptyRange { .. } => {
+                "a range begins after its first REF; `pisess path` lists the entries".to_owned()
+            }
+            ReferenceError::RangeReversed { start, end } => {
+                format!("a range goes down the path: {end}..{start}")
+            }
+            ReferenceError::RangeAcrossBranches { end, branch_point, .. } => {
+                format!("a range is on one path, such as {branch_point}..{end}, which begins where they part")
+            }
+            ReferenceError::NoEntryOnLine { .. } => {
+                "`pisess tree --filter all --json` lists the lines".to_owned()
+            }
+        }
+    }
+}
+
+/// Whether a name is more likely that of a file to write than of an entry.
+fn is_file_name(name: &str) -> bool {
+    [".jsonl", ".json", ".md", ".html"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+fn describe_none_of_kind(name: &str, kind: &str) -> String {
+    if kind == ANSWER_KIND {
+        return format!("no assistant message at or above {name:?} ended normally with a text");
+    }
+    format!("no entry at or above {name:?} has the role or type {kind:?}")
+}
+
+fn describe_too_few(name: &str, count: usize) -> String {
+    match count {
+        0 => format!("no entry follows {name:?}"),
+        1 => format!("only 1 entry follows {name:?}"),
+        count => format!("only {count} entries follow {name:?}"),
+    }
+}
+
+/// The maximum difference in bytes between a name and a similar one. The distance is computed only
+/// for names of about the same length.
+const LENGTH_DIFFERENCE: usize = 2;
+/// The maximum number of similar names to suggest.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// Returns the error for a name that is neither an id nor a label: `Short`, with the ids that begin
+/// with it, if it is only too short for a prefix; otherwise `Unknown`, with similar names.
+pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
+    let wanted = name
+        .strip_prefix("id:")
+        .or(name.strip_prefix("label:"))
+        .unwrap_or(name);
+
+    if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
+        let entries_with_prefix = session
+            .entry_indexes()
+            .filter(|&ix| session.id(ix).as_bytes().starts_with(wanted.as_bytes()));
+        let candidates = candidate_ids(session, entries_with_prefix);
+        if !candidates.is_empty() {
+            return ReferenceError::Short {
+                name: wanted.to_owned(),
+                candidates,
+            };
+        }
+    }
+    ReferenceError::Unknown {
+        name: wanted.to_owned(),
+        similar: similar_names(session, labels, wanted),
+    }
+}
+
+/// Returns at most [`MAX_SUGGESTIONS`] ids and labels whose spelling is similar to a name, the most
+/// similar first: they differ by one edit, or by one more for each six characters of the name.
+fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String> {
+    let most_edits = 1 + wanted.chars().count() / 6;
+    let all_ids = session.entry_indexes().map(|ix| session.id(ix));
+    let all_labels = labels.iter().map(|(_, change)| session.text(change.name));
+
+    let mut similar = Vec::new();
+    for candidate in all_ids.chain(all_labels) {
+        if candidate.as_bytes().len().abs_diff(wanted.len()) > LENGTH_DIFFERENCE {
+            continue;
+        }
+        let distance = strsim::osa_distance(wanted, &candidate.to_string_lossy());
+        if distance <= most_edits {
+            similar.push((distance, candidate.to_string()));
+        }
+    }
+    similar.sort();
+    similar.dedup();
+    similar.truncate(MAX_SUGGESTIONS);
+    similar.into_iter().map(|(_, name)| name).collect()
+}
