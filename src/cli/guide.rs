@@ -230,8 +230,9 @@ pub const TOPICS: [Section; 10] = [
              changed session for the current directory in the stores of both agents, as for their `--continue`. \
              `last~1` is the one before. Any change to the file counts, even a label, whereas `pisess list` \
              sorts by the last message. Sessions of oh-my-pi without a name and without a message are skipped.",
-            "The start or end of a session's id (4 characters or more) is also a name, and so is the exact name \
-             that the user gave it (`append --name`). Sessions for the current directory are looked up first, \
+            "The start or end of a session's id (4 characters or more) is also a name, and so is the start of the \
+             short id that `list` shows. So is the name that the user gave it (`append --name`), in any case, or \
+             the start of that name. An exact name comes first. Sessions for the current directory are looked up first, \
              then all others. An existing path always wins. If a name matches several sessions, the command \
              fails and lists them. A command that changes a session found by name reports its path on standard \
              error.",

@@ -75,7 +75,7 @@ const READING: &[&str] = &[
     "export F -o - --as markdown root+1..",
     "export F -o - root+1..",
     "grep -i e F root+1..",
-    "redact F --check root+1..",
+    "redact F --check --last 1",
     "context F --as openai --max-tokens 9",
     "label F",
     "label F --json",

@@ -235,6 +235,8 @@ fn ids_are_named_by_their_start_or_end() {
     for (name, id) in [
         ("0199aaaa-1", "0199aaaa-1111-7777-8888-00000000abcd"),
         ("abcd", "0199aaaa-1111-7777-8888-00000000abcd"),
+        // The start of the short id that `list` shows.
+        ("0000abc", "0199aaaa-1111-7777-8888-00000000abcd"),
         (
             "0199aaaa-2222-7777-8888-00000000dcba",
             "0199aaaa-2222-7777-8888-00000000dcba",
@@ -296,6 +298,15 @@ fn names_are_the_ones_in_force() {
     d.s.put(&path, format!("{titled}\n{}", d.s.text(&path)));
     assert_eq!(d.id("'ferry times'"), "0199aaaa-1111");
     assert_eq!(d.id("photos"), "0199cccc-3333");
+    // In any case, and by the start of one name.
+    for (name, id) in [
+        ("PHOTOS", "0199cccc-3333"),
+        ("Ph", "0199cccc-3333"),
+        ("'Ferry Times'", "0199aaaa-1111"),
+        ("ferry", "0199aaaa-1111"),
+    ] {
+        assert_eq!(d.id(name), id, "{name}");
+    }
     for (wrong, hint) in [
         (
             "'first try'",
@@ -310,6 +321,17 @@ fn names_are_the_ones_in_force() {
         let error = d.pisess(&format!("tree {wrong}")).done().fails(2);
         assert!(error.ends_with(&format!("(hint: {hint})")), "{error}");
     }
+    // An exact name precedes one in another case, and that precedes the start of one.
+    d.pi("0199dddd-0001", 4, &[name("Photos")]);
+    d.pi("0199dddd-0002", 4, &[name("photos of ferries")]);
+    assert_eq!(d.id("photos"), "0199cccc-3333");
+    assert_eq!(d.id("'photos O'"), "0199dddd-0002");
+    assert!(
+        d.pisess("tree PHOTOS")
+            .done()
+            .stderr
+            .starts_with("pisess: `PHOTOS` matches 2 sessions (hint: ")
+    );
     d.pi("0199dddd-4444", 4, &[name("photos")]);
     assert!(
         d.pisess("tree photos")

@@ -36,13 +36,13 @@ struct ListColumn {
     sort_order: Option<Order>,
     /// The columns with a rank are left out if space is scarce, the lowest rank first.
     drop_rank: Option<u8>,
-    /// The ends of its cells, if they stand out.
-    bright_ends: Option<BrightEnds>,
+    /// The starts of its cells, if they stand out.
+    bright_starts: Option<BrightStarts>,
 }
 
-/// The ends of cells that stand out.
-struct BrightEnds {
-    /// For each cell, the length of its end in characters.
+/// The starts of cells that stand out.
+struct BrightStarts {
+    /// For each cell, the length of its start in characters.
     lengths: Vec<usize>,
     style: Style,
 }
@@ -56,7 +56,7 @@ impl ListColumn {
             is_shown: true,
             sort_order: None,
             drop_rank: None,
-            bright_ends: None,
+            bright_starts: None,
         }
     }
 
@@ -77,15 +77,16 @@ impl ListColumn {
         self
     }
 
-    /// Takes a cell for the table, with its end as a part of its own if that stands out.
+    /// Takes a cell for the table, with its start as a part of its own if that stands out.
     fn take_cell(&mut self, row_index: usize) -> Cell {
         let (text, style) = std::mem::take(&mut self.cells[row_index]);
-        let Some(bright) = &self.bright_ends else {
+        let Some(bright) = &self.bright_starts else {
             return vec![(text, style)];
         };
-        let end = id_suffix(&text, bright.lengths[row_index].max(1)).to_owned();
-        let start = text[..text.len() - end.len()].to_owned();
-        vec![(start, style), (end, bright.style)]
+        let start_chars = text.chars().take(bright.lengths[row_index]);
+        let start: String = start_chars.collect();
+        let rest = text[start.len()..].to_owned();
+        vec![(start, bright.style), (rest, style)]
     }
 
     /// Returns the number of terminal columns that it takes, with the gap after it.
@@ -227,7 +228,7 @@ impl ColumnSource<'_> {
         let plain = Style::new();
         let id_length = distinct_id_length(self.list);
         let ids = self.cells(self.dim, |session| {
-            to_visible(id_suffix(&session.id.to_string_lossy(), id_length))
+            to_visible(&short_id(session, id_length))
         });
         let agents = self.cells(plain, |session| {
             session.agent.agent().constants().program.to_owned()
@@ -263,8 +264,8 @@ impl ColumnSource<'_> {
         let is_one_project = shown_projects.len() <= 1;
         let mut id_column = ListColumn::new(Column::text("id"), ids);
         if ui.styles.has_colour() {
-            id_column.bright_ends = Some(BrightEnds {
-                lengths: self.unique_end_lengths(),
+            id_column.bright_starts = Some(BrightStarts {
+                lengths: self.unique_start_lengths(id_length),
                 style: ui.styles.id_prefix,
             });
         }
@@ -281,19 +282,19 @@ impl ColumnSource<'_> {
         ]
     }
 
-    /// Returns for each row the number of characters at the end of the session's id that no other
-    /// id of the list ends with.
-    fn unique_end_lengths(&self) -> Vec<usize> {
-        let mut reversed_ids = Vec::new();
+    /// Returns for each row the number of characters at the start of the short id, of `id_length`
+    /// characters, that no other short id of the list starts with.
+    fn unique_start_lengths(&self, id_length: usize) -> Vec<usize> {
+        let mut short_ids = Vec::new();
         for session in self.list {
-            reversed_ids.push(reverse_id(session));
+            short_ids.push(short_id(session, id_length));
         }
-        let prefixes = UniquePrefixes::of_ids(reversed_ids.iter().map(String::as_bytes));
+        let prefixes = UniquePrefixes::of_ids(short_ids.iter().map(String::as_bytes));
         let mut lengths = Vec::new();
         for session in &self.sessions {
-            let reversed = reverse_id(session);
-            let unique_len = prefixes.prefix_len(&Text::from(&*reversed));
-            lengths.push(reversed[..unique_len].chars().count());
+            let id = short_id(session, id_length);
+            let unique_len = prefixes.prefix_len(&Text::from(&*id));
+            lengths.push(id[..unique_len].chars().count());
         }
         lengths
     }
@@ -348,8 +349,9 @@ impl ColumnSource<'_> {
 /// The cell of a session that lacks the value of a column.
 const ABSENT: &str = "-";
 
-fn reverse_id(session: &ListedSession) -> String {
-    session.id.to_string_lossy().chars().rev().collect()
+/// Returns the last characters of a session's id.
+fn short_id(session: &ListedSession, length: usize) -> String {
+    id_suffix(&session.id.to_string_lossy(), length).to_owned()
 }
 
 /// Whether all cells have the same text.
@@ -478,7 +480,7 @@ fn distinct_id_length(list: &[ListedSession]) -> usize {
     for length in [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4] {
         let mut suffixes = HashSet::default();
         for session in list {
-            suffixes.insert(id_suffix(&session.id.to_string_lossy(), length).to_owned());
+            suffixes.insert(short_id(session, length));
         }
         if suffixes.len() == list.len() {
             return length;

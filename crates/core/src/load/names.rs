@@ -1,4 +1,5 @@
-//! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
+//! Sessions by name: `last`, the start or end of an id, the start of a short id, or a name that the
+//! user gave.
 //!
 //! In the stores of both agents, the sessions of the current project are searched first, then all,
 //! as pi does. The agents' file names contain the ids, so files of other projects are skipped if
@@ -8,6 +9,7 @@
 
 use super::peek;
 use crate::agents::stores::{BaseDirs, Store, is_cwd};
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::{LoadError, WrongFile};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
@@ -21,6 +23,8 @@ use std::path::{Path, PathBuf};
 
 /// The minimum number of characters of an id that names a session.
 const MIN_ID_PART_LEN: usize = 4;
+/// The minimum number of characters at the start of a name that name a session.
+const MIN_NAME_PART_LEN: usize = 2;
 /// The maximum number of candidates in a message.
 const MAX_CANDIDATES: usize = 8;
 /// The maximum number of similar names to suggest.
@@ -137,7 +141,11 @@ pub struct SessionCandidate {
 /// Returns the session that a name identifies, from the first of these lists in which one matches.
 ///
 /// Within a list, a session matches by its id; if none does, by the start or end of its id; if none
-/// does, by its exact name. The lists after the first match are not requested from the iterator.
+/// does, by the start of its short id, which `list` shows; if none does, by its exact name. If no
+/// session of any list matches, the names are compared again, in any case; if none matches, by
+/// their start.
+///
+/// The lists after the first match are not requested from the iterator.
 ///
 /// # Errors
 /// If no session of any list matches: the error suggests similar names of the last list. If several
@@ -146,22 +154,52 @@ pub fn choose_session(
     name: &str,
     lists: impl IntoIterator<Item = Vec<SessionCandidate>>,
 ) -> Result<PathBuf, NameError> {
-    let mut sessions = Vec::new();
-    for list in lists {
-        sessions = list;
+    let mut read_lists = Vec::new();
+    for sessions in lists {
         let with_id = filter_sessions(&sessions, |session| matches_id(name, &session.id));
         if let Some(path) = require_unique(name, prefer_exact_id(name, with_id))? {
+            return Ok(path);
+        }
+        let with_short_id =
+            filter_sessions(&sessions, |session| matches_short_id(name, &session.id));
+        if let Some(path) = require_unique(name, with_short_id)? {
             return Ok(path);
         }
         let with_name = filter_sessions(&sessions, |session| session.name.as_deref() == Some(name));
         if let Some(path) = require_unique(name, with_name)? {
             return Ok(path);
         }
+        read_lists.push(sessions);
     }
+
+    // Only now, so that the exact name of another project's session precedes the start of a name.
+    let folded_name = name.to_lowercase();
+    for matches_name in [is_same_name, is_start_of_name] {
+        for sessions in &read_lists {
+            let with_name = filter_sessions(sessions, |session| {
+                let folded = session.name.as_deref().map(str::to_lowercase);
+                folded.is_some_and(|folded| matches_name(&folded_name, &folded))
+            });
+            if let Some(path) = require_unique(name, with_name)? {
+                return Ok(path);
+            }
+        }
+    }
+    let last_list = read_lists.pop().unwrap_or_default();
     Err(NameError::Unknown {
         name: name.to_owned(),
-        similar: similar_names(name, &sessions),
+        similar: similar_names(name, &last_list),
     })
+}
+
+fn is_same_name(wanted: &str, name: &str) -> bool {
+    name == wanted
+}
+
+/// Whether a name starts with the wanted text, which must have at least [`MIN_NAME_PART_LEN`]
+/// characters.
+fn is_start_of_name(wanted: &str, name: &str) -> bool {
+    wanted.chars().count() >= MIN_NAME_PART_LEN && name.starts_with(wanted)
 }
 
 fn filter_sessions(
@@ -313,7 +351,8 @@ fn parse_steps_back(name: &str) -> Option<usize> {
 fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidate> {
     let mut sessions = Vec::new();
     for path in files {
-        let may_be_wanted = id_in_name(path).is_none_or(|id| matches_id(wanted, id));
+        let may_be_wanted = id_in_name(path)
+            .is_none_or(|id| matches_id(wanted, id) || matches_short_id(wanted, id));
         if may_be_wanted {
             sessions.extend(read_candidate(path, NameReading::Skip));
         }
@@ -326,6 +365,15 @@ fn read_sessions_with_id(wanted: &str, files: &[PathBuf]) -> Vec<SessionCandidat
 fn matches_id(wanted: &str, id: &str) -> bool {
     let is_long_enough = wanted.chars().count() >= MIN_ID_PART_LEN;
     id == wanted || is_long_enough && (id.starts_with(wanted) || id.ends_with(wanted))
+}
+
+/// Whether the short form of an id, as `list` shows it, starts with the wanted text. `list` shows
+/// four more characters if two sessions have the same short id.
+fn matches_short_id(wanted: &str, id: &str) -> bool {
+    wanted.chars().count() >= MIN_ID_PART_LEN
+        && [ID_SUFFIX_LEN, ID_SUFFIX_LEN + 4]
+            .iter()
+            .any(|&length| id_suffix(id, length).starts_with(wanted))
 }
 
 /// Returns the sessions whose id is exactly the wanted one; all if there are none.
