@@ -3,11 +3,17 @@
 use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, to_visible_lines};
 use crate::load::LoadOptions;
+use crate::ops::navigate::navigate;
+use pisess_json::write::Object;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Print a summary of the conversation",
+        "pisess summarize session.jsonl",
+    ),
     Example::new(
         "Go back to an entry, with the built-in summary of what was tried since",
         "pisess summarize session.jsonl '@~4'",
@@ -27,14 +33,17 @@ pub const GUIDE: Guide = Guide::new(&[
 ])
 .with_found("nothing to summarize and no summary given, or a hook cancelled the operation");
 
-/// Move to another entry, summarizing the branch you leave.
+/// Print a summary of the conversation, or move to another entry with one.
 ///
-/// The session continues from REF, where a summary of the branch you leave is appended. It covers
+/// Without REF, prints a summary of the whole conversation, and writes nothing. With --print, prints
+/// the summary that a move to REF would append. The agent's preamble is left out.
+///
+/// With REF, the session continues from there, where a summary of the branch you leave is appended. It covers
 /// the entries from the branch point to the leaf. If REF is a user message, the session continues
 /// from before it, and its text is printed, to be edited and sent again.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
-/// The id of the new entry is printed.
+/// After a move, the id of the new entry is printed.
 #[derive(Debug, clap::Args)]
 #[command(alias = "summarise")]
 pub struct Args {
@@ -42,7 +51,10 @@ pub struct Args {
     pub session: PathBuf,
     /// Entry to continue from
     #[arg(value_name = "REF")]
-    pub to: String,
+    pub to: Option<String>,
+    /// Print the summary, and write nothing (default without REF)
+    #[arg(long, conflicts_with_all = ["label", "output"])]
+    pub print: bool,
     /// Entry to leave
     #[arg(long, alias = "at", value_name = "REF", default_value = "@")]
     pub from: String,
@@ -54,6 +66,51 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let from = open.resolve_parent(&args.from)?;
     let leaves_leaf = open.resolve_reference(&args.from)?.is_current;
-    let navigation = navigate_to(&open, from, &args.to)?;
-    PlannedMove::with_summary(&open, navigation, &args.options).move_with_summary(leaves_leaf, ui)
+    let navigation = match &args.to {
+        Some(reference) => navigate_to(&open, from, reference)?,
+        None => navigate(&open.session, from, None),
+    };
+    let step = PlannedMove::with_summary(&open, navigation, &args.options);
+    if args.print || args.to.is_none() {
+        args.refuse_options_of_moves()?;
+        return print_summary(step, ui);
+    }
+    step.move_with_summary(leaves_leaf, ui)
+}
+
+impl Args {
+    fn refuse_options_of_moves(&self) -> Result<(), Failure> {
+        let option = if self.options.label.is_some() {
+            "--label"
+        } else if self.options.write.output.is_some() {
+            "--output"
+        } else {
+            return Ok(());
+        };
+        let what = format!("{option} needs REF: without it, the summary is only printed");
+        Err(Failure::usage_error(what).with_hint("give the entry to continue from"))
+    }
+}
+
+/// Prints the summary of a move without making it.
+fn print_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
+    if let Some(exit) = step.print_preview(ui)? {
+        return Ok(exit);
+    }
+    let hook = step.hook_command(ui);
+    let summary = step.prepare_summary(hook.as_ref(), ui)?;
+    if step.options.write.change.json {
+        let json = Object::new()
+            .text("summary", &summary.text)
+            .json("details", &summary.details)
+            .finish();
+        ui.print_json(&json)?;
+        return Ok(Exit::Done);
+    }
+
+    let text = summary.text.to_string_lossy();
+    let preamble = step.open.session.agent().constants().branch_preamble;
+    let text = text.strip_prefix(preamble).unwrap_or(&text).trim();
+    ui.print(&(to_visible_lines(text) + "\n"))?;
+    Ok(Exit::Done)
 }

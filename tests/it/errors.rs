@@ -406,7 +406,7 @@ fn usage_is_told_on_stderr() {
         "migrate - ./two-branches.jsonl",
         "migrate - --backup",
         "migrate ./two-branches.jsonl --backup -o ./out",
-        "summarize ./two-branches.jsonl",
+        "switch ./two-branches.jsonl",
     ] {
         let done = s.unchanged(line);
         assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");

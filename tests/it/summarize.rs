@@ -5,6 +5,71 @@ use insta::assert_snapshot;
 use serde_json::Value;
 use std::time::Duration;
 
+/// Without REF, the whole conversation is summarized, and nothing is written.
+#[test]
+fn prints_the_summary_of_the_conversation() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let summary = s.unchanged("summarize ./two-branches.jsonl").quiet();
+    assert_snapshot!(summary, @r#"
+    ## Goal
+    The last request, word for word (entry 1a2b3c06):
+    > Washi then. How big?
+
+    - The request before it: "Which paper for a kite?": answered: "Tissue paper is light, washi is strong."
+
+    ## Constraints & Preferences
+    - (none)
+
+    ## Progress
+    ### Done
+    - (none)
+
+    ### In Progress
+    - (none)
+
+    ### Blocked
+    - (none)
+
+    ## Key Decisions
+    - (none)
+
+    ## Next Steps
+    1. The request under Goal was replied to. What is next is below, if anything.
+
+    The assistant's last words:
+    > A metre and more, with a bamboo spar.
+
+    ## Critical Context
+    - (none)
+    "#);
+    assert_eq!(
+        s.unchanged("summarize --print ./two-branches.jsonl root")
+            .quiet(),
+        summary
+    );
+    let of_branch = s
+        .unchanged("summarize --print ./two-branches.jsonl @~2")
+        .quiet();
+    assert!(
+        of_branch.contains("Washi then") && !of_branch.contains("Which paper"),
+        "{of_branch}"
+    );
+    assert_eq!(
+        s.unchanged("summarize --print ./two-branches.jsonl @~2 --summary 'A spar.'")
+            .quiet(),
+        "A spar.\n"
+    );
+    let json: Value =
+        serde_json::from_str(&s.unchanged("summarize --json ./two-branches.jsonl").quiet())
+            .unwrap();
+    assert!(json["summary"].as_str().unwrap().contains(summary.trim()));
+    assert_eq!(json["details"]["readFiles"], serde_json::json!([]));
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl --label tried").fails(2), @"--label needs REF: without it, the summary is only printed (hint: give the entry to continue from)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @^ --print -o ./x").fails(2), @"the argument '--print' cannot be used with '--output <PATH>' (hint: see `pisess summarize --help`)");
+    s.put("empty.jsonl", fixture("hazards/header-only.jsonl"));
+    assert_snapshot!(s.unchanged("summarize ./empty.jsonl").fails(1), @"./empty.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
+}
+
 #[test]
 fn goes_to_another_branch() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
