@@ -49,7 +49,7 @@ fn all_words_in_a_file_of_pi() {
     3de1b752  ├─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 messages, 1mo)
     b5d60e41  │  user: Good. Please add a test for exactly that evening.
     86e2a1fb  │  user: Now a line for the changelog, for people who don't read code.
-    7438758a  • user: How so?  ← active below, not shown
+    7438758a  • user: How so?  (the leaf is below, not shown)
     "#);
 }
 

@@ -828,7 +828,7 @@ fn a_compaction_with_only_a_summary_keeps_what_the_user_said() {
     b143ebdf  • codex.compacted: How long is the tail?  (hidden)
     08d94ca9  • codex.compacted: And of a delta?  (hidden)
     98de474c  • codex.compacted: Which knot?  (hidden)
-    cc264cd6  • user: Look in my notes.  ← active below, not shown
+    cc264cd6  • user: Look in my notes.  (the leaf is below, not shown)
     ");
     assert_snapshot!(s.run("context --as text ./new"), @r#"
     [User]: The conversation history before this point was compacted into the following summary:

@@ -15,7 +15,7 @@ fn question_by_question() {
     ee2b93f5  │  user: Hm. What would you do instead?
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     b5d60e41  • user: Good. Please add a test for exactly that evening.
-    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.  (the leaf is below, not shown)
     "#);
     assert_snapshot!(s.run("pop ./tour.jsonl --summary 'The changelog was written.'"), @"
     226b1b5c

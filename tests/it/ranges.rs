@@ -127,7 +127,7 @@ fn tree_draws_only_the_range() {
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl start..@^"), @r"
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  • user: Washi then. How big?  ← active below, not shown
+    1a2b3c06  • user: Washi then. How big?  (the leaf is below, not shown)
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl 1a2b3c02..1a2b3c05"), @r"
     1a2b3c04  user: Tissue paper then. How big?

@@ -141,7 +141,7 @@ fn user_only_is_laid_out_anew() {
     ee2b93f5  │  user: Hm. What would you do instead?
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     b5d60e41  • user: Good. Please add a test for exactly that evening.
-    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.  (the leaf is below, not shown)
     "#);
 }
 
@@ -150,7 +150,7 @@ fn labeled_only() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter labeled-only"), @r#"
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active below, not shown
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  (the leaf is below, not shown)
     "#);
 }
 
@@ -178,9 +178,9 @@ fn search_takes_all_words_in_any_case() {
     assert_snapshot!(s.run("tree ./tour.jsonl --search 'TESTS pass'"), @"
     fa39d058  • bash: cargo test --quiet ⋯ running 14 tests .............. test result: ok. 14 passed; 0 failed
     648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    dc705e93  • ── compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a… ──  ← active below, not shown
+    dc705e93  • ── compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a… ──  (the leaf is below, not shown)
     ");
-    assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active below, not shown");
+    assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  (the leaf is below, not shown)");
     let none = s
         .pisess("tree ./tour.jsonl --search 'no such words'")
         .done();
@@ -551,7 +551,7 @@ fn oh_my_pi_rows_and_filters() {
     ");
     assert_snapshot!(s.run("tree ./omp.jsonl --filter user-only"), @"
     2c3d4e5f  • user: Sort the photos by year
-    60718293  • skill-prompt: Look at the EXIF data of c.jpg  ← active below, not shown
+    60718293  • skill-prompt: Look at the EXIF data of c.jpg  (the leaf is below, not shown)
     ");
     assert_snapshot!(s.run("tree ./omp-no-slot.jsonl --filter all"), @"
     0a1b2c3d  • model: anthropic/claude-sonnet-4-5
@@ -566,7 +566,7 @@ fn oh_my_pi_rows_and_filters() {
 #[test]
 fn search_in_an_oh_my_pi_file_is_fuzzy_within_words() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    assert_snapshot!(s.run("tree ./omp.jsonl --search 'phtos sort'"), @"2c3d4e5f  • user: Sort the photos by year  ← active below, not shown");
+    assert_snapshot!(s.run("tree ./omp.jsonl --search 'phtos sort'"), @"2c3d4e5f  • user: Sort the photos by year  (the leaf is below, not shown)");
     assert_eq!(s.unchanged("tree ./omp.jsonl --search phtsyr").code, 1);
 }
 
@@ -746,7 +746,7 @@ fn the_layout_of_the_trunk_holds_with_filters_and_searches() {
     a6d84170  │  assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  • assistant: So the result lies within half a day either way.
-    dc705e93  • ── compaction: …s_in` subtracted minutes of the day. - [x] `departs_in` takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnig… ──  ← active below, not shown
+    dc705e93  • ── compaction: …s_in` subtracted minutes of the day. - [x] `departs_in` takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnig… ──  (the leaf is below, not shown)
     "#);
     // Without a row on the path, the rest is drawn at the left.
     assert_snapshot!(s.run("tree ./tour.jsonl --search negative --filter user-only"), @"3ac9d7e4  user: Just add a day when it comes out negative.");

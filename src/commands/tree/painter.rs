@@ -449,11 +449,11 @@ impl<'a> TreePainter<'a> {
             // part of it.
             let is_last =
                 drawing.is_leaf(ix) || drawing.session.conversation_end(drawing.leaf) == Some(ix);
-            let hidden = if is_last { "" } else { " below, not shown" };
-            marks.push(RowMark::new(
-                format!("  {}{hidden}", glyphs.leaf),
-                styles.active,
-            ));
+            marks.push(if is_last {
+                RowMark::new(format!("  {}", glyphs.leaf), styles.active)
+            } else {
+                RowMark::new("  (the leaf is below, not shown)".to_owned(), styles.dim)
+            });
         }
         if drawing.is_undone(ix) {
             marks.push(RowMark::new("  (undone)".to_owned(), styles.dim));
