@@ -97,6 +97,37 @@ fn sessions_by_name_newest_first() {
     );
 }
 
+/// A name may be far from the end of the file, and its session in another project.
+#[test]
+fn names_anywhere_and_of_other_projects() {
+    let d = Desk::new();
+    let name = |name: &str| json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "timestamp": time(1), "name": name});
+    let filler = json!({"type": "custom", "id": "cccc0001", "parentId": "bbbb0001", "customType": "x", "data": "x".repeat(600_000)});
+    d.pi("0199aaaa-11111111", 2, &[name("ferry early"), filler]);
+    d.put(
+        "home/.pi/agent/sessions/--elsewhere--/named.jsonl",
+        "0199eeee-22222222",
+        9,
+        &[name("ferry elsewhere")],
+    );
+    let names = |words: &[&str]| -> Vec<String> {
+        let lines = offered(&d, words);
+        lines
+            .iter()
+            .map(|line| line.split('\t').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        names(&["tree", "ferry"]),
+        ["ferry early", "ferry elsewhere"]
+    );
+    assert_eq!(names(&["tree", "2222"]), ["22222222"]);
+    assert!(
+        !names(&["tree", ""]).contains(&"ferry elsewhere".to_owned()),
+        "without a word, only this project is offered"
+    );
+}
+
 #[test]
 fn labels_and_ids_of_the_session_with_their_rows() {
     let d = Desk::new();

@@ -3,7 +3,7 @@
 use super::entries::{EntryCandidates, models_near_end};
 use super::matching::{copy_candidate, filter_candidates, new_candidate};
 use crate::cli::guide;
-use crate::cli::locate::{SessionStores, read_archive_facts};
+use crate::cli::locate::{Scope, SessionStores, read_archive_facts};
 use crate::cli::named::resolve_argument;
 use crate::cli::options::value_name;
 use crate::cli::output::Ui;
@@ -16,19 +16,22 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use foldhash::HashMap;
 use foldhash::HashSet;
 use pisess_json::text::Text;
-use pisess_store::Glance;
+use pisess_store::workers::in_order;
+use pisess_store::{Glance, modified_ms};
+use std::cmp::Reverse;
+use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
 /// The maximum number of sessions that are offered, the newest or the first archived ones.
 const MAX_SESSIONS: usize = 100;
+/// The maximum number of sessions of other projects that are searched for a word.
+const MAX_OTHER_SESSIONS: usize = 500;
 /// The maximum number of the newest sessions whose models are offered.
 const MAX_MODEL_SESSIONS: usize = 20;
 /// The number of bytes at the start of a session that are searched for the first user message.
 const HEAD_BYTES: u64 = 64 * 1024;
-/// The number of bytes at the end of a session that are searched for its name.
-const NAME_TAIL_BYTES: u64 = 256 * 1024;
 
 /// Returns the candidates for the last word of a command line of `command`. Options are offered
 /// only if the word begins like one. A candidate with a control character is left out, because the
@@ -64,10 +67,11 @@ fn is_option(word: &OsStr) -> bool {
 /// each: sessions, entries, times, models and topics. The sessions and entries are read now,
 /// because a completer must not borrow.
 fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
-    let sessions = list_sessions(words, ui);
     let folder = ui.current_folder().to_owned();
     let home = ui.home();
-    let entries = match find_session(&command, words, ui) {
+    let given_session = find_session(&command, words, ui);
+    let sessions = list_sessions(words, given_session.is_none(), ui);
+    let entries = match given_session {
         Some(path) => read_entries(&path, home.as_deref()),
         None => EntryCandidates::default(),
     };
@@ -173,10 +177,11 @@ impl KnownSession {
     }
 }
 
-/// Returns the sessions of the current directory, the newest first, after that one as `last`. For
+/// Returns the sessions of the current directory, the newest first, after that one as `last`; if a
+/// word is begun, those of other projects follow, unless a session is given already. For
 /// `archive --restore` and `archive --delete`, returns the archived sessions. There are none if the
 /// last word is written as a path or an option.
-fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
+fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownSession> {
     let word = match words.last() {
         Some(word) => word.to_string_lossy(),
         None => "".into(),
@@ -198,11 +203,8 @@ fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
             .collect();
     }
 
-    let mut sessions: Vec<_> = stores
-        .newest_sessions()
-        .take(MAX_SESSIONS)
-        .filter_map(|path| read_known_session(&path))
-        .collect();
+    let paths: Vec<PathBuf> = stores.newest_sessions().take(MAX_SESSIONS).collect();
+    let mut sessions = read_known_sessions(&paths, ui);
     if let Some(newest_session) = sessions.first() {
         let last = KnownSession {
             id: "last".to_owned(),
@@ -211,14 +213,50 @@ fn list_sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
         };
         sessions.insert(0, last);
     }
+    // Without a word, they would be too many. The first two words are pisess and the command.
+    if needs_session && words.len() > 2 && !word.is_empty() {
+        let other_paths = list_other_projects(&stores, &paths);
+        sessions.extend(read_known_sessions(&other_paths, ui));
+    }
     sessions
 }
 
-/// Reads a session at its ends only. `None` if it cannot be read.
+/// Returns the sessions in all stores but these, and without those of sub-agents, the newest first.
+fn list_other_projects(stores: &SessionStores, known_paths: &[PathBuf]) -> Vec<PathBuf> {
+    let known: HashSet<&PathBuf> = known_paths.iter().collect();
+    let mut others = Vec::new();
+    for file in stores.find_sessions(&Scope::All).files {
+        if file.owner.is_none() && !known.contains(&file.path) {
+            others.push(file.path);
+        }
+    }
+    others.sort_by_cached_key(|path| Reverse(modified_ms(path)));
+    others.truncate(MAX_OTHER_SESSIONS);
+    others
+}
+
+/// Reads sessions on all processors, and returns them in the same order. Those that cannot be read
+/// are left out.
+fn read_known_sessions(paths: &[PathBuf], ui: &Ui) -> Vec<KnownSession> {
+    let mut sessions = Vec::new();
+    let Ok(()) = in_order(
+        paths,
+        ui.processor_count(),
+        |path| read_known_session(path),
+        |session| {
+            sessions.extend(session);
+            Ok::<(), Infallible>(())
+        },
+    );
+    sessions
+}
+
+/// Reads the beginning of a session, and its name, which may be anywhere in the file: it is
+/// searched for from the end. `None` if the session cannot be read.
 fn read_known_session(path: &Path) -> Option<KnownSession> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
-    let name = peek::read_name_near_end(&head, &file, NAME_TAIL_BYTES).ok()?;
+    let name = peek::read_name(&head, &file).ok()?;
     Some(KnownSession::new(
         &head.header.id,
         name,

@@ -25,19 +25,10 @@ const SESSION_INFO: &[u8] = b"session_info";
 
 /// Returns the name of a session, if it has one: see [`crate::session::name`].
 pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
-    read_name_near_end(head, source, u64::MAX)
-}
-
-/// Like [`read_name`], but searches at most `bytes` bytes at the end of the source.
-pub fn read_name_near_end(
-    head: &Preamble,
-    source: &dyn ReadAt,
-    bytes: u64,
-) -> io::Result<Option<Text<'static>>> {
     // A title line takes precedence over every other name, so the entries need not be searched.
     let given_name = match head.title_slot {
         Some(_) => None,
-        None => last_session_info(source, bytes)?,
+        None => last_session_info(source)?,
     };
     // The agent matters only if an entry has a name, which oh-my-pi ignores.
     let agent = if given_name.is_some() {
@@ -150,15 +141,14 @@ fn is_turn(line: &[u8]) -> bool {
 ///
 /// Most files have no such entry. So the bytes of the word are searched for, which is much faster
 /// than parsing. The search goes backwards in steps, and parses each line with the word once.
-fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
+fn last_session_info(source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     let finder = memmem::FinderRev::new(SESSION_INFO);
     let mut buffer = vec![0; SEARCH_STEP.min(usize::try_from(source.len()).unwrap_or(SEARCH_STEP))];
     // The steps overlap, so that a word that crosses their border is found.
     let overlap = SESSION_INFO.len() as u64 - 1;
     let mut end = source.len();
-    let limit = end.saturating_sub(bytes);
-    while end > limit {
-        let start = end.saturating_sub(buffer.len() as u64).max(limit);
+    while end > 0 {
+        let start = end.saturating_sub(buffer.len() as u64);
         let step = &mut buffer[..(end - start) as usize];
         source.read_exact_at(step, start)?;
         let mut unsearched = &step[..];
@@ -171,11 +161,7 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
             let line_start = usize::try_from(line.start.saturating_sub(start)).unwrap_or(0);
             unsearched = &unsearched[..line_start.min(word_start)];
         }
-        end = if start == limit {
-            limit
-        } else {
-            start + overlap
-        };
+        end = if start == 0 { 0 } else { start + overlap };
     }
     Ok(None)
 }
