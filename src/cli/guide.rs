@@ -248,7 +248,7 @@ pub const TOPICS: [Section; 10] = [
              `stats`, `check`, and `migrate` or `redact` with `--check` or `-n`) search directories \
              recursively. Writing commands (`migrate`, `check --repair`) do so only with `-r`. If a directory \
              contains no sessions, a reading command takes the sessions of the project in it from the stores, \
-             and notes that.",
+             and notes that. The name of a project, as `list` shows it, means the same.",
             "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
              of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
              `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \

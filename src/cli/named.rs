@@ -65,16 +65,27 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
 /// otherwise it is only warned of.
 ///
 /// A search of whole directories (`Reach::Whole`) takes a directory without sessions for a project,
-/// whose sessions are in the stores.
+/// whose sessions are in the stores, and also the name of a project.
 fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -> FoundSessions {
     let mut resolved_paths = Vec::new();
     let mut streams = Vec::new();
+    let mut of_projects = Vec::new();
     let mut failed = Vec::new();
     for argument in arguments {
-        match resolve_argument(argument, ui) {
-            Ok(path) if path == Path::new("-") => streams.push(path),
-            Ok(path) => resolved_paths.push(path),
-            Err(failure) => failed.push(failure.with_path(argument.to_string_lossy())),
+        let failure = match resolve_argument(argument, ui) {
+            Ok(path) if path == Path::new("-") => {
+                streams.push(path);
+                continue;
+            }
+            Ok(path) => {
+                resolved_paths.push(path);
+                continue;
+            }
+            Err(failure) => failure.with_path(argument.to_string_lossy()),
+        };
+        match find_project_by_name(argument, reach, ui) {
+            Some(files) => of_projects.extend(files),
+            None => failed.push(failure),
         }
     }
 
@@ -85,6 +96,8 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
         resolved_paths = files.iter().map(|file| file.path.clone()).collect();
         found.files = files;
     }
+    resolved_paths.extend(of_projects.iter().map(|file| file.path.clone()));
+    found.files.extend(of_projects);
 
     failed.extend(search_failures(found.troubles, is_strict, ui));
     let is_only_stream = !streams.is_empty() && resolved_paths.is_empty();
@@ -162,6 +175,43 @@ fn find_project_sessions(
         files.extend(found);
     }
     Some(files).filter(|files| !files.is_empty())
+}
+
+/// Returns the sessions of the project with this name, as `list` shows it: the end of its path. The
+/// project is reported. `None` if no project, or several, have the name, or if the argument is an
+/// existing path. Only a search of whole directories takes a project.
+fn find_project_by_name(argument: &Path, reach: Reach, ui: &mut Ui) -> Option<Vec<FoundFile>> {
+    if reach != Reach::Whole {
+        return None;
+    }
+    let name = name_argument(argument)?;
+    let stores = SessionStores::locate(ui);
+    let mut project: Option<PathBuf> = None;
+    let mut files = Vec::new();
+    for file in stores.find_sessions(&Scope::All).files {
+        if file.owner.is_some() {
+            continue;
+        }
+        let Some(cwd) = stores.recorded_cwd(&file.path) else {
+            continue;
+        };
+        if !cwd.ends_with(name) {
+            continue;
+        }
+        if project.as_ref().is_some_and(|project| *project != cwd) {
+            return None;
+        }
+        project = Some(cwd);
+        files.push(file);
+    }
+
+    let shown = abbreviate_home(&project?.to_string_lossy(), ui.home().as_deref()).to_string();
+    ui.warn(&format!(
+        "{}: the sessions of the project {}, from the agents' stores",
+        to_visible(name),
+        to_visible(&shown)
+    ));
+    Some(files)
 }
 
 /// Whether a file is a session, or cannot be read, so that this is unknown.

@@ -1,6 +1,6 @@
 //! Sessions by name: `last`, ids, names; in the stores of both agents.
 
-use crate::sandbox::{Call, Sandbox};
+use crate::sandbox::{Call, Sandbox, fixture};
 use serde_json::json;
 use std::time::{Duration, SystemTime};
 
@@ -281,6 +281,45 @@ fn ids_are_named_by_their_start_or_end() {
         "0199aaab-1: no such file, and no session with that id or name (hint: did you mean \
          0199aaaa-1111-7777-8888-00000000abcd or 0199aaaa-2222-7777-8888-00000000dcba?)"
     );
+}
+
+/// A project is named by the end of its path, as `list` shows it.
+#[test]
+fn a_project_by_its_name() {
+    let d = Desk::new();
+    let session_of = |cwd: &str, id: &str| {
+        let text = String::from_utf8(fixture("two-branches.jsonl")).unwrap();
+        let text = text
+            .replace("/home/u/kites", cwd)
+            .replace("019c0000-0000-7000-8000-00000000babe", id);
+        let folder = cwd.trim_matches('/').replace('/', "-");
+        d.s.put(
+            &format!("home/.pi/agent/sessions/--{folder}--/{id}.jsonl"),
+            text,
+        );
+    };
+    session_of("/srv/kites", "0199aaaa-11111111");
+    session_of("/srv/kites", "0199aaaa-22222222");
+    session_of("/srv/ferry/app", "0199aaaa-33333333");
+    session_of("/srv/tram/app", "0199aaaa-44444444");
+    let counts = |line: &str| {
+        let done = d.pisess(line).done();
+        (
+            done.stdout.iter().filter(|&&byte| byte == b'\n').count(),
+            done.stderr,
+            done.code,
+        )
+    };
+    let note =
+        "pisess: note: kites: the sessions of the project /srv/kites, from the agents' stores\n";
+    assert_eq!(counts("list -l kites"), (2, note.to_owned(), 0));
+    assert_eq!(counts("grep -l washi kites"), (2, note.to_owned(), 0));
+    assert_eq!(counts("list -l ferry/app").0, 1);
+    for several_or_none in ["list app", "list ites", "tree kites"] {
+        let (rows, said, code) = counts(several_or_none);
+        assert_eq!((rows, code), (0, 2), "{said}");
+        assert!(said.contains("no such file, and no session"), "{said}");
+    }
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn is_turn(line: &[u8]) -> bool {
     }
 }
 
-/// Returns the name in the last `session_info` entry of the last `bytes` bytes of a source. The
+/// Returns the name in the last `session_info` entry of a source. The
 /// name is empty if that entry sets none; `None` means that there is no such entry.
 ///
 /// Most files have no such entry. So the bytes of the word are searched for, which is much faster
