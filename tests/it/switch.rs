@@ -6,6 +6,16 @@ use serde_json::Value;
 
 const TWO: &str = "two-branches.jsonl";
 
+/// The mark at the root is no second conversation.
+#[test]
+fn a_mark_at_the_root_is_no_finding_of_check() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("switch -q ./tour.jsonl root");
+    assert_eq!(s.run("check -q ./tour.jsonl"), "");
+    s.run("append -q ./tour.jsonl --user 'Start over.'");
+    assert_eq!(s.run("check -q ./tour.jsonl"), "");
+}
+
 #[test]
 fn goes_to_another_branch() {
     let s = Sandbox::with(&[TWO]);

@@ -461,12 +461,19 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Reports that the conversation has several roots. Entries whose parent is missing or invalid,
-    /// and entries without an id, are not counted: they are reported themselves.
+    /// and entries without an id, are not counted: they are reported themselves. Nor are `custom`
+    /// entries that were put at the root, as the mark of `switch root` is: they begin no
+    /// conversation.
     fn report_several_roots(&mut self) {
         let session = self.session;
         let is_root = |ix: EntryIx| {
             let entry = session.entry(ix);
-            entry.parent.is_none() && session.dangling_id(ix).is_none() && !entry.id.is_empty()
+            let is_mark_at_root =
+                entry.kind == Kind::Custom && !entry.flags.contains(Flags::NO_PARENT_KEY);
+            entry.parent.is_none()
+                && session.dangling_id(ix).is_none()
+                && !entry.id.is_empty()
+                && !is_mark_at_root
         };
         let roots: Vec<_> = session
             .entry_indexes()
