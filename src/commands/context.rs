@@ -297,7 +297,8 @@ fn print_request(
     // `out` borrows `ui`, which prints the warnings.
     drop(out);
 
-    if written.ends_with_answer {
+    // Every finished session ends so; a program that sends the request knows what it asks.
+    if written.ends_with_answer && ui.stdout_is_terminal() {
         ui.warn(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );

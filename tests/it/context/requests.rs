@@ -901,16 +901,15 @@ fn options_of_requests_need_one() {
 }
 
 #[test]
-fn an_answer_at_the_end_is_noted() {
+fn an_answer_at_the_end_is_noted_on_a_terminal() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for target in TARGETS {
-        let done = s
-            .pisess(&format!("context ./two-branches.jsonl --as {target}"))
-            .done();
+        let line = format!("context ./two-branches.jsonl --as {target}");
         assert_eq!(
-            done.stderr,
+            s.pisess(&line).terminal(80).done().stderr,
             "pisess: note: the context ends with a reply of the model; if the API refuses that, append a user message first\n"
         );
+        s.pisess(&line).done().quiet();
         s.pisess(&format!(
             "context ./two-branches.jsonl '@^{{user}}' --as {target}"
         ))
