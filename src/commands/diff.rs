@@ -13,7 +13,7 @@ use crate::load::LoadOptions;
 use crate::ops::diff::context::compare_contexts;
 use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions};
 use crate::ops::tree::view_without_layout;
-use crate::session::entry::EntryIx;
+use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use hunks::{line_stat, print_hunks};
@@ -47,7 +47,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// paths to two entries of one session. Prints a line on each side: its name, and how many of its
 /// entries the other side lacks. The last entry before the first difference follows. Then come
 /// entries with different content (~), entries only on the first path (-), and only on the second
-/// (+).
+/// (+). A call and its result are one row, as in `tree`.
 ///
 /// Entries of two sessions are matched by id, and otherwise by content, because a copy may have new
 /// ids. Parents are not compared.
@@ -256,7 +256,8 @@ impl PathEnd<'_> {
     }
 
     /// Prints a row for each entry, after a sign in this style. With the sign of a common entry,
-    /// two spaces, the whole row is dimmed.
+    /// two spaces, the whole row is dimmed. A reply that only calls tools has no row of its own if
+    /// a result follows: the row of the result shows the call, as in the tree.
     fn print_rows(
         &self,
         sign: &str,
@@ -281,7 +282,14 @@ impl PathEnd<'_> {
         let ids = IdPainter::new(session, ui.styles);
         let mut rows = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, None);
         let is_common = sign == "  ";
-        for &ix in entries {
+        for (index, &ix) in entries.iter().enumerate() {
+            let is_silent = session.entry(ix).flags.contains(Flags::SILENT);
+            let following = entries.get(index + 1);
+            let precedes_result =
+                following.is_some_and(|&next| session.is_message(next, Role::ToolResult));
+            if is_silent && precedes_result {
+                continue;
+            }
             rows.begin_row();
             rows.push_part(sign, style);
             ids.draw_id(&mut rows, ix, 0);

@@ -3,6 +3,20 @@
 use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
+/// A reply that only calls a tool has no row beside that of the result.
+#[test]
+fn a_call_and_its_result_are_one_row() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let done = s.pisess("diff ./tour.jsonl 27d4c96f 9e04b3d8").done();
+    assert_snapshot!(done.text(), @r#"
+    --- ./tour.jsonl 27d4c96f · 8 entries, 3 only here
+    +++ ./tour.jsonl 9e04b3d8 · 5 entries, all also on the other side
+      9e04b3d8  grep: /fn departs_in/ in src
+    - e8830b5a  read: src/clock.rs:35-64
+    - 27d4c96f  [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    "#);
+}
+
 #[test]
 fn two_branches_from_where_they_part() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
