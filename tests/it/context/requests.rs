@@ -906,7 +906,7 @@ fn an_answer_at_the_end_is_noted_on_a_terminal() {
     for target in TARGETS {
         let line = format!("context ./two-branches.jsonl --as {target}");
         assert_eq!(
-            s.pisess(&line).terminal(80).done().stderr,
+            s.pisess(&line).terminal(200).done().stderr,
             "pisess: note: the context ends with a reply of the model; if the API refuses that, append a user message first\n"
         );
         s.pisess(&line).done().quiet();
