@@ -230,7 +230,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
 }
 
 /// Completes a command line, runs it, and returns its exit code. With `--choose`, the user chooses
-/// what it lacks. On a terminal, a command that reads takes `last` if it lacks a session.
+/// what it lacks. On a terminal, a command that lacks a session takes `last` if it reads, and asks
+/// for the session if it writes.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
     let cli = match &parsed {
@@ -246,7 +247,8 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
 
     // To complete a command line, notes are printed and questions asked.
     ui.configure(cli.color, cli.hyperlink, cli.quiet);
-    if cli.choose {
+    let must_ask = parsed.is_err() && choose::must_ask_for_session(args, &LINE_PARSER, ui)?;
+    if cli.choose || must_ask {
         return match choose::choose_missing(args, &LINE_PARSER, ui) {
             Ok(completed) => run_parsed(parse(&completed), &completed, ui),
             Err(Stop::Cancelled(code)) => Ok(code),

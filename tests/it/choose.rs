@@ -684,13 +684,43 @@ fn commands_that_read_take_the_last_session() {
         assert!(code == 2 && seen.contains("required"), "{seen}");
         s.pisess(line).at_home().typed().real().fails(2);
     }
-    // What writes, or lacks more than the session, does not guess.
+    // What lacks more than the session does not guess.
     let before = s.files();
-    for line in ["undo", "compact", "fork", "prune", "label", "diff", "check"] {
+    for line in ["switch", "label --clear", "diff", "check"] {
         let (seen, code) = answered(command(line, &s), &[]);
         assert!(code == 2 && seen.contains("required"), "{line}: {seen}");
     }
     assert!(s.files() == before);
+}
+
+#[test]
+fn commands_that_write_ask_for_the_session() {
+    let s = with_store();
+    let before = s.files();
+    for line in [
+        "undo",
+        "compact",
+        "fork",
+        "prune",
+        "append --user hi",
+        "pop",
+    ] {
+        let mut asking = command(line, &s);
+        asking.env("PISESS_CHOOSER", "");
+        let (seen, code) = answered(asking, &[(ASKED, "")]);
+        let last_line = seen.lines().last();
+        let expected = (1, Some("pisess: no session was chosen"));
+        assert_eq!((code, last_line), expected, "{line}: {seen}");
+    }
+    assert!(s.files() == before);
+
+    let mut asking = command("append --user hi", &s);
+    asking.env("PISESS_CHOOSER", "");
+    let (seen, code) = answered(asking, &[(ASKED, "1")]);
+    assert_eq!(code, 0, "{seen}");
+    assert!(s.files() != before);
+    // In a pipe, nothing is asked.
+    s.pisess("undo").at_home().typed().real().fails(2);
 }
 
 #[test]

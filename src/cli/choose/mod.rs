@@ -1,5 +1,6 @@
 //! Completes a command line that lacks a session or an entry. `--choose` asks for the session, or
-//! for the entry if the session is given. On a terminal, a command that only reads takes `last`.
+//! for the entry if the session is given. On a terminal, a command that only reads takes `last`, and
+//! one that writes asks for the session.
 //!
 //! A missing word is inserted into the command line, which is then run as if the word was typed.
 
@@ -14,7 +15,7 @@ use crate::cli::output::{Failure, Ui};
 pub use chooser::Stop;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use entries::choose_entry;
 use sessions::{choose_session, report_session};
 use std::ffi::{OsStr, OsString};
@@ -121,14 +122,47 @@ pub fn take_last(
     if slots.has_session() || writes_files(&partial.command) {
         return Ok(None);
     }
-    let trial = insert_word(args, slots.session_place, "last".into(), parser)?;
-    if (parser.check)(&trial).is_err() {
+    if !lacks_session_only(args, &slots, parser)? {
         return Ok(None);
     }
 
     let path = find_last(ui)?;
     report_session("last is", &path, ui)?;
     insert_word(args, slots.session_place, path.into_os_string(), parser).map(Some)
+}
+
+/// Whether the user is to be asked for the session of a command line: on a terminal, if the command
+/// writes one session and lacks nothing else.
+pub fn must_ask_for_session(
+    args: &[OsString],
+    parser: &LineParser,
+    ui: &Ui,
+) -> Result<bool, Failure> {
+    let terminals = &ui.world.terminals;
+    if !terminals.stdin || !terminals.stdout {
+        return Ok(false);
+    }
+    let Some(partial) = (parser.parse_partly)(args) else {
+        return Ok(false);
+    };
+    let Some(slots) = Slots::find(&partial) else {
+        return Ok(false);
+    };
+    let writes_one = writes_files(&partial.command) && !slots.takes_several;
+    if slots.has_session() || !writes_one {
+        return Ok(false);
+    }
+    lacks_session_only(args, &slots, parser)
+}
+
+/// Whether a command line is complete with a session.
+fn lacks_session_only(
+    args: &[OsString],
+    slots: &Slots,
+    parser: &LineParser,
+) -> Result<bool, Failure> {
+    let trial = insert_word(args, slots.session_place, "last".into(), parser)?;
+    Ok((parser.check)(&trial).is_ok())
 }
 
 /// Whether a command line lacks a required argument.
@@ -146,6 +180,8 @@ struct Slots {
     command: String,
     /// Whether the command takes an entry.
     takes_entry: bool,
+    /// Whether the command takes several sessions.
+    takes_several: bool,
     /// Whether SESSION names an archived session.
     takes_archives: bool,
     /// The number of words before the session.
@@ -180,6 +216,7 @@ impl Slots {
         let takes_archives = command == "archive"
             && (partial.matches.get_flag("restore") || partial.matches.get_flag("delete"));
         Some(Slots {
+            takes_several: matches!(arguments[session_index].get_action(), ArgAction::Append),
             command,
             takes_archives,
             takes_entry: arguments.iter().any(|arg| is_named(arg, "REF")),
