@@ -258,7 +258,7 @@ fn a_session_of_a_lower_layer_can_be_changed() {
             // One process (1: `check` leaves warnings), then eight at once (which may finish in any
             // order), then one more.
             let script = format!(
-                "{MOUNT}\"$0\" \"$@\" || [ $? = 1 ] || exit; for i in 1 2 3 4 5 6 7 8; do \"$0\" label ./s @ n$i & done; wait; exec \"$0\" tree ./s --filter all"
+                "{MOUNT}\"$0\" \"$@\" || [ $? = 1 ] || exit; for i in 1 2 3 4 5 6 7 8; do \"$0\" label ./s 1a2b3c01 n$i & done; wait; exec \"$0\" tree ./s --filter all"
             );
             let mut command = Command::new("unshare");
             let flags: &[&str] = if rustix::process::geteuid().is_root() {
