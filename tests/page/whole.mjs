@@ -62,11 +62,11 @@ await test("nothing moves while the rest of a path is drawn", async () => {
   holds(Math.abs(await top() - before) < 3, `${before} ${await top()}`);
   for (let at = 0; at < 30; at++) {
     await page.mouse.move(900, 500);
-    const [was, id] = await page.evaluate(() => { const found = document.elementFromPoint(800, 500).closest("article"); return [found.getBoundingClientRect().top, found.id]; });
+    const [was, id] = await page.evaluate(() => { const found = document.elementFromPoint(800, 500).closest("article"); return [found.getBoundingClientRect().top, found.dataset.id]; });
     await page.mouse.wheel(0, -200);
-    await page.waitForFunction(([id, was]) => document.getElementById(id).getBoundingClientRect().top - was > 100, [id, was]);
+    await page.waitForFunction(([id, was]) => document.querySelector(`article[data-id="${id}"]`).getBoundingClientRect().top - was > 100, [id, was]);
     await page.waitForTimeout(40);
-    const is = await page.evaluate((id) => document.getElementById(id).getBoundingClientRect().top, id);
+    const is = await page.evaluate((id) => document.querySelector(`article[data-id="${id}"]`).getBoundingClientRect().top, id);
     holds(Math.abs(is - was - 200) < 4, `step ${at}: ${was} ${is}`);
   }
   await clean(page);
