@@ -76,21 +76,21 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the role `title`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
-/// breaks within a text. Give a pattern that begins with `-` with `-e` or after `--`.
+/// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
 ///
 /// On a terminal, a heading precedes the matches of each session: its path, start time and project.
 /// Without SESSION, the heading shows the end of the session's id instead of its path; other
 /// commands accept it as SESSION. Prompts and answers come before tool calls and results, except
 /// with `-C`, `-A`, `-B` or `--follow`.
 ///
-/// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT has
-/// up to 32 characters before the match, and 128 from its start on. On a terminal, TEXT fills the
-/// row. If an entry has no id, the row has `:LINE` instead. Both are references that other commands
-/// accept. For a tool result, its tool and command, path or pattern replace the role, as in
-/// `bash cargo test`.
+/// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
+/// contains up to 32 characters before the match, then up to 128 that begin with it. On a terminal,
+/// TEXT fills the row. If an entry has no id, the row has `:LINE` instead. Other commands accept
+/// both as references. A tool result shows its tool with the command, path or pattern instead of
+/// its role, as in `bash cargo test`.
 ///
-/// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints the
-/// matches alone, and `-L` the paths of the sessions without a match.
+/// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
+/// only the matches, and `-L` only the paths of sessions without a match.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping are skipped. In these rows `-`
@@ -98,7 +98,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--follow` keeps printing matches as sessions grow or start, until Ctrl-C. If the conversation
 /// moved to another entry before a match, the row ends with that entry, as `(after ID)`. With -m
-/// and one SESSION, it ends after that many matches.
+/// and one SESSION, the search ends after that many matches.
 ///
 /// `--pruned` also searches pruned entries, with their old line numbers. `pisess show` prints them,
 /// too.

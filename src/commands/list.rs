@@ -82,15 +82,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Sessions of sub-agents and advisors are listed below the session that
 /// started them.
 ///
-/// --forks lists the copies of a session below it, one level in, in the order in
-/// which they were started. If the newest message is in one of them, that fork
-/// continues the session. It comes last, with an arrow and without an indent.
-/// --json and --files always list forks in the order of their start.
+/// --forks lists the forks of a session below it, one level in, in the order of
+/// their start. If a fork has the newest message, it continues the session: it
+/// comes last, with an arrow and no indent. --json and --files always list
+/// forks in the order of their start.
 ///
-/// Rows are sorted by the last message. The column that --sort names is shown at
-/// any width. `*` marks `last`, the file that changed most recently. A label
-/// counts as a change, so it may not be the first row. If --limit leaves it out,
-/// a note names it.
+/// Rows are sorted by the last message. The column that --sort names is shown
+/// at any width. `*` marks `last`, the file that changed most recently. A label
+/// counts as a change, so the first row may be another one. If --limit leaves
+/// out `last`, a note names it.
 ///
 /// `--source claude` lists what you could import.
 ///
@@ -99,7 +99,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session's directory is gone, its nearest existing parent is used.
 ///
 /// If many first messages begin alike, as with a scheduler (`[cron:ID …]`), `…`
-/// replaces the shared beginning. Ids and numbers are not compared. --json
+/// replaces the beginning they share. Ids and numbers in it may differ. --json
 /// prints every message whole. On a terminal, a project is shown by the
 /// shortest end of its path that is still distinct.
 #[derive(Debug, clap::Args)]

@@ -97,32 +97,32 @@ pub const GUIDE: Guide = Guide::new(&[
 /// comes the text: messages, thinking, tool calls, results and summaries. A tool result begins with
 /// the call that it answers, and the changes of an edit are shown as a diff.
 ///
-/// On a terminal, lines are broken between words, prose after at most 100 columns.
+/// On a terminal, lines are wrapped between words, and prose is at most 100 columns wide.
 ///
 /// --all-fields prints the other fields of messages and summaries. Signatures and image data are
 /// always omitted; --json prints them.
 ///
 /// A pruned entry is shown from SESSION.pruned, with its old line number.
 ///
-/// Of a range, the entries of the conversation are shown. Settings and bookkeeping are skipped;
-/// `pisess path` lists them.
+/// Given a range, shows the entries of the conversation in it. Settings and bookkeeping are
+/// skipped; `pisess path` lists them.
 ///
 /// --as markdown prints only the text, with tool calls folded, to paste into an issue.
 ///
 /// -C, -A and -B also show entries around each REF. They follow the conversation, as in `grep`.
 ///
-/// --code prints the fenced code blocks of REF as they are, by default of the last answer. A
-/// language limits them to its blocks: `--code=rust`. With -1, only the last block is printed.
+/// --code prints the fenced code blocks of REF unchanged. Without REF, it takes the last answer.
+/// `--code=rust` prints only blocks in that language, and -1 only the last block.
 ///
-/// --images writes the images of REF to files, and prints their paths. Without REF, it takes those of
-/// the whole conversation. Files are named after the entry and the number of the image in it. A
-/// file that exists with another content is not replaced.
+/// --images writes the images of REF to files, and prints their paths. Without REF, it takes the
+/// whole conversation. Each file is named after the entry and the number of the image in it. An
+/// existing file with different content is not replaced.
 ///
-/// --file prints a file as the calls up to REF left it. The newest write or complete read counts, and
-/// the edits after it. Calls that failed do not. If only a part of the file is known, a note says
-/// which, and the exit code is 1. FILE is relative to the session's directory or to the current one,
-/// or the end of a path. --files lists the files with what is known of each: `whole`, `part`,
-/// `nothing`, or `outdated` if an edit no longer fits. Changes by commands are not known.
+/// --file prints a file as the calls up to REF left it: the newest write or complete read, with all
+/// later edits. Failed calls are ignored. If only a part of the file is known, a note says which,
+/// and the exit code is 1. FILE is the end of a path, or a path relative to the session's directory
+/// or the current one. --files lists the files, and how much of each is known: `whole`, `part`,
+/// `nothing`, or `outdated` if an edit no longer applies. Changes made by commands are not known.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]

@@ -74,32 +74,34 @@ pub const GUIDE: Guide = Guide::new(&[
 /// is a compaction: from there on, the model sees a summary of everything above.
 ///
 /// The path to the leaf is not indented. Where the conversation branches, the abandoned branches
-/// come first, oldest first, one level in. Then the path continues. The first row of an open branch
-/// ends with its number of messages and the age of the newest, without bookkeeping.
+/// come first, oldest first, one level in. Then the path continues. The first row of an unfolded
+/// branch ends with its number of messages and the age of the newest one. Bookkeeping is not
+/// counted.
 ///
-/// A branch of more than three rows is folded into one. That row has the id of the last entry, the
-/// number of messages, the last label, the first user message and the age. `tree SESSION ID` draws
-/// the branch as the path; --unfold opens all branches.
+/// An abandoned branch of more than three rows is folded into one row. It shows the id of the last
+/// entry, the number of messages, the last label, the first user message and the age. `tree SESSION
+/// ID`, with this id, draws the branch as the path. --unfold unfolds all branches.
 ///
-/// Of a range, only its entries are drawn.
+/// Given a range, draws only its entries.
 ///
 /// With --layout pi, the branch with the leaf comes first, all branches are indented, and none is
 /// folded.
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
-/// results are folded into one row, with the id of the last. Flags mark entries that failed or were
-/// aborted, edited or omitted, or have an image. `(undone)` marks what `undo` took back, and `(hidden)` a message
-/// that the agent does not show. If entries were pruned, the first row says how many. On a
-/// terminal, the session's project, size and cost precede the tree, and less opens at the leaf.
+/// results are folded into one row, with the id of the last one. Flags mark entries that failed,
+/// were aborted, edited or omitted, or have an image. `(undone)` marks entries that `undo` took
+/// back, and `(hidden)` messages that the agent does not show. If entries were pruned, the first
+/// row says how many. On a terminal, the session's project, size and cost precede the tree, and
+/// less opens at the leaf.
 ///
-/// --follow prints entries as other programs write them, one per row, until Ctrl-C: also labels,
-/// and moves to another branch. A row that continues another branch ends with the entry it
-/// continues, as `(after ID)`. If the file is replaced or truncated, only entries with new ids are
-/// printed.
+/// --follow waits for other programs to write, and prints each new entry on a row, until Ctrl-C.
+/// Labels and moves to another branch are printed, too. The first row of another branch ends with
+/// the entry before it, as `(after ID)`. If the file is replaced or truncated, only entries with
+/// new ids are printed.
 ///
-/// --filter shows the entries that the session's own agent shows in this mode, with the same text.
-/// The modes `failed` and `images` are not of the agents.
-/// With --json, no rows are folded; their order, `depth` and text are exactly the agent's.
+/// --filter shows the same entries, with the same text, as the session's own agent in this mode.
+/// Only pisess has the modes `failed` and `images`. With --json, no rows are folded, and their
+/// order, `depth` and text are exactly the agent's.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
