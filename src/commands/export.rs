@@ -90,33 +90,33 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Export a session as a page or a document.
 ///
 /// Writes one HTML file that needs no network, with the tree on the left and the conversation on
-/// the right. The file is named after the session, in the current directory. Its path is printed. A
-/// page that pisess wrote of the same session is replaced. Any other file needs --force, and so
-/// does a page that was changed or has the session attached. A page made with --redact is replaced
-/// without --force only by another one made with --redact.
+/// the right. The file is named after the session, in the current directory. Its path is printed.
+/// An earlier page of the same session is replaced. --force is required to replace any other file,
+/// a page that was changed, or a page with the session attached. It is also required to replace a
+/// page made with --redact by one made without.
 ///
 /// --as markdown and --static write a document. A document contains one path and says how many
-/// branches it leaves out. With REF, the page is limited to that path, too. With a
-/// range or --last, an export contains only these entries. The extension of the
-/// file chooses the format: `-o x.md` writes Markdown.
+/// branches it leaves out. With REF, a page contains only the path to REF, too. With a range or
+/// --last, an export contains only these entries. The extension of the file chooses the format: `-o
+/// x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
 /// typed; only fences, code spans and addresses are marked. Markdown leaves out settings,
 /// bookkeeping and hidden messages, unless --filter asks for them.
 ///
-/// A page or a document can leave out tool calls, thinking, entries, and lines of output.
+/// Options of pages and documents leave out tool calls, thinking, entries, or lines of output.
 /// --max-size leaves out as little as possible: lines of output first, then thinking, then tool
-/// calls, then entries in the middle. The result counts the removed parts. Markdown also marks
-/// each place.
+/// calls, then entries in the middle. The result reports how many parts were left out. Markdown
+/// also marks each place.
 ///
-/// --as atif writes the path as a trajectory: the Agent Trajectory Interchange Format, version 1.7,
-/// for evaluation and training. It embeds the sessions of sub-agents that its results name.
+/// --as atif writes the path as a trajectory, for evaluation and training, in the Agent Trajectory
+/// Interchange Format, version 1.7. It embeds the sub-agent sessions that tool results name.
 ///
-/// --as messages writes a JSON line for each conversation, `{"messages":[…],"tools":[…]}`, in the form
-/// of OpenAI's Chat Completions API, as fine-tuning takes it. A conversation is the whole path; with
-/// --context, compactions replace what they summarize. Thinking, failed replies and results without
-/// a call are left out. `tools` contains the definitions that the session records. Of a directory,
-/// all conversations are written to one file.
+/// --as messages writes one JSON line per conversation, `{"messages":[…],"tools":[…]}`, for
+/// fine-tuning. The form is OpenAI's Chat Completions API. A conversation is the whole path; with
+/// --context, summaries replace the entries that were compacted. Thinking, failed replies and
+/// results without a call are left out. `tools` contains the definitions that the session records.
+/// Given a directory, all conversations are written to one file.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. An export with the same content is kept, so the same command completes an

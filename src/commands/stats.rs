@@ -57,26 +57,27 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Count tokens, cost, messages, tools and time.
 ///
-/// Tokens and cost are the recorded ones, of assistant messages, tool results, summaries and usage
-/// entries, including failed requests. Without --prices, requests without a cost are counted as
-/// unpriced. With it, sums that include estimates are marked with `~`. Reasoning counts as output.
+/// Tokens and cost are recorded in assistant messages, tool results, summaries and usage entries.
+/// Failed requests are included. Requests without a recorded cost are counted as unpriced. With
+/// --prices, their cost is estimated, and `~` marks sums that include estimates. Reasoning counts
+/// as output.
 ///
 /// `--by file` lists each file that `read`, `write` or `edit` names, with the number of calls and
 /// of sessions. `--by file,session` has a row for each file and session.
 ///
-/// Entries copied by a fork, which have the same id and timestamp in several files, count once.
-/// `--by entry` prints every copy, and the usage of sub-agents that a tool result reports. Messages
-/// that `pisess pick` copied cost nothing.
+/// Entries with the same id and timestamp in several files, as after a fork, count once. `--by
+/// entry` prints every copy, and also the usage of sub-agents that tool results report. Messages
+/// copied by `pisess pick` cost nothing.
 ///
 /// Time is the sum of all turns, each from the request to the reply that ends it; gaps of over an
-/// hour are not counted. Files are those named in calls to `write` and `edit`. Days are local, and
-/// weeks begin on Monday. The usage of sub-agents is read from their sessions if these are
-/// included, else from the tool results that report it.
+/// hour are not counted. The number of files includes only files named in calls to `write` and
+/// `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents is read from their
+/// sessions if these are included, else from the tool results that report it.
 ///
 /// `--by time` divides the time between the first and the last entry of each session: AGENT is the
 /// time up to each reply, from the request or the results before it; TOOLS is the time up to each
-/// result; WAITING is the rest, mostly between a reply and the next message. All are differences of
-/// the timestamps of entries.
+/// result; WAITING is the rest, mostly between a reply and the next message. All times are
+/// differences between the timestamps of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
