@@ -96,9 +96,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// page made with --redact by one made without.
 ///
 /// --as markdown and --static write a document. A document contains one path and says how many
-/// branches it leaves out. With REF, a page contains only the path to REF, too. With a range or
-/// --last, an export contains only these entries. The extension of the file chooses the format: `-o
-/// x.md` writes Markdown.
+/// branches it leaves out. With REF, a page, too, contains only the path to REF. With a range or
+/// --last, an export contains only these entries. The extension of the file chooses the format:
+/// `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
 /// typed; only fences, code spans and addresses are marked. Markdown leaves out settings,
@@ -113,10 +113,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Interchange Format, version 1.7. It embeds the sub-agent sessions that tool results name.
 ///
 /// --as messages writes one JSON line per conversation, `{"messages":[…],"tools":[…]}`, for
-/// fine-tuning. The form is OpenAI's Chat Completions API. A conversation is the whole path; with
-/// --context, summaries replace the entries that were compacted. Thinking, failed replies and
-/// results without a call are left out. `tools` contains the definitions that the session records.
-/// Given a directory, all conversations are written to one file.
+/// fine-tuning. Messages have the form of OpenAI's Chat Completions API. A conversation is the
+/// whole path; with --context, summaries replace the entries that were compacted. Thinking, failed
+/// replies and results without a call are left out. `tools` contains the definitions that the
+/// session records. Given a directory, all conversations are written to one file.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. An export with the same content is kept, so the same command completes an

@@ -45,14 +45,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the labels in effect: all of them, or the label of REF. If REF has the label already, nothing
 /// changes.
 ///
-/// `@` is the last entry of the conversation, so labelling it twice labels the same entry. A label
-/// on another entry is refused unless --move is given. A label in the form of a reference (such as
-/// `@`, `root`, `:12`, or `done^`) is refused.
+/// `@` skips labels, so labelling it twice labels the same entry. If another entry has the label,
+/// NAME is refused unless --move is given. A label in the form of a reference (such as `@`, `root`,
+/// `:12`, or `done^`) is refused.
 ///
 /// To name the session itself, use `pisess append --name`.
 ///
 /// As in both agents, a label is stored as a new entry under the leaf, and becomes the leaf. An
-/// entry has at most one label: the last one set for it in the file, on any branch.
+/// entry has at most one label: the last one set in the file, on any branch.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess label [OPTIONS] <SESSION> <REF> <NAME>\n",

@@ -23,10 +23,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Undo the last user message, leaving a summary of what followed.
 ///
-/// The session continues from before the last user message, or before REF if REF is a user message.
-/// A summary of the branch you leave is appended there, so that the model knows what was tried. The
-/// user message is printed, to be edited and sent again. Run `pop` again to go back one more user
-/// message.
+/// The session continues from before the last user message. With REF, it continues from REF; if REF
+/// is a user message, from before REF. A summary of the branch you leave is appended there, so that
+/// the model knows what was tried. The text of the user message is printed, to be edited and sent
+/// again. Run `pop` again to go back one more user message.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model. If
 /// the message has no reply yet, there is nothing to summarize, and `pop` appends a marker, as

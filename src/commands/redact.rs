@@ -62,19 +62,19 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Signatures, encrypted thinking and images cannot be searched, so they are removed; --keep-images
 /// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
-/// The name to which a value is assigned decides whether it is a secret: ids of documents and
-/// positions in lists (doc_token, page_token) are kept. Example keys of documentation are kept,
-/// too, and counted.
+/// Some names show that their value is not a secret: ids of documents and positions in lists
+/// (doc_token, page_token) are kept. Example keys from documentation are also kept, and counted.
 ///
-/// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL.
+/// A secret found in one place is removed everywhere, even if it is encoded in base64 or for a URL.
 /// Short or purely alphabetic secrets could be ordinary words. They are removed where they are
 /// clearly secrets; other places are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
 /// deleted, and the command fails with its place.
 ///
-/// With a range after the SESSION, or with --last, the copy contains only these entries, and the
-/// first of them becomes a root entry. Secrets that other entries reveal are removed from it, too.
+/// With a range after the SESSION, or with --last, the copy contains only these entries. The first
+/// becomes a root entry. The other entries are searched, too: secrets found in them are also
+/// removed from the copy.
 #[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess redact [OPTIONS] -o <PATH> <SESSION> [RANGE]\n",

@@ -43,15 +43,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// printed, to be edited and sent again. If REF is already the leaf, nothing is written; to undo a
 /// user message at the leaf, use `pisess pop`.
 ///
-/// `-` as REF moves the leaf back to where it was before its last move, by any program. Repeated,
-/// it toggles between the two. An entry whose id is `-` is `id:-`.
+/// `-` as REF is where the leaf was before it last moved, whichever program moved it. A second
+/// `switch -` returns. An entry whose id is `-` is `id:-`.
 ///
-/// --summarize, or a summary option, appends a summary of the branch you leave instead, as `pisess
-/// summarize` does. If there is nothing to summarize, the marker is still appended. A branch that
-/// is only a summary is not summarized again. --summary and --summary-file always append the given
-/// summary.
+/// With --summarize or a summary option, a summary of the branch you leave is appended instead of
+/// the marker, as by `pisess summarize`. If there is nothing to summarize, the marker is appended.
+/// A branch that is only a summary is not summarized again. --summary and --summary-file always
+/// append the given summary.
 ///
-/// Prints the id of the new entry, and on stderr the entry from which the session continues.
+/// Prints the id of the new entry; reports on stderr where the session continues.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

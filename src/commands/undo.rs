@@ -37,12 +37,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Entries written together count as one operation.
 ///
 /// Run `undo` again to go further back, past changes of other programs too. Nothing is removed: if
-/// the leaf moved, `pisess switch SESSION -` moves it back. Prints the ids of the new entries, and
-/// on stderr what was undone.
+/// the leaf moved, `pisess switch SESSION -` moves it back. Prints the ids of the new entries;
+/// reports on stderr what was undone.
 ///
 /// `undo` never takes back a reply. To ask again, use `pisess pop`.
 ///
-/// `undo` cannot reverse commands that rewrite the file; these have their own way back. `prune
+/// `undo` cannot reverse commands that rewrite the file; each of these has its own way back. `prune
 /// --restore` restores pruned parts. `migrate --backup` and `check --repair --backup` keep the old
 /// file. `relocate` can move the session back. If the last operation was `prune` or `check
 /// --repair`, undo refuses unless --force is given.
