@@ -61,7 +61,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// subdirectories, except hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1
 /// if the repaired file still has a warning or an error, else 0.
 ///
-/// Files that are copies of one session are noted. `pisess join` makes one session of two.
+/// A note names files that are copies of one session. `pisess join` joins two copies.
 ///
 /// A missing header is rebuilt. Its time and id come from the file's name. Its working directory
 /// comes from --cwd, other sessions in the same directory, or the name of that directory.

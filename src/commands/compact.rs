@@ -55,16 +55,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// entries, and whatever follows. Nothing is deleted. The cut is where the agent itself would make
 /// it.
 ///
-/// Without a summary option, pisess extracts the summary from the conversation, without a model. It
-/// has what was requested, what was done in which files, what failed, and what remains to be done.
-/// Prints the new id; reports the context's size before and after on stderr, also with -n.
+/// Without a summary option, pisess extracts the summary from the conversation, without a model.
+/// The summary lists the requests, the work done, the files concerned, the failures and what
+/// remains to be done. Prints the new id; reports the context's size before and after on stderr,
+/// also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales to
-/// the provider's count: if that is five times its own, 20k keeps 4k of text.
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales
+/// this estimate to the provider's count: if the provider counts five times as much, 20k keeps 4k
+/// of text.
 ///
-/// --if-over compares the size that the provider reported, which includes system prompt and tools,
-/// or else the estimate. A compacted context consists of the kept entries and the summary, of up to
-/// about 2,000 tokens.
+/// --if-over compares the size that the provider reported, including system prompt and tools. If
+/// none was reported, it compares the estimate. After compacting, the context has the kept entries
+/// and a summary of up to about 2,000 tokens.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

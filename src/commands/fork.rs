@@ -68,13 +68,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// follows. The new session has a new id, records its origin, and keeps the labels of the copied
 /// entries. The original is not changed.
 ///
-/// --for converts the new session to the format of that agent. An entry without a counterpart there
-/// is kept in a custom entry with a note. The model's context stays the same, as far as the two
+/// --for converts the new session to the format of that agent. Entries that the other format lacks
+/// are kept in custom entries, with a note. The model's context stays the same, as far as the two
 /// agents allow. Converting the session back restores the original entries.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out its ancestors, which the
-/// model no longer sees. The leaf of the new session is the original leaf if that was copied, and
-/// otherwise the last entry copied.
+/// model no longer sees. The new session's leaf is the original leaf if it was copied, otherwise
+/// the last entry copied.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -38,13 +38,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Import sessions of Claude Code and Codex.
 ///
 /// Each session becomes a session of pi, or of the agent given by --for, in that agent's store.
-/// Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept. What
-/// has no counterpart is kept in custom entries. The source is not changed.
+/// Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept. Data
+/// without a counterpart is kept in custom entries. The source is not changed.
 ///
 /// Claude Code sub-agents become sessions below the one that started them.
 ///
-/// A source is a file, a directory, or the name or part of the id of a session in ~/.claude or
-/// ~/.codex. Directories are searched recursively.
+/// A source is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
+/// part of its id. Directories are searched recursively.
 ///
 /// Importing a source again changes nothing. If the source has grown, the new part is appended to
 /// the session. If the imported session was continued as well, a new session is created beside it.

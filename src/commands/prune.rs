@@ -46,23 +46,23 @@ pub const GUIDE: Guide = Guide::new(&[
 /// 1.2 MB png]`, replaces each; a model sees the placeholder. All other bytes of the session stay
 /// as they are.
 ///
-/// --compacted moves the entries above the last compaction of each branch that no branch needs.
-/// It keeps the recent entries of the compaction, settings, the name, context edits with their
-/// targets, data of extensions, and branches without a compaction. The agent sees the same context
-/// and compacts the same way, but opens the session fast. Tokens and cost of moved entries still
-/// count.
+/// --compacted moves entries that no branch needs: on each branch, those above the last compaction.
+/// It keeps branches without a compaction, and the recent entries that the compaction kept. It also
+/// keeps settings, the name, context edits with their targets, and data of extensions. The agent
+/// sees the same context and compacts the same way, but opens the session fast. Tokens and cost of
+/// moved entries still count.
 ///
 /// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
 /// branch begins below the nearest branch point above REF. Labels of its entries move with them;
-/// other labels and the session's name stay. If several branches end in it, they are listed, and
-/// --force is required. So it is for the active branch, whose leaf moves to the branch point.
-/// Sub-agents that it started, and forks of the session, are listed and stay.
+/// other labels and the session's name stay. If it contains further branches, they are listed, and
+/// --force is required. The active branch also requires --force; its leaf moves to the branch
+/// point. Sub-agents started by the branch, and forks of the session, are listed and stay.
 ///
-/// While an agent may have the session open, no entries are moved (exit 3). A running pi keeps its
-/// leaf in memory, and could continue from an entry that is gone. --force overrides this, too.
+/// While an agent may have the session open, no entries are moved (exit 3), unless --force is
+/// given. A running pi keeps its leaf in memory, and could continue from an entry that is gone.
 ///
-/// --restore puts everything back and removes SESSION.pruned. The session is then what it was, byte
-/// for byte, plus any entries added since.
+/// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
+/// byte for byte, plus any entries added since.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of
