@@ -52,13 +52,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `list`, `grep` and `stats` include archived sessions with --archived. Every command reads an
 /// archive given by its path. `zstd -dc` prints the session in it.
 ///
-/// --restore moves a session back to its old path, with its modification time. If a file is there
-/// already, it is kept if it begins with the archived session, so that lines added since stay. Any
-/// other occupied path is refused.
+/// --restore moves a session back to its old path, with its modification time. A file at that path
+/// is kept if it begins with the archived session, so lines added since stay. Any other file there
+/// is refused.
 ///
 /// If a run is killed, the session is either in its place with all its files, or hidden from the
-/// agents. In both cases it is in the archive, and --restore puts it back. The same command
-/// restores a hidden session first, and archives it again.
+/// agents. If it is hidden, the archive contains it, and --restore puts it back. Run again, the
+/// same command restores a hidden session and archives it.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess archive [OPTIONS] <SESSION>...\n",

@@ -44,13 +44,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session's id, the time, and the user message above the call. `pisess show SESSION ENTRY` prints
 /// the call.
 ///
-/// Only exact text counts: that of the newest call of `write` or `edit` that is in the file as it is
-/// now. Lines that no call wrote, or that the user changed since, are `not written by an agent`. So
-/// are lines such as `}`, and text that occurs several times. Calls that failed do not count.
+/// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
+/// wrote. The newest such call counts. Lines that no call wrote, or that the user changed since,
+/// are `not written by an agent`. So are lines such as `}`, and text that occurs several times.
+/// Failed calls are ignored.
 ///
-/// FILE may end in the number of a line, or of the first and the last: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call names FILE if it has the same absolute path, or the same path relative
-/// to the session's directory as FILE to the current one.
+/// FILE may end in a line number, or in the first and the last: `src/clock.rs:41`,
+/// `src/clock.rs:41,60`. A call names FILE if both have the same path. Their relative paths may be
+/// compared, too: from the session's directory for the call, from the current one for FILE.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -48,8 +48,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the size of its context in tokens, as the agent estimates it
 /// - its last user message, with the label of that message
 ///
-/// `[LABEL] on ID` is the label of another entry. `(undone)` means that `undo`
-/// took back the last entry.
+/// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
+/// that `undo` took back the last entry.
 ///
 /// A branch ends at an entry that nothing follows, or only bookkeeping: labels,
 /// names, marks of `switch` and other entries that do not change what a model

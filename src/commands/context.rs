@@ -67,18 +67,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The context is what the file's agent would build from the path to REF. It contains the settings,
 /// and the messages since the last compaction, with summaries in place of the entries they replace.
 ///
-/// --tokens --by prints what fills the context: the agent's estimate of the messages of each role,
-/// tool, file or entry. The ids of entries are what `edit` and `prune` take. The last row is the
-/// difference to the size of the context: the system prompt and the tools if the session does not
-/// record them, and the error of the estimate, which may be negative.
+/// --tokens --by prints how many tokens the messages of each role, tool, file or entry have, as the
+/// agent estimates them. `edit` takes the ids of entries. The last row is the rest of the context:
+/// a system prompt and tools that the session does not record, and the error of the estimate. It
+/// may be negative.
 ///
-/// Of a range, only the messages of its entries are printed. `--tokens` is then the sum of their
+/// Given a range, prints only the messages of its entries. --tokens then prints the sum of their
 /// estimates.
 ///
 /// If FORMAT is the name of an API, prints the body of a request to that API: the system prompt,
 /// messages, tools, model and maximum reply length. Parts that the API would reject, such as a
-/// result without a call, are repaired. Sessions from before pi 0.86 contain no tool definitions;
-/// for Anthropic, each tool used is declared by name, with any arguments.
+/// result without a call, are repaired. Sessions from before pi 0.86 contain no tool definitions. A
+/// request to Anthropic then declares each tool that was called, by name, with any arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

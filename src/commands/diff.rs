@@ -44,13 +44,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Compare two paths of a session, or two sessions.
 ///
 /// With two arguments, compares the paths to the leaves of two sessions. With three, compares the
-/// paths to two entries of one session. Prints a line on each side: its name, and how many of its
-/// entries the other side lacks. The last entry before the first difference follows. Then come
-/// entries with different content (~), entries only on the first path (-), and only on the second
-/// (+). A call and its result are one row, as in `tree`.
+/// paths to two entries of one session. Prints a line for each side: its name, and how many of its
+/// entries the other side lacks. Then comes the last entry before the first difference. The other
+/// rows are entries with different content (~), entries only on the first path (-), and entries
+/// only on the second (+). A call and its result are one row, as in `tree`.
 ///
-/// Entries of two sessions are matched by id, and otherwise by content, because a copy may have new
-/// ids. Parents are not compared.
+/// Entries of two sessions are matched by id, or else by content, because a copy may have new ids.
+/// Parents are not compared.
 ///
 /// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1
 /// if there is a difference.

@@ -20,12 +20,12 @@ pub const GUIDE: Guide = Guide::new(&[Example::new(
 
 /// Join two copies of a session that grew apart.
 ///
-/// Writes a session with all entries of both copies, each once: what was appended to one copy on
-/// another computer, or in another directory, becomes a branch. The conversation continues where
-/// SESSION ends. The header is that of SESSION.
+/// Writes a session with all entries of both copies, each once. Entries that were appended to only
+/// one copy, on another computer or in another directory, become a branch. The header is copied
+/// from the first SESSION, and the conversation continues where it ends.
 ///
-/// Entries are the same if they have the same id, and must then have the same content. Otherwise
-/// nothing is written, and both lines are named. What was pruned from a copy is taken from
+/// Entries with the same id must have the same content. Otherwise nothing is written, and the error
+/// names both lines. Entries and payloads that were pruned from a copy are taken from
 /// SESSION.pruned.
 ///
 /// `pisess check` on a directory names the copies in it.

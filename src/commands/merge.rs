@@ -26,8 +26,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The session stays on its current branch. A summary of the other branch, from the branch point to
 /// REF, is appended under the leaf. The model then knows what was found there. The other branch is
-/// kept, and can be merged again once it has grown. A REF that was merged already gets no second
-/// summary, unless --summary or --summary-file gives one.
+/// kept, and can be merged again once it has grown. If REF was merged already, no second summary is
+/// appended, unless --summary or --summary-file gives one.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// The id of the new entry is printed.

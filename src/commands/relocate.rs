@@ -35,19 +35,19 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Move sessions to another project directory.
 ///
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store
-/// moves to the directory for DIR there, without overwriting any file. A session elsewhere stays
-/// where it is. Its files move with it: SESSION.pruned, and what oh-my-pi keeps beside it, including
-/// sub-agents. The headers of its forks in the stores get the new path. The command reports what
-/// stays behind: other files whose names begin with the session's name, such as backups, and a store
-/// directory that is now empty.
+/// moves to the store's directory for DIR, without overwriting any file. Its files move, too:
+/// SESSION.pruned, and what oh-my-pi keeps beside it, including sub-agents. A session elsewhere is
+/// not moved. Forks in the stores get the new path in their headers. The command reports what stays
+/// behind: other files whose names begin with the session's name, such as backups. It also reports
+/// a store directory that is now empty.
 ///
-/// If the header of a fork cannot be changed, the session stays where it is. --force moves it
-/// nevertheless, and reports the fork (exit 4). If the session has moved already, forks that still
-/// name a former path are updated.
+/// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
+/// and the fork is reported (exit 4). If the session was moved earlier, forks that still name an
+/// old path are updated.
 ///
 /// Given two directories, or with --moved-from, moves all sessions of the first and of its
-/// subdirectories. Use it after that directory was moved or renamed. The last argument is its new
-/// path.
+/// subdirectories. Use this form after you moved or renamed a directory. The last argument is its
+/// new path.
 ///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
 /// to the old path. This applies while an agent runs in the old or the new directory, or if the
