@@ -98,7 +98,7 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
     ),
     (
         "PISESS_CHOOSER",
-        "command that asks for what `--choose` chooses, in place of fzf; if empty, a numbered list is used. See SESSIONS",
+        "command that shows the list of `--choose`, in place of fzf; if empty, pisess prints a numbered list. See SESSIONS",
     ),
     (
         "LESS, LV",
@@ -202,13 +202,15 @@ pub const TOPICS: [Section; 10] = [
             "A REF argument names an entry in one of the forms below. The whole argument is first tried as an id \
              or label; then suffixes are removed from the right. References are case-sensitive. An unknown or \
              ambiguous reference is an error (exit 2), and the message lists the candidates.",
-            "`@` is the same entry in every command: the leaf or, if that is a label, a name, a mark of `switch` \
-             or a setting, the nearest entry of the conversation above it. `@~0` is `@`, and `@^` and `@~3` count \
-             entries of the conversation. New entries are still appended after the leaf, the last entry of the \
+            "`@` is the same entry in every command, usually the leaf. If the leaf is a label, \
+             a name, a mark of `switch` or a setting, `@` is the nearest entry of the \
+             conversation above it. `@~0` is `@`, and `@^` and `@~3` count entries of the \
+             conversation. New entries are still appended after the leaf, the last entry of the \
              file. `@^{label}` also finds the labels, names and settings after `@`.",
-            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a range. Both its ends are on \
-             one path. `REF..` ends at the leaf if REF is on the path to it; otherwise it follows the newest branch \
-             below REF, and so does `REF+3`. The range `@~20..` is also `--last 20`.",
+            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a \
+             range. Both ends of a range are on one path. `REF..` and `REF+3` follow the path \
+             to the leaf if REF is on it, otherwise the newest branch below REF. `--last 20` is \
+             the range `@~20..`.",
             "In a shell, quote a reference that contains a brace or begins with a tilde.",
         ],
     )
@@ -221,34 +223,39 @@ pub const TOPICS: [Section; 10] = [
              the entries form a tree. The last entry of the file is the `leaf`, where the conversation \
              continues. A model sees a context built from the `path` from the root to the leaf. All other \
              branches remain in the file.",
-            "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both \
-             call their format version 3. Content that only one agent writes decides whose file it is. Older \
-             files (version 1, version 2 and the draft tree format) are read as if they had been migrated, with \
-             the ids that a migration would give them. Files of version 4, which pi's newer harness writes, \
-             are refused.",
+            "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below \
+             `~/.omp/agent/sessions`. Both call their format version 3. pisess distinguishes \
+             their files by content that only one of them writes. Older files (version 1, \
+             version 2 and the draft tree format) are read as if they had been migrated, with \
+             the ids that a migration would give them. Files of version 4, which pi's newer \
+             harness writes, are refused.",
             "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
              changed session for the current directory in the stores of both agents, as for their `--continue`. \
              `last~1` is the one before. Any change to the file counts, even a label, whereas `pisess list` \
              sorts by the last message. Sessions of oh-my-pi without a name and without a message are skipped.",
-            "The start or end of a session's id (4 characters or more) is also a name, and so is the start of the \
-             short id that `list` shows. So is the name that the user gave it (`append --name`), in any case, or \
-             the start of that name. An exact name comes first. Sessions for the current directory are looked up first, \
-             then all others. An existing path always wins. If a name matches several sessions, the command \
-             fails and lists them. A command that changes a session found by name reports its path on standard \
-             error.",
-            "On a terminal, a reading command takes `last` if SESSION is omitted, and reports which session that \
-             is. A writing command requires SESSION.",
-            "With `--choose`, pisess asks for the session. If SESSION is given, or the command needs a REF, too, \
-             it asks for the entry. It runs the command in `PISESS_CHOOSER`, otherwise `fzf`. Without these, it \
-             prints a numbered list of the 20 newest and reads a number. If nothing is chosen, the exit code is 1.",
+            "Part of an id is also a name: the start or end of a session's id (4 characters or \
+             more), or the start of the short id that `list` shows. So is the name that the \
+             user gave the session (`append --name`), or its start, in upper or lower case. An \
+             exact name comes first. Sessions for the current directory are looked up first, \
+             then all others. An existing path always wins. If a name matches several sessions, \
+             the command fails and lists them. A command that changes a session found by name \
+             reports its path on standard error.",
+            "On a terminal, a reading command without SESSION takes `last`, and reports which \
+             session that is. A writing command requires SESSION.",
+            "With `--choose`, pisess asks for the session. If SESSION is given, or the command \
+             needs a REF, too, it asks for the entry. The list is shown by the command in \
+             `PISESS_CHOOSER`, otherwise by `fzf`. Without these, pisess prints a numbered list \
+             of the 20 newest and reads a number. If nothing is chosen, the exit code is 1.",
             "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It prints the chosen \
              row. The name is the path of a session, or a reference to an entry of the session in \
              `PISESS_SESSION`. If the command is cancelled, pisess exits with its exit code, such as 130.",
-            "A command that takes several sessions also takes directories. Reading commands (`list`, `grep`, \
-             `stats`, `check`, and `migrate` or `redact` with `--check` or `-n`) search directories \
-             recursively. Writing commands (`migrate`, `check --repair`) do so only with `-r`. If a directory \
-             contains no sessions, a reading command takes the sessions of the project in it from the stores, \
-             and notes that. The name of a project, as `list` shows it, means the same.",
+            "A command that takes several sessions also takes directories. Reading commands \
+             (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or \
+             `-n`) search directories recursively. Writing commands (`migrate`, `check \
+             --repair`) do so only with `-r`. If a directory contains no sessions, a reading \
+             command treats it as a project: it takes that project's sessions from the stores, \
+             and prints a note. The name of a project, as `list` shows it, selects the same \
+             sessions.",
             "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
              of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
              `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
@@ -261,10 +268,11 @@ pub const TOPICS: [Section; 10] = [
         "times",
         "TIMES",
         &[
-            "`--since` and `--until` of `list`, `grep` and `stats` take one of these: an age (`30min`, `12h`, \
-             `7d`, `2w`, `6mo`, `1y`), `today`, `yesterday`, a weekday, a date, month or year (`2026-10-31`, \
-             `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). A \
-             weekday is the last one, which can be today. A year is 365.25 days, a month a twelfth of it. Times \
+            "`--since` and `--until` of `list`, `grep` and `stats` take one of these: an age \
+             (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`), `today`, `yesterday`, a weekday, a \
+             date, month or year (`2026-10-31`, `2026-10`, `2026`), or a date with a time of \
+             day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). A weekday means the most recent \
+             one, possibly today. A year is 365.25 days, a month a twelfth of that. Times \
              without a zone are local, and days begin at midnight.",
             "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
              2026-10` is October. An age is counted from now, so `--since 7d` begins at this time of day; a date begins at \
@@ -282,17 +290,19 @@ pub const TOPICS: [Section; 10] = [
              its meaning never depends on colour. Text from a session is escaped, even in a pipe: control \
              characters, escape sequences and characters that change the direction of writing. Data requested \
              verbatim (`--json`, `context --as text`, lines of a session) is escaped only on a terminal.",
-            "On a terminal, a pager shows help and the output of commands that print or find sessions, such as \
-             `tree` and `list`. It is the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. \
-             Unless `LESS` is set, `less` exits at once if everything fits on the screen. `--no-pager` prints \
-             without a pager, as does an empty `PISESS_PAGER`. Quitting the pager early is success.",
+            "On a terminal, a pager shows help and the output of commands that print or find \
+             sessions, such as `tree` and `list`. The pager is the command in `PISESS_PAGER`, \
+             otherwise in `PAGER`, otherwise `less`. Unless `LESS` is set, `less` exits at once \
+             if everything fits on the screen. `--no-pager` prints without a pager, as does an \
+             empty `PISESS_PAGER`. Quitting the pager early is success.",
             "A command that takes longer than half a second shows its progress on standard error, if that is a \
              terminal that no other program (such as fzf) uses. The progress is cleared before anything is \
              printed.",
-            "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \
-             changed session to standard output. With `-o` the result is written elsewhere and the session is \
-             left unchanged. The outcome is printed to standard output, or to standard error if standard output \
-             carries the session. It is the id of the new entry, the path of the new file, or the text to be \
+            "A command that changes a session changes the file at the given path. Given `-`, it \
+             writes the whole changed session to standard output. With `-o`, the result is \
+             written elsewhere, and the session is not changed. The outcome is printed to \
+             standard output, or to standard error if standard output carries the session. The \
+             outcome is the id of the new entry, the path of the new file, or the text to be \
              edited and sent again.",
             "A partly damaged file is read as far as possible. Malformed lines, a truncated end, invalid UTF-8 \
              and cycles are reported once on standard error, and the damaged bytes are kept unchanged.",
@@ -314,8 +324,9 @@ pub const TOPICS: [Section; 10] = [
             "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content is passed to them on standard input \
              only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
              or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
-            "As the agents do, pisess stores with each summary which files were read and changed. The agents' \
-             later summaries build on these lists.",
+            "Like the agents, pisess stores two lists with each summary: the files that were \
+             read, and the files that were changed. The agents' later summaries build on these \
+             lists.",
         ],
     )
     .with_options("Summary"),
@@ -323,12 +334,12 @@ pub const TOPICS: [Section; 10] = [
         "hooks",
         "HOOKS",
         &[
-            "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and `context`, and can \
-             change or cancel the operation. A hook is a shell command, given with `--hook`, or in \
-             `PISESS_HOOK` for every command. It receives one JSON object on standard input, whose `type` is \
-             the event and whose `ctx` describes the session. It may reply with one JSON object on standard \
-             output. No output, `null` and `{}` all mean to continue. The fields have the names of the agents' own \
-             events.",
+            "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and \
+             `context`, and can change or cancel the operation. A hook is a shell command, \
+             given with `--hook`, or in `PISESS_HOOK` for every command. It receives one JSON \
+             object on standard input: `type` is the event, and `ctx` describes the session. It \
+             may reply with one JSON object on standard output. No output, `null` and `{}` all \
+             mean to continue. The fields have the names of the agents' own events.",
             "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
              `session_before_fork` or `context`. It may reply with `\"cancel\":true` (exit 1), a `summary` with \
              `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. If a \
@@ -337,8 +348,8 @@ pub const TOPICS: [Section; 10] = [
             "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
              `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
              change is saved.",
-            "`PISESS_HOOK` and `PISESS_SUMMARIZER` are unset in the environment of a hook and of a summarizer, so \
-             that it can run pisess itself.",
+            "Hooks and summarizers can run pisess: in their environment, `PISESS_HOOK` and \
+             `PISESS_SUMMARIZER` are unset.",
         ],
     )
     .with_options("Hook"),
@@ -356,8 +367,8 @@ pub const TOPICS: [Section; 10] = [
             "The session is locked from its last read until the write is complete. If another process holds \
              the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
              planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
-            "An operation that fails (exit code 2 or 3) changes nothing. Of several files, the others are still \
-             written.",
+            "An operation that fails (exit code 2 or 3) changes nothing. If it fails for one of \
+             several files, the others are still written.",
             "Without `--force`, pisess refuses to overwrite an existing output, and to write to a file system \
              without locks. It also refuses to rewrite a file whose attributes cannot be kept, and to change a \
              session that a running oh-my-pi has open. It always refuses to rewrite a file with several hard \
@@ -369,14 +380,14 @@ pub const TOPICS: [Section; 10] = [
         "agents",
         "RUNNING AGENTS",
         &[
-            "A running pi reads its session once and keeps its own leaf in memory. An entry added by another \
-             program stays in the file. But until pi opens the session again, it continues from the leaf it \
-             knows, on a branch beside the new entry. Close pi, or reopen the session in it, before you \
-             continue.",
-            "A running oh-my-pi rewrites its file from time to time, and fails if the file changed underneath \
-             it. Changes are refused (exit 3) while oh-my-pi may still use the file. It may if its lock file is \
-             held, if it has the file open, or if it wrote a moment ago and has not recorded its exit. Use \
-             `--force` to write anyway.",
+            "A running pi reads its session once and keeps its own leaf in memory. An entry \
+             added by another program stays in the file. But pi continues from the leaf it \
+             knows, on a branch beside the new entry, until it opens the session again. Close \
+             pi, or reopen the session in it, before you continue.",
+            "A running oh-my-pi rewrites its file from time to time, and fails if the file \
+             changed underneath it. Changes are refused (exit 3) while oh-my-pi may still use \
+             the file: if its lock file is held, if it has the file open, or if it wrote a \
+             moment ago and has not recorded its exit. Use `--force` to write anyway.",
         ],
     ),
     Section::new(
@@ -393,9 +404,9 @@ pub const TOPICS: [Section; 10] = [
              arguments and the same streams and environment, and exits with its exit code. Options before the \
              name are not passed on. `pisess help foo` runs `pisess-foo --help`. A name consists of letters, \
              digits, `-` and `_`.",
-            "Programs are searched for in the absolute directories of the PATH, never in the current directory, \
-             whose contents may not be trustworthy. `pisess --list` lists all commands, with the paths of \
-             programs.",
+            "Programs are searched for in the absolute directories of the PATH, never in the \
+             current directory, which may contain untrusted programs. `pisess --list` lists all \
+             commands, with the paths of programs.",
         ],
     ),
 ];

@@ -50,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the first and the last: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call names FILE if both have the same path. Their relative paths may be
-/// compared, too: from the session's directory for the call, from the current one for FILE.
+/// `src/clock.rs:41,60`. A call names FILE if both have the same absolute path. The same relative
+/// path suffices: the call's from the session's directory, FILE's from the current one.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
