@@ -332,9 +332,7 @@ fn tip_for_surplus_argument(verb: &clap::Command) -> Option<String> {
             return Some("give the text of a message with --user or --assistant".to_owned());
         }
         "undo" => {
-            return Some(
-                "each run takes back one operation, and -n shows which one that is".to_owned(),
-            );
+            return Some("each run takes back one operation, and -n shows which".to_owned());
         }
         _ => {}
     }

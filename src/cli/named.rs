@@ -333,7 +333,7 @@ pub fn take_range(arguments: &mut Vec<PathBuf>) -> Result<Option<String>, Failur
         _ => {
             let what = format_args!("{}: a range is a part of one session", to_visible(range));
             return Err(Failure::usage_error(what)
-                .with_hint("give one SESSION before it; --last N applies to any number of them"));
+                .with_hint("give one SESSION before the range; --last N applies to any number"));
         }
     }
     let range = range.to_owned();
@@ -489,8 +489,7 @@ pub fn reach_of_change(
 }
 
 /// Printed if a plan contains sessions that the change itself would leave out.
-pub const NEEDS_RECURSION: &str =
-    "some of these are in subdirectories, which need -r to be changed";
+pub const NEEDS_RECURSION: &str = "some of these are in subdirectories; add -r to change them, too";
 
 /// Whether a session is in a subdirectory of a directory in the arguments.
 pub fn is_in_subfolder(arguments: &[PathBuf], session: &Path) -> bool {

@@ -160,7 +160,7 @@ impl BlameTarget {
         }
         let path = to_visible(&self.path.to_string_lossy());
         let what = format_args!(
-            "{path} has {count} lines, and not those from {} to {}",
+            "{path} has {count} lines; the range is {} to {}",
             lines.start(),
             lines.end()
         );

@@ -290,7 +290,7 @@ impl Compactor<'_> {
             Some(first_kept) if path.contains(&first_kept) => {
                 if session.is_message(first_kept, Role::ToolResult) {
                     return Err(CutRefusal {
-                        reason: "is a result, whose call would not be kept",
+                        reason: "is a tool result, and its call would not be kept",
                         hint: "give the entry with the call, which is above it",
                     });
                 }

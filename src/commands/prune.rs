@@ -149,7 +149,7 @@ impl Args {
 /// sub-agents of a branch.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
-        let why = "-o -: the payloads go to a file beside the result, so it must be a file";
+        let why = "-o -: the payloads go to a file beside the result, so the result must be a file";
         return Err(Failure::usage_error(why).with_hint("give a path with -o"));
     }
 

@@ -171,7 +171,7 @@ pub struct Args {
     /// Print the content of a file as the conversation left it at REF
     #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context"])]
     pub file: Option<String>,
-    /// List files (that tools read or wrote up to REF, with how they are known)
+    /// List files (that tools read or wrote up to REF, and how much of each is known)
     #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context"])]
     pub files: bool,
     #[command(flatten)]

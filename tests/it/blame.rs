@@ -57,7 +57,7 @@ fn what_no_agent_wrote() {
             .code,
         1
     );
-    assert_snapshot!(s.pisess("blame ./src/clock.rs:2,9 ./tour.jsonl").done().fails(2), @"./src/clock.rs has 3 lines, and not those from 2 to 9");
+    assert_snapshot!(s.pisess("blame ./src/clock.rs:2,9 ./tour.jsonl").done().fails(2), @"./src/clock.rs has 3 lines; the range is 2 to 9");
     assert_eq!(s.pisess("blame ./none.rs ./tour.jsonl").done().code, 2);
 }
 

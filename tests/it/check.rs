@@ -168,7 +168,7 @@ fn folders_are_repaired() {
      94 B        1         4 B  ./in/deep/c.jsonl
     310 B    total  2 sessions
     2> pisess: 2 to repair, 0 left
-    2> pisess: note: some of these are in subdirectories, which need -r to be changed
+    2> pisess: note: some of these are in subdirectories; add -r to change them, too
     ");
     assert_snapshot!(s.pisess("check --repair --backup ./in").done(), @"
     ./in/a.jsonl:2: repaired: the entry is its own parent (entry a)

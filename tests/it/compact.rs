@@ -525,5 +525,5 @@ fn the_size_of_the_context_is_that_after_the_compaction() {
 fn a_result_is_not_kept_without_its_call() {
     let s = Sandbox::with(&["tour.jsonl"]);
     s.run("switch -q ./tour.jsonl 5c07d14b");
-    assert_snapshot!(s.unchanged("compact ./tour.jsonl --first-kept 15f9ad3c").fails(2), @"./tour.jsonl: 15f9ad3c is a result, whose call would not be kept (hint: give the entry with the call, which is above it)");
+    assert_snapshot!(s.unchanged("compact ./tour.jsonl --first-kept 15f9ad3c").fails(2), @"./tour.jsonl: 15f9ad3c is a tool result, and its call would not be kept (hint: give the entry with the call, which is above it)");
 }

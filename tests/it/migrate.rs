@@ -401,7 +401,7 @@ fn a_folder_means_its_own_sessions() {
     1.6 kB  v2              5  ./a/two.jsonl
     5.8 kB  total  3 sessions
     2> pisess: 1 session is version 3 already
-    2> pisess: note: some of these are in subdirectories, which need -r to be changed
+    2> pisess: note: some of these are in subdirectories; add -r to change them, too
     ");
     assert_snapshot!(s.unchanged("migrate --check ./a"), @"
     ./a/below/four.jsonl: draft, 15 entries, to be migrated
@@ -412,7 +412,7 @@ fn a_folder_means_its_own_sessions() {
     v1         1        9           1        0       0
     v2         1        5           1        0       0
     v3         1       31           0        1       0
-    2> pisess: note: some of these are in subdirectories, which need -r to be changed
+    2> pisess: note: some of these are in subdirectories; add -r to change them, too
     exit 1
     ");
     assert_snapshot!(s.pisess("migrate ./a").done(), @"

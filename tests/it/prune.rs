@@ -232,7 +232,7 @@ fn refuses_a_stream_and_a_mismatched_pruned_file() {
         "{piped}"
     );
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl -o -").fails(2), @"
-    -o -: the payloads go to a file beside the result, so it must be a file (hint: give a path with -o)
+    -o -: the payloads go to a file beside the result, so the result must be a file (hint: give a path with -o)
     ");
     s.put("s.jsonl.pruned", "nothing of ours\n");
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"

@@ -446,7 +446,7 @@ fn require_unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
     }
     Err(io::Error::new(
         io::ErrorKind::InvalidData,
-        "the file is no longer the one that was read",
+        "the file was changed or replaced after it was read",
     ))
 }
 

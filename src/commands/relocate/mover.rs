@@ -324,7 +324,7 @@ impl<'a> Mover<'a> {
                 return failure;
             }
             failure
-                .after_writing("the header, and some of the files are moved")
+                .after_writing("the header and some of the files")
                 .with_hint("run the same command again to move the others")
         })
     }

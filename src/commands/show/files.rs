@@ -83,7 +83,7 @@ impl ShownFiles<'_> {
                 .open
                 .input
                 .negative_answer(format_args!("no text of {shown_path} is known"));
-            return Err(failure.with_hint("--files lists the files with how they are known"));
+            return Err(failure.with_hint("--files lists the files, and how much of each is known"));
         }
         if let Known::Parts(_) = content.known() {
             ui.warn(&format!(
