@@ -44,10 +44,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// SESSION.pruned, and a copy of the blobs of oh-my-pi that the session refers to. The archive is
 /// read again and compared before the session is removed.
 ///
-/// Name the sessions, or choose them by options: the sessions of the current directory, of
-/// --project, or with --all of all projects. --older-than and --empty choose only the sessions that
-/// meet the condition. Chosen sessions that changed in the last ten minutes, or that an agent may
-/// have open, are skipped. A named session that an agent may have open is refused (exit 3).
+/// Name the sessions, or choose them by options. Options choose from the sessions of the current
+/// directory, of --project, or of all projects with --all. --older-than and --empty choose only the
+/// sessions that meet the condition. Chosen sessions that changed in the last ten minutes, or that
+/// an agent may have open, are skipped. A named session that an agent may have open is refused
+/// (exit 3).
 ///
 /// `list`, `grep` and `stats` include archived sessions with --archived. Every command reads an
 /// archive given by its path. `zstd -dc` prints the session in it.

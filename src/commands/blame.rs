@@ -40,9 +40,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print which session and entry wrote the lines of a file.
 ///
-/// Prints a row for each run of lines: the entry with the call that wrote them, the end of the
-/// session's id, the time, and the user message above the call. `pisess show SESSION ENTRY` prints
-/// the call.
+/// Prints a row for each run of lines. The row shows the entry with the call that wrote them, the
+/// end of the session's id, the time, and the user message above the call.
+/// `pisess show SESSION ENTRY` prints the call.
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. Lines that no call wrote, or that the user changed since,
@@ -50,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the first and the last: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call names FILE if both have the same absolute path. The same relative
-/// path suffices: the call's from the session's directory, FILE's from the current one.
+/// `src/clock.rs:41,60`. A call names FILE if both have the same absolute path. It also suffices if
+/// the call's path from the session's directory equals FILE's path from the current directory.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -68,9 +68,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// and the messages since the last compaction, with summaries in place of the entries they replace.
 ///
 /// --tokens --by prints how many tokens the messages of each role, tool, file or entry have, as the
-/// agent estimates them. `edit` takes the ids of entries. The last row is the rest of the context:
-/// a system prompt and tools that the session does not record, and the error of the estimate. It
-/// may be negative.
+/// agent estimates them. With --by entry, rows show ids, which `edit` accepts. The last row is the
+/// rest of the context: a system prompt and tools that the session does not record, and the error
+/// of the estimate. It may be negative.
 ///
 /// Given a range, prints only the messages of its entries. --tokens then prints the sum of their
 /// estimates.

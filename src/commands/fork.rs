@@ -63,8 +63,8 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is a file beside the original, or with --cwd or --for in the agent's session
-/// directory for DIR, created if needed. Its path is printed; with --before, the text of REF
+/// The new session is a file beside the original. With --cwd or --for, it is in the agent's session
+/// directory for DIR, created if needed. The path is printed; with --before, the text of REF
 /// follows. The new session has a new id, records its origin, and keeps the labels of the copied
 /// entries. The original is not changed.
 ///

@@ -21,8 +21,8 @@ pub const GUIDE: Guide = Guide::new(&[Example::new(
 /// Join two copies of a session that grew apart.
 ///
 /// Writes a session with all entries of both copies, each once. Entries that were appended to only
-/// one copy, on another computer or in another directory, become a branch. The header is copied
-/// from the first SESSION, and the conversation continues where it ends.
+/// one copy become a branch. The first SESSION determines the header and the entry from which the
+/// conversation continues.
 ///
 /// Entries with the same id must have the same content. Otherwise nothing is written, and the error
 /// names both lines. Entries and payloads that were pruned from a copy are taken from

@@ -68,7 +68,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// stores of both agents. Given a directory, lists all sessions below it,
 /// including hidden directories.
 ///
-/// The columns, of which a narrow terminal shows fewer:
+/// The columns are as follows; a narrow terminal shows fewer:
 ///
 /// - the age of the last user or assistant message
 /// - the end of the session's id

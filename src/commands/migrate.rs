@@ -42,10 +42,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Migrate old session files to version 3.
 ///
-/// Converts files in version 1, version 2 or the draft tree format (a proposal that preceded
-/// version 2) to version 3, which both agents read. Only lines that need it are changed; all others
-/// are copied byte for byte. A version 3 file is not changed. Old entries get the same ids every
-/// time.
+/// Converts files in version 1, version 2 or the draft tree format to version 3, which both agents
+/// read. The draft tree format was a proposal that preceded version 2. Only lines that need it are
+/// changed; all others are copied byte for byte. A version 3 file is not changed. Old entries get
+/// the same ids every time.
 ///
 /// Given a directory, migrates the *.jsonl files directly in it, and with -r those in its
 /// subdirectories, except hidden ones. --check and -n, which write nothing, always include

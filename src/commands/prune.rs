@@ -54,9 +54,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
 /// branch begins below the nearest branch point above REF. Labels of its entries move with them;
-/// other labels and the session's name stay. If it contains further branches, they are listed, and
-/// --force is required. The active branch also requires --force; its leaf moves to the branch
-/// point. Sub-agents started by the branch, and forks of the session, are listed and stay.
+/// other labels and the session's name stay. If the branch contains further branches, these are
+/// listed, and --force is required. The active branch also requires --force; its leaf moves to the
+/// branch point. Sub-agents started by the branch, and forks of the session, are listed and stay.
 ///
 /// While an agent may have the session open, no entries are moved (exit 3), unless --force is
 /// given. A running pi keeps its leaf in memory, and could continue from an entry that is gone.

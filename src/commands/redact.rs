@@ -62,8 +62,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Signatures, encrypted thinking and images cannot be searched, so they are removed; --keep-images
 /// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
-/// Some names show that their value is not a secret: ids of documents and positions in lists
-/// (doc_token, page_token) are kept. Example keys from documentation are also kept, and counted.
+/// Values with names such as doc_token or page_token (ids of documents, positions in lists) are not
+/// secrets, and are kept. Example keys from documentation are also kept, and counted.
 ///
 /// A secret found in one place is removed everywhere, even if it is encoded in base64 or for a URL.
 /// Short or purely alphabetic secrets could be ordinary words. They are removed where they are

@@ -69,8 +69,8 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Draw the conversation as a tree.
 ///
-/// Each row is an entry: its id, a dot if it is part of the current conversation, its label in
-/// brackets, its role and its text. In colour, rows of other branches are dimmed. A horizontal rule
+/// Each row is an entry: its id, its label in brackets, its role and its text. A dot after the id
+/// marks the current conversation. In colour, rows of other branches are dimmed. A horizontal rule
 /// is a compaction: from there on, the model sees a summary of everything above.
 ///
 /// The path to the leaf is not indented. Where the conversation branches, the abandoned branches
