@@ -40,7 +40,7 @@ pub struct Input {
     /// The path that was given, unless it is standard input.
     pub path: Option<PathBuf>,
     /// The copy that is read in place of its bytes.
-    redacted_copy: Option<Spooled>,
+    copy_to_read: Option<Spooled>,
     /// Whether it was found by a name, so that its path is to be reported.
     pub is_found_by_name: bool,
 }
@@ -70,7 +70,7 @@ impl Input {
                 path: None,
                 opened: CountedSource::new(opened),
                 progress: None,
-                redacted_copy: None,
+                copy_to_read: None,
                 is_found_by_name: false,
             });
         }
@@ -96,7 +96,7 @@ impl Input {
             path: Some(path.to_owned()),
             opened: CountedSource::new(opened),
             progress: None,
-            redacted_copy: None,
+            copy_to_read: None,
             is_found_by_name: false,
         })
     }
@@ -108,15 +108,15 @@ impl Input {
             path: self.path.clone(),
             opened: CountedSource::new(Opened::File(file)),
             progress: None,
-            redacted_copy: None,
+            copy_to_read: None,
             is_found_by_name: self.is_found_by_name,
         }
     }
 
-    /// Returns the same input, read from a redacted copy.
-    pub fn with_redacted_copy(self, copy: Spooled) -> Input {
+    /// Returns the same input, read from a copy: a redacted one, or a part of the session.
+    pub fn with_copy(self, copy: Spooled) -> Input {
         Input {
-            redacted_copy: Some(copy),
+            copy_to_read: Some(copy),
             ..self
         }
     }
@@ -124,14 +124,14 @@ impl Input {
     /// Returns a progress bar for what is read of the session from now on; `None` if that takes
     /// little time, or is not known.
     pub fn start_reading(&self, ui: &Ui) -> Option<Progress> {
-        if self.redacted_copy.is_some() {
+        if self.copy_to_read.is_some() {
             return None;
         }
         ui.start_reading(&self.opened.read_bytes, self.opened.len())
     }
 
     pub fn source(&self) -> &dyn ReadAt {
-        match &self.redacted_copy {
+        match &self.copy_to_read {
             Some(copy) => copy,
             None => self.unredacted_source(),
         }

@@ -216,7 +216,7 @@ pub fn open_with_pruned(
     let whole = pruned.restored_file(input.source());
     let copy = store::spool_written(&mut |out| copy_all(&whole, out))?;
     Ok(Some(OpenSession::from_input(
-        input.with_redacted_copy(copy),
+        input.with_copy(copy),
         options,
         ui,
     )?))

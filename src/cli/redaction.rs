@@ -185,7 +185,7 @@ impl RemovedSecrets {
             secrets,
             first_places,
         };
-        Ok((input.with_redacted_copy(copy), removed))
+        Ok((input.with_copy(copy), removed))
     }
 
     /// Adds the secrets that were removed from the session of a sub-agent.

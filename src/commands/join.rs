@@ -21,8 +21,8 @@ pub const GUIDE: Guide = Guide::new(&[Example::new(
 /// Join two copies of a session that grew apart.
 ///
 /// Writes a session with all entries of both copies, each once. Entries that were appended to only
-/// one copy become a branch. The first SESSION determines the header and the entry from which the
-/// conversation continues.
+/// one copy become a branch. The conversation continues where the first copy ends. If the second
+/// only goes on from there, it continues where the second ends. The header comes from the first.
 ///
 /// Entries with the same id must have the same content. Otherwise nothing is written, and the error
 /// names both lines. Entries and payloads that were pruned from a copy are taken from
@@ -105,12 +105,12 @@ fn print_result(path: &str, joined: &Join, json: bool, ui: &mut Ui) -> Result<()
             .str("path", path)
             .number("entries", joined.entry_count() as f64)
             .number("onlyFirst", joined.only_first as f64)
-            .number("onlySecond", joined.added as f64);
+            .number("onlySecond", joined.only_second as f64);
         return ui.print_json(&row.finish());
     }
     ui.print_path(path)?;
     let only_first = format_count(joined.only_first, "entry", "entries");
-    let only_second = format_count(joined.added, "entry", "entries");
+    let only_second = format_count(joined.only_second, "entry", "entries");
     ui.print_status(&format!(
         "{only_first} only in the first copy, {only_second} only in the second"
     ));

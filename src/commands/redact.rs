@@ -11,6 +11,7 @@ use crate::cli::redaction::{
     self, RedactionArgs, describe_place, join_first_few, redact_to_copy, refuse_left_over,
     refuse_leftovers, report_redaction,
 };
+use crate::cli::transaction::refuse_output_in_dry_run;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::extract::write_part;
@@ -120,9 +121,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let args = &args;
     if args.check || args.write.change.dry_run {
-        if let Some(output) = &args.write.output {
-            store::check_create(output, None, args.write.change.force)?;
-        }
         return report_secrets(args, ui);
     }
     if args.all {
@@ -219,7 +217,7 @@ impl Args {
         let reader = open.entry_reader();
         let part = store::spool_written(&mut |out| write_part(&reader, &entries, out))?;
         Ok(SelectedPart {
-            input: open.input.with_redacted_copy(part),
+            input: open.input.with_copy(part),
             values,
             original_lines,
         })
@@ -267,6 +265,9 @@ fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             values = Some(args.redaction.read_values(input, ui)?);
         }
         let search_result = input.and_then(|input| {
+            if let Some(output) = &args.write.output {
+                refuse_output_in_dry_run(output, &input, args.write.change.force)?;
+            }
             let values = values.clone().unwrap_or_default();
             let part = args.select_part(input, values, ui)?;
             let mut report = find_secrets(args, &part, ui)?;

@@ -597,11 +597,11 @@ fn common_mistakes_have_a_hint() {
         ("tree last@{1}", "`last~1` is the session before `last`"),
         (
             "show ./two-branches.jsonl @-",
-            "where the conversation is now is @, the entry before @^",
+            "the current entry is @, the one before it @^",
         ),
         (
             "show ./two-branches.jsonl HEAD~1",
-            "where the conversation is now is @, the entry before @^",
+            "the current entry is @, the one before it @^",
         ),
         (
             "fork ./two-branches.jsonl new.jsonl",

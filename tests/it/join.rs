@@ -156,3 +156,17 @@ fn every_hazard_is_joined_or_refused() {
         );
     }
 }
+
+#[test]
+fn join_goes_on_with_a_copy_that_only_grew() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("grown.jsonl", grown(&[("aaaa0001", "at home")]));
+    for line in [
+        "join ./two-branches.jsonl ./grown.jsonl -o ./from-old.jsonl",
+        "join ./grown.jsonl ./two-branches.jsonl -o ./from-new.jsonl",
+    ] {
+        assert_eq!(s.pisess(line).done().code, 0, "{line}");
+    }
+    assert_eq!(s.bytes("from-old.jsonl"), s.bytes("grown.jsonl"));
+    assert_eq!(s.bytes("from-new.jsonl"), s.bytes("grown.jsonl"));
+}

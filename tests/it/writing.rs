@@ -1,6 +1,6 @@
 //! Where results go: links, directories, permissions, other writers.
 
-use crate::every::{self, CHANGES, READS};
+use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Done, Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fs;
@@ -217,6 +217,29 @@ fn a_dry_run_is_refused_as_the_run_is() {
                 if !is_same {
                     differing.push(format!("{obstacle:?} {line}\n{planned}\n{run}"));
                 }
+            }
+        }
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+}
+
+#[test]
+fn a_dry_run_is_refused_if_the_output_exists() {
+    let mut differing = Vec::new();
+    for line in MAKES.iter() {
+        let has_no_dry_run = ["export", "join"].iter().any(|verb| line.starts_with(verb));
+        if has_no_dry_run {
+            continue;
+        }
+        for (output, force) in [("./new", ""), ("./two-branches.jsonl", " --force")] {
+            let line = every::of(line, "./two-branches.jsonl").replace("./new", output) + force;
+            let s = Sandbox::with(&["two-branches.jsonl"]);
+            s.put("new", b"mine");
+            let planned = s.pisess(&format!("{line} -n")).done();
+            let run = s.pisess(&line).done();
+            let is_refused = run.code >= 2 && planned.stderr.ends_with(&run.stderr);
+            if !is_refused {
+                differing.push(format!("{line}\n{planned}\n{run}"));
             }
         }
     }

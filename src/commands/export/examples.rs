@@ -14,7 +14,7 @@ use crate::session::entry::{EntryIx, Kind};
 use crate::session::range::EntryRange;
 use crate::session::tree::Tree;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Reach, ReadAt, Spooled};
+use pisess_store::{self as store, Reach, Spooled};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,6 @@ pub const SUFFIX: &str = ".messages.jsonl";
 /// Writes a line for each conversation: of a session, or of each session below a directory. A
 /// session without messages has none. Sessions of sub-agents are left out of a directory.
 pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.open {
-        let failure = Failure::usage_error("--open applies only to HTML");
-        return Err(failure.with_hint("omit --open, or write a page with --as html"));
-    }
     let is_directory = args.session.is_dir();
     if is_directory && args.at.is_some() {
         let failure = Failure::usage_error("REF is an entry of one session");
@@ -42,7 +38,7 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         failure: None,
     };
     let written = store::spool_written(&mut |out| {
-        writer.write_all(is_directory, out, ui);
+        writer.write_sessions(is_directory, out, ui);
         Ok(())
     })?;
     if let Some(failure) = writer.failure {
@@ -77,7 +73,8 @@ struct ExampleWriter<'a> {
 }
 
 impl ExampleWriter<'_> {
-    fn write_all(&mut self, is_directory: bool, out: &mut dyn Write, ui: &mut Ui) {
+    /// Writes the session, or each session below the directory. What failed is kept, or reported.
+    fn write_sessions(&mut self, is_directory: bool, out: &mut dyn Write, ui: &mut Ui) {
         if !is_directory {
             let opened = Input::open(&self.args.session, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
@@ -96,11 +93,13 @@ impl ExampleWriter<'_> {
             }
             let opened = open_session(&file.path, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
-            match written {
-                Err(failure) if !failure.is_transcript() => {
-                    self.exit = self.exit.max(ui.report_failure(&failure));
-                }
-                _ => {}
+            let Err(failure) = written else {
+                continue;
+            };
+            // A session without entries has none of the last ones.
+            let has_nothing_to_write = failure.is_transcript() || failure.exit() == Exit::Found;
+            if !has_nothing_to_write {
+                self.exit = self.exit.max(ui.report_failure(&failure));
             }
         }
     }
@@ -127,14 +126,16 @@ impl ExampleWriter<'_> {
             ..load_options(ui)
         };
         let open = OpenSession::from_input(input, options, ui)?;
-        for range in self.conversations(&open)? {
-            let line = store::spool_written(&mut |line| self.write_example(&open, range, line))?;
-            if line.len() == 0 {
-                continue;
+        let ranges = self.conversations(&open)?;
+        let mut count = 0;
+        let lines = store::spool_written(&mut |lines| {
+            for &range in &ranges {
+                count += usize::from(self.write_example(&open, range, lines)?);
             }
-            self.count += 1;
-            open.input.map_read_error(copy_all(&line, out))?;
-        }
+            Ok(())
+        })?;
+        open.input.map_read_error(copy_all(&lines, out))?;
+        self.count += count;
         if self.first_input.is_none() {
             self.first_input = Some(open.input);
         }
@@ -160,13 +161,13 @@ impl ExampleWriter<'_> {
     }
 
     /// Writes a conversation: what its agent's model would see, but without compactions unless
-    /// `--context` is given. Writes nothing if it has no message.
+    /// `--context` is given. Returns whether it was written: not if it has no message.
     fn write_example(
         &self,
         open: &OpenSession,
         range: EntryRange,
         out: &mut dyn Write,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let session = &open.session;
         let mut path: Vec<EntryIx> = session.path(range.end);
         if !self.args.context {
@@ -180,10 +181,11 @@ impl ExampleWriter<'_> {
                 .messages
                 .retain(|message| is_in_range[message.entry.index()]);
         }
-        if write_example(&context.messages, &reader, out)? {
+        let is_written = write_example(&context.messages, &reader, out)?;
+        if is_written {
             out.write_all(b"\n")?;
         }
-        Ok(())
+        Ok(is_written)
     }
 }
 
@@ -212,16 +214,21 @@ fn write_result(args: &Args, lines: &Spooled, count: usize, ui: &mut Ui) -> Resu
 /// Returns the path of the result: that of `-o`, or a file in the directory of `-o` or the current
 /// one that is named after the session or the directory.
 fn output_path(args: &Args, ui: &Ui) -> PathBuf {
-    let stem = match args.session.file_stem() {
-        Some(stem) if args.session != Path::new("-") => Path::new(stem),
-        _ if args.session == Path::new("-") => Path::new("-"),
+    let is_stream = args.session == Path::new("-");
+    if is_stream && args.output.is_none() {
+        return PathBuf::from("-");
+    }
+    // A directory may have a dot in its name.
+    let own_name = if args.session.is_dir() {
+        args.session.file_name()
+    } else {
+        args.session.file_stem()
+    };
+    let stem = match own_name {
+        Some(own_name) if !is_stream => Path::new(own_name),
         _ => Path::new("sessions"),
     };
-    let name = if stem == Path::new("-") {
-        PathBuf::from("-")
-    } else {
-        store::with_suffix(stem, SUFFIX)
-    };
+    let name = store::with_suffix(stem, SUFFIX);
     match &args.output {
         Some(folder) if ui.resolve_path(folder).is_dir() => folder.join(name),
         Some(output) => output.clone(),

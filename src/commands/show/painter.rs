@@ -23,8 +23,8 @@ use pisess_json::text::Text;
 const MAX_PROSE_COLUMNS: usize = 100;
 /// The columns that a command or path keeps in a heading, however narrow the terminal is.
 const MIN_SUBJECT_COLUMNS: usize = 16;
-/// Text is indented further than facts and names, and these further than headings, so that no text
-/// can be mistaken for either.
+/// Facts and names are indented further than headings, and text further than both, so that no text
+/// looks like either.
 const FACT_INDENT: usize = 2;
 const TEXT_INDENT: usize = 4;
 
@@ -164,7 +164,7 @@ impl ShownPainter<'_> {
             .address_of(text.get(subject.path.clone())?)
     }
 
-    /// Appends a line of facts: those of the entry, its line and its parent. In a line that is
+    /// Appends a line of facts: those of the entry, its line and its parent. If the line is
     /// broken, the prefix of the parent's id does not stand out.
     fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();

@@ -1,8 +1,9 @@
 //! Joins two copies of a session that grew apart: all entries of both, each once.
 //!
 //! Entries are the same if they have the same id, and must then have the same bytes. The result has
-//! the lines of the first copy in their order, so that the conversation continues where that ends.
-//! The lines that only the second copy has are where they are there: after the line before them.
+//! the lines of the first copy in their order. A line that only the second copy has follows the
+//! same line as there. So the conversation continues where the first copy ends, unless the second
+//! only goes on from there: then it continues where the second ends.
 
 use crate::ops::Refusal;
 use crate::session::defect::FindingKind;
@@ -25,6 +26,14 @@ impl<'a> SessionCopy<'a> {
     fn session(self) -> &'a Session {
         self.reader.session()
     }
+
+    /// Reads the line of an entry as it is in the copy. The error names the copy.
+    fn read_line(self, ix: EntryIx) -> Result<Vec<u8>, Refusal> {
+        let span = self.session().entry(ix).span;
+        let line = self.reader.read_stored(span);
+        line.map(|line| line.to_vec())
+            .map_err(|error| Refusal::new(format!("cannot read {}: {error}", self.name)))
+    }
 }
 
 /// A line of the result.
@@ -38,10 +47,10 @@ enum JoinedLine {
 #[derive(Debug)]
 pub struct Join {
     lines: Vec<JoinedLine>,
-    /// The number of entries that only the second copy has.
-    pub added: usize,
     /// The number of entries that only the first copy has.
     pub only_first: usize,
+    /// The number of entries that only the second copy has.
+    pub only_second: usize,
 }
 
 /// Joins two copies.
@@ -117,21 +126,19 @@ fn unsound(copy: SessionCopy, line: LineNo, what: &str) -> Refusal {
 
 /// Refuses copies that have an entry with different contents.
 fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal> {
-    let own = second.session();
-    for ix in own.entry_indexes() {
-        let id = own.id(ix);
-        let Some(other) = first.session().find_entry(&id) else {
+    for second_ix in second.session().entry_indexes() {
+        let id = second.session().id(second_ix);
+        let Some(first_ix) = first.session().find_entry(&id) else {
             continue;
         };
-        let wanted = second.reader.read_stored(own.entry(ix).span)?;
-        let span = first.session().entry(other).span;
-        let found = first.reader.read_stored(span)?;
-        if wanted.trim_ascii() != found.trim_ascii() {
+        let first_line = first.read_line(first_ix)?;
+        let second_line = second.read_line(second_ix)?;
+        if first_line.trim_ascii() != second_line.trim_ascii() {
             let what = format!(
                 "the entry {id} has two contents: line {} of {} and line {} of {}",
-                first.session().entry(other).line.0,
+                first.session().entry(first_ix).line.0,
                 first.name,
-                own.entry(ix).line.0,
+                second.session().entry(second_ix).line.0,
                 second.name
             );
             let hint =
@@ -147,26 +154,26 @@ fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal
 fn interleave(first: &Session, second: &Session) -> Join {
     let mut join = Join {
         lines: Vec::with_capacity(first.entries.len()),
-        added: 0,
         only_first: 0,
+        only_second: 0,
     };
-    // The lines that only the second copy has, by the common line before them; those at the start
-    // have none.
+    // The lines that only the second copy has, by the line of the first copy that they follow;
+    // `None` is the header.
     let mut added_after: HashMap<Option<EntryIx>, Vec<EntryIx>> = HashMap::default();
-    let mut last_common = None;
+    let mut insert_after = None;
     for ix in second.entry_indexes() {
         match first.find_entry(&second.id(ix)) {
-            // Never back, so that the lines of the second copy keep their order.
-            Some(common) => last_common = last_common.max(Some(common)),
+            // The place never moves up, so that the lines of the second copy keep their order.
+            Some(common) => insert_after = insert_after.max(Some(common)),
             None => {
-                // A parent that comes later in the first copy decides.
+                // The parent is further down if the second copy has the child before it.
                 let parent = second
                     .entry(ix)
                     .parent
                     .and_then(|parent| first.find_entry(&second.id(parent)));
-                last_common = last_common.max(parent);
-                added_after.entry(last_common).or_default().push(ix);
-                join.added += 1;
+                insert_after = insert_after.max(parent);
+                added_after.entry(insert_after).or_default().push(ix);
+                join.only_second += 1;
             }
         }
     }

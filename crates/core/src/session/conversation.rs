@@ -1,5 +1,5 @@
-//! The conversation of a session: its entries without settings and bookkeeping, and the entry that
-//! it stands at.
+//! The conversation of a session: its entries without settings and bookkeeping, and the current one
+//! of these.
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, KindClass};
@@ -13,7 +13,7 @@ impl Session {
         self.entry(ix).kind.schema().class == KindClass::Conversation
     }
 
-    /// Returns the entry that the conversation stands at, which `@` names: the leaf, or the nearest
+    /// Returns the current entry of the conversation, which `@` names: the leaf, or the nearest
     /// entry of the conversation above it. `None` if the conversation is empty.
     ///
     /// New entries are not appended below this entry, but below the leaf: the labels and settings

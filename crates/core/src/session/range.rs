@@ -145,7 +145,7 @@ fn resolve_entry(session: &Session, reference: &str) -> Result<Selection, Refere
     Ok(Selection::Entry(resolved.position))
 }
 
-/// Returns a range that contains an entry. `given` is what selected it.
+/// Fails if the range is empty; otherwise returns it. `given` is what selected it.
 fn require_entries(range: EntryRange, given: &str) -> Result<EntryRange, ReferenceError> {
     if range.after == range.end {
         return Err(ReferenceError::EmptyRange {

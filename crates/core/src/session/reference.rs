@@ -17,7 +17,7 @@ use crate::session::Session;
 use error::unresolved_error;
 use pisess_json::text::Text;
 
-/// The reference to the entry that the conversation stands at.
+/// The reference to the current entry of the conversation.
 pub const CURRENT_REFERENCE: &str = "@";
 
 /// The reference to the leaf before its last move.
@@ -62,7 +62,7 @@ enum Suffix<'a> {
 
 /// Returns the position that `reference` names.
 ///
-/// `@` is the entry that the conversation stands at. From there, `^` and `~3` count entries of the
+/// `@` is the current entry of the conversation. From there, `^` and `~3` count entries of the
 /// conversation; from any other entry, they count parents. `+3` always counts entries of the
 /// conversation. `@^{label}` starts at the leaf, so that it also finds the labels, names and
 /// settings after the entry of `@`.

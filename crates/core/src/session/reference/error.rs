@@ -98,7 +98,7 @@ impl ReferenceError {
     pub fn hint(&self) -> String {
         match self {
             ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {
-                "where the conversation is now is @, the entry before @^; see `pisess --help` for all forms".to_owned()
+                "the current entry is @, the one before it @^; see `pisess --help` for all forms".to_owned()
             }
             ReferenceError::Unknown { name, .. } if is_file_name(name) => {
                 "an entry is expected; the path of an output is given with -o".to_owned()
