@@ -11,6 +11,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::status::Status;
+use crate::cli::transaction::refuse_output_in_dry_run;
 use crate::format::format_count;
 use crate::load::{LoadOptions, load};
 use crate::ops::plan::{Change, copy_all};
@@ -202,6 +203,11 @@ fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
     let loaded = &open.session;
     let source = open.input.source();
     if !args.writes_files() {
+        if args.write.change.dry_run
+            && let Some(output) = &args.write.output
+        {
+            refuse_output_in_dry_run(output, &open.input, args.write.change.force)?;
+        }
         let outcome = MigrationOutcome::new(path, loaded, status_without_migration(loaded));
         return report_outcomes(&[outcome], args, ui);
     }
