@@ -606,6 +606,66 @@ fn files_as_the_conversation_left_them() {
     assert_snapshot!(s.pisess("show --file nothing ./tour.jsonl").done().fails(1), @"./tour.jsonl: no call up to REF names the file nothing (hint: --files lists the files)");
 }
 
+/// Lines that an edit elsewhere may have moved are shown without numbers.
+#[test]
+fn lines_of_a_file_that_may_have_moved() {
+    let s = Sandbox::new();
+    // A call and its result, with the text of that.
+    let call = |id: &str, parent: &str, tool: &str, arguments: &str, text: &str| {
+        let call = format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c{id}","name":"{tool}","arguments":{arguments}}}]}}}}"#
+        );
+        let result = format!(
+            r#"{{"type":"message","id":"r{id}","parentId":"{id}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"toolResult","toolCallId":"c{id}","toolName":"{tool}","isError":false,"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        );
+        format!("{call}\n{result}")
+    };
+    let lines = [
+        crate::sandbox::user("1", None, "go"),
+        call(
+            "2",
+            "1",
+            "read",
+            r#"{"path":"a","offset":5,"limit":2}"#,
+            r"five\nsix\n\n[4 more lines in file. Use offset=7 to continue.]",
+        ),
+        call(
+            "3",
+            "r2",
+            "edit",
+            r#"{"path":"a","oldText":"one","newText":"1"}"#,
+            "done",
+        ),
+        call(
+            "4",
+            "r3",
+            "edit",
+            r#"{"path":"a","oldText":"two","newText":"2\n3"}"#,
+            "done",
+        ),
+    ];
+    s.put("x.jsonl", crate::sandbox::session(&lines));
+    assert_snapshot!(s.pisess("show --file a ./x.jsonl r3").done(), @"
+    five
+    six
+
+    1
+    2> pisess: note: a: only a part is known: lines 5-6, the new text of 1 edit
+    exit 1
+    ");
+    assert_snapshot!(s.pisess("show --file a ./x.jsonl").done(), @"
+    five
+    six
+
+    1
+
+    2
+    3
+    2> pisess: note: a: only a part is known: 2 lines that were read, the new text of 2 edits
+    exit 1
+    ");
+}
+
 /// A session in which `write` and `edit` are called with these arguments, each with its outcome.
 fn session_with_calls(calls: &[(&str, &str, bool)]) -> Vec<u8> {
     let mut lines = vec![crate::sandbox::user("00000000", None, "go")];

@@ -260,18 +260,26 @@ fn known_name(content: &FileContent) -> &'static str {
     }
 }
 
-/// Describes the known parts of a file: ranges of lines, and texts of edits.
+/// Describes the known parts of a file: ranges of lines, lines that edits may have moved, and texts
+/// of edits.
 fn describe_parts(content: &FileContent) -> String {
     let Known::Parts(parts) = content.known() else {
         return String::new();
     };
     let mut described = Vec::new();
+    let mut moved_count = 0;
     let mut edit_count = 0;
     for part in parts {
         match (part.first_line, part.last_line()) {
             (Some(first), Some(last)) => described.push(format!("lines {first}-{last}")),
-            _ => edit_count += 1,
+            _ if part.is_of_edit => edit_count += 1,
+            _ => moved_count += part.count(),
         }
+    }
+    match moved_count {
+        0 => {}
+        1 => described.push("1 line that was read".to_owned()),
+        count => described.push(format!("{count} lines that were read")),
     }
     if edit_count > 0 {
         described.push(format!("the new text of {}", count_edits(edit_count)));

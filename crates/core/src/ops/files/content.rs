@@ -21,8 +21,8 @@ pub enum Known {
     Nothing,
     /// All of it.
     Whole(String),
-    /// Runs of lines, in order, with the number of the first line of each. The number is missing in
-    /// the text of an edit whose place is not known.
+    /// Runs of lines, in order, with the number of the first line of each. The numbers are missing
+    /// after an edit whose place is not known, except if it keeps the number of lines.
     Parts(Vec<KnownLines>),
 }
 
@@ -33,19 +33,43 @@ pub struct KnownLines {
     pub first_line: Option<usize>,
     /// The lines, joined by line feeds.
     pub text: String,
+    /// Whether they are the new text of an edit whose place is not known.
+    pub is_of_edit: bool,
     /// The number of lines of the file, if it is known.
     line_count: Option<usize>,
 }
 
 impl KnownLines {
     /// Returns the number of lines, where a line feed at the end begins one.
-    fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.text.split('\n').count()
     }
 
     /// Returns the number of the last line, from 1.
     pub fn last_line(&self) -> Option<usize> {
-        Some(self.first_line? + self.len() - 1)
+        Some(self.first_line? + self.count() - 1)
+    }
+
+    /// Returns the lines from a number on; none if they end before it, or their place is not known.
+    fn lines_from(&self, number: usize) -> impl Iterator<Item = &str> {
+        let skipped = match self.first_line {
+            Some(first_line) => number.saturating_sub(first_line),
+            None => usize::MAX,
+        };
+        self.text.split('\n').skip(skipped)
+    }
+
+    /// Whether both can be of the same content: the lines that both have are the same, and the file
+    /// has as many lines, as far as both know it.
+    fn agrees_with(&self, other: &KnownLines) -> bool {
+        let is_count_known = self.line_count.is_some() && other.line_count.is_some();
+        if is_count_known && self.line_count != other.line_count {
+            return false;
+        }
+        let first_shared = self.first_line.max(other.first_line).unwrap_or(1);
+        let own = self.lines_from(first_shared);
+        own.zip(other.lines_from(first_shared))
+            .all(|(own, other)| own == other)
     }
 }
 
@@ -74,6 +98,7 @@ impl FileContent {
         let added = KnownLines {
             first_line: Some(part.first_line),
             text: part.text,
+            is_of_edit: false,
             line_count: part.line_count,
         };
         match &mut self.known {
@@ -94,7 +119,7 @@ impl FileContent {
         if let Known::Parts(parts) = &mut self.known
             && let [part] = &mut parts[..]
             && part.first_line == Some(1)
-            && part.line_count == Some(part.len())
+            && part.line_count == Some(part.count())
         {
             self.known = Known::Whole(std::mem::take(&mut part.text));
         }
@@ -109,9 +134,8 @@ impl FileContent {
             },
             Known::Parts(parts) => {
                 if !apply_to_parts(parts, edits) {
-                    // Where it is, and how it moved the other lines, is not known.
-                    for part in parts.iter_mut() {
-                        part.line_count = None;
+                    if !keeps_line_count(edits) {
+                        forget_numbers(parts);
                     }
                     parts.extend(loose_parts(edits));
                 }
@@ -127,6 +151,7 @@ fn loose_parts(edits: &TextEdits) -> Vec<KnownLines> {
         parts.push(KnownLines {
             first_line: None,
             text: replacement.new.clone(),
+            is_of_edit: true,
             line_count: None,
         });
     }
@@ -142,31 +167,62 @@ fn contains_lines(text: &str, lines: &KnownLines) -> bool {
     lines.text.split('\n').all(|line| own.next() == Some(line))
 }
 
-/// Adds lines that were read to those that are known: they continue a part, or are one of their own.
-/// If a part has one of their lines, the parts before are dropped.
+/// Whether each new text of an edit has as many lines as the old one.
+fn keeps_line_count(edits: &TextEdits) -> bool {
+    edits.replacements.iter().all(|replacement| {
+        let old = normalize_line_ends(&replacement.old);
+        let new = normalize_line_ends(&replacement.new);
+        old.split('\n').count() == new.split('\n').count()
+    })
+}
+
+/// Forgets the numbers of lines: an edit whose place is not known may have moved them.
+fn forget_numbers(parts: &mut [KnownLines]) {
+    for part in parts {
+        part.first_line = None;
+        part.line_count = None;
+    }
+}
+
+/// Adds lines that were read to the known ones, which all have numbers. If a part does not agree with
+/// them, something else changed the file, and all parts before are dropped.
 fn add_to_parts(parts: &mut Vec<KnownLines>, added: KnownLines) {
-    let (Some(first), Some(last)) = (added.first_line, added.last_line()) else {
-        return;
-    };
-    let overlaps = parts.iter().any(|part| {
-        part.first_line.is_some_and(|part_first| part_first <= last)
-            && part.last_line().is_some_and(|part_last| part_last >= first)
-    });
-    if overlaps {
+    if !parts.iter().all(|part| part.agrees_with(&added)) {
         parts.clear();
     }
-    let continued = parts.iter_mut().find(|part| {
-        part.last_line()
-            .is_some_and(|part_last| part_last + 1 == first)
-    });
-    if let Some(part) = continued {
-        part.text.push('\n');
-        part.text.push_str(&added.text);
+
+    // The newest read knows best how long the file is.
+    for part in parts.iter_mut() {
         part.line_count = added.line_count;
-        return;
     }
     parts.push(added);
     parts.sort_by_key(|part| part.first_line);
+    join_parts(parts);
+}
+
+/// Joins each part, in order, with those that begin in it or right after it.
+fn join_parts(parts: &mut Vec<KnownLines>) {
+    let mut joined: Vec<KnownLines> = Vec::new();
+    for part in parts.drain(..) {
+        match joined.last_mut() {
+            Some(previous) if previous.last_line().map(|last| last + 1) >= part.first_line => {
+                append_lines(previous, &part);
+            }
+            _ => joined.push(part),
+        }
+    }
+    *parts = joined;
+}
+
+/// Appends the lines of the next part that follow those of this one.
+fn append_lines(part: &mut KnownLines, next: &KnownLines) {
+    let Some(last_line) = part.last_line() else {
+        return;
+    };
+    for line in next.lines_from(last_line + 1) {
+        part.text.push('\n');
+        part.text.push_str(line);
+    }
 }
 
 /// Applies an edit to the one part that has all its old texts; `false` if there is none, or several.
@@ -174,7 +230,7 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, added: KnownLines) {
 fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     let mut edited: Option<(usize, String)> = None;
     for (index, part) in parts.iter().enumerate() {
-        if let Some(text) = apply_exactly(&part.text, edits) {
+        if let Some(text) = apply_to_lines(&part.text, edits) {
             if edited.is_some() {
                 return false;
             }
@@ -185,9 +241,12 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
         return false;
     };
 
-    let count_before = parts[index].len();
+    let count_before = parts[index].count();
     parts[index].text = text;
-    let count_after = parts[index].len();
+    let count_after = parts[index].count();
+    if parts[index].first_line.is_none() && count_after != count_before {
+        forget_numbers(parts);
+    }
     for part in parts.iter_mut() {
         if let Some(count) = &mut part.line_count {
             *count = (*count + count_after).saturating_sub(count_before);
@@ -201,21 +260,33 @@ fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
     true
 }
 
+/// Returns known lines after an edit; `None` if the edit does not fit.
+fn apply_to_lines(text: &str, edits: &TextEdits) -> Option<String> {
+    if edits.is_sequential {
+        return replace_in_sequence(text, &edits.replacements);
+    }
+    // The line feed after the last line is not in the text, but the carriage return before it is.
+    if text.ends_with('\r') {
+        let edited = replace_at_once(&format!("{text}\n"), &edits.replacements)?;
+        return edited.strip_suffix('\n').map(str::to_owned);
+    }
+    replace_at_once(text, &edits.replacements)
+}
+
 /// Returns a file's content after an edit; `None` if the edit does not fit.
 fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     if edits.is_sequential {
-        return apply_exactly(text, edits);
+        return replace_in_sequence(text, &edits.replacements);
     }
-    // pi finds texts without the byte order mark, and with line feeds for all line ends.
+    // pi finds texts without the byte order mark.
     let without_mark = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mark = &text[..text.len() - without_mark.len()];
-    let with_feeds = normalize_line_ends(without_mark);
-    let edited = match find_replacements(&with_feeds, &edits.replacements) {
-        Some(found) if with_feeds == without_mark => replace_ranges(without_mark, &found),
-        Some(found) => replace_in_original(without_mark, &found),
+    let edited = match replace_at_once(without_mark, &edits.replacements) {
+        Some(edited) => edited,
         // It fits if differences in white space, quotes and dashes do not count. pi then writes
         // what the recorded diff says.
         None => {
+            let with_feeds = normalize_line_ends(without_mark);
             let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
             replace_in_original(without_mark, &changed_lines(&with_feeds, &patched))
         }
@@ -225,14 +296,22 @@ fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Applies replacements to a text in which each old text occurs as it is.
-fn apply_exactly(text: &str, edits: &TextEdits) -> Option<String> {
-    if !edits.is_sequential {
-        let found = find_replacements(text, &edits.replacements)?;
-        return Some(replace_ranges(text, &found));
+/// Replaces texts of which each occurs in the text before the edit, up to the kind of line ends;
+/// `None` if one does not. The line ends of the text stay, and new lines get the same.
+fn replace_at_once(text: &str, replacements: &[TextReplacement]) -> Option<String> {
+    let with_feeds = normalize_line_ends(text);
+    let found = find_replacements(&with_feeds, replacements)?;
+    if with_feeds == text {
+        Some(replace_ranges(text, &found))
+    } else {
+        Some(replace_in_original(text, &found))
     }
+}
+
+/// Replaces texts of which each occurs in what the replacement before left; `None` if one does not.
+fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<String> {
     let mut edited = text.to_owned();
-    for replacement in &edits.replacements {
+    for replacement in replacements {
         if replacement.old.is_empty() || !edited.contains(&replacement.old) {
             return None;
         }
@@ -470,6 +549,108 @@ mod tests {
         };
         let places: Vec<_> = parts.iter().map(|part| part.first_line).collect();
         assert_eq!(places, [Some(1), Some(6)]);
+    }
+
+    /// Returns the known parts as `FIRST:text`, with `?` for a number that is not known.
+    fn parts(changes: Vec<FileChange>) -> Vec<String> {
+        let found = content(changes);
+        let Known::Parts(parts) = &found.known else {
+            panic!("{found:?}");
+        };
+        let mut shown = Vec::new();
+        for part in parts {
+            let first = match part.first_line {
+                Some(first) => first.to_string(),
+                None => "?".to_owned(),
+            };
+            shown.push(format!("{first}:{}", part.text));
+        }
+        shown
+    }
+
+    #[test]
+    fn parts_that_agree_are_joined() {
+        // The same line again, and a part of what is known.
+        assert_eq!(
+            parts(vec![part(1, "a\nb", 9), part(2, "b\nc", 9)]),
+            ["1:a\nb\nc"]
+        );
+        assert_eq!(
+            parts(vec![
+                part(7, "g", 9),
+                part(1, "a\nb\nc", 9),
+                part(2, "b", 9)
+            ]),
+            ["1:a\nb\nc", "7:g"]
+        );
+        // The later lines first, and the ones between last.
+        assert_eq!(
+            whole(vec![part(3, "c\nd", 4), part(1, "a\nb", 4)]),
+            "a\nb\nc\nd"
+        );
+        assert_eq!(
+            whole(vec![
+                part(1, "a\nb", 6),
+                part(5, "e\nf", 6),
+                part(2, "b\nc\nd\ne", 6)
+            ]),
+            "a\nb\nc\nd\ne\nf"
+        );
+        // Something else changed the file.
+        assert_eq!(
+            parts(vec![
+                part(1, "a", 9),
+                part(4, "d\ne", 9),
+                part(5, "E\nf", 9)
+            ]),
+            ["5:E\nf"]
+        );
+        assert_eq!(
+            parts(vec![part(1, "a\nb\nc", 9), part(1, "a\nb", 8)]),
+            ["1:a\nb"]
+        );
+    }
+
+    #[test]
+    fn an_edit_elsewhere_may_move_the_lines() {
+        assert_eq!(
+            parts(vec![part(5, "e", 9), edit(&[("x", "x\ny")])]),
+            ["?:e", "?:x\ny"]
+        );
+        // It does not if it keeps the number of lines.
+        assert_eq!(
+            parts(vec![part(5, "e", 9), edit(&[("x", "y")])]),
+            ["5:e", "?:y"]
+        );
+        assert_eq!(
+            parts(vec![
+                part(5, "e", 9),
+                edit(&[("x", "y")]),
+                edit(&[("y", "y\nz")])
+            ]),
+            ["?:e", "?:y\nz"]
+        );
+    }
+
+    #[test]
+    fn edits_fit_parts_with_carriage_returns() {
+        assert_eq!(
+            parts(vec![
+                part(3, "c\r\nd\r\ne\r", 9),
+                edit(&[("c\nd", "1\n2\n3")]),
+                edit(&[("e", "4\n5")])
+            ]),
+            ["3:1\r\n2\r\n3\r\n4\r\n5\r"]
+        );
+        // The only line, and one that is joined with the next, which is not known.
+        assert_eq!(
+            parts(vec![part(3, "c\r", 9), edit(&[("c", "1\n2")])]),
+            ["3:1\r\n2\r"]
+        );
+        assert_eq!(
+            parts(vec![part(3, "c\r", 9), edit(&[("c\n", "1")])]),
+            ["?:c\r", "?:1"]
+        );
     }
 
     #[test]
