@@ -101,11 +101,15 @@ pub fn list_operations(
     // The operations whose result was not seen yet, by the ids of their calls.
     let mut unanswered: HashMap<Vec<u8>, usize> = HashMap::default();
     for &ix in entries {
-        if let Some(call_id) = answered_call_id(session, ix)
-            && let Some(index) = unanswered.remove(call_id)
-            && !session.entry(ix).flags.contains(Flags::FAILED)
-        {
-            found[index].result = Some(ix);
+        if let Some(call_id) = answered_call_id(session, ix) {
+            // A result that failed is the answer to its call, too.
+            let answered = unanswered.remove(call_id);
+            let has_failed = session.entry(ix).flags.contains(Flags::FAILED);
+            if let Some(index) = answered
+                && !has_failed
+            {
+                found[index].result = Some(ix);
+            }
         }
 
         let calls = session.file_calls(ix).unwrap_or_default();
@@ -151,7 +155,8 @@ fn answered_call_id(session: &Session, ix: EntryIx) -> Option<&[u8]> {
     let index = results
         .binary_search_by_key(&ix, |result| result.entry)
         .ok()?;
-    Some(session.bytes(results[index].text))
+    let call_id = results[index].text;
+    Some(session.bytes(call_id))
 }
 
 /// A call that names a file.
