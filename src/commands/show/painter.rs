@@ -226,7 +226,7 @@ impl ShownPainter<'_> {
     fn push_text(&self, text: &Text, width: Option<usize>, out: &mut String) {
         let mut diff = DiffFinder::default();
         for line in to_visible_lines(&text.to_string_lossy()).lines() {
-            let sign = diff.find_sign(line);
+            let sign = diff.next_sign(line);
             self.push_text_line(sign, line, width, out);
         }
     }
@@ -254,7 +254,7 @@ struct DiffFinder {
 
 impl DiffFinder {
     /// Returns the side of the next line.
-    fn find_sign(&mut self, line: &str) -> DiffSign {
+    fn next_sign(&mut self, line: &str) -> DiffSign {
         if line.trim_start().starts_with("```") {
             self.is_in_block = line.trim_start().starts_with("```diff");
             self.is_in_hunk = false;
