@@ -565,6 +565,12 @@ fn images_are_written_to_files() {
     assert_eq!(s.bytes("pictures/bbbb0002-1.gif"), b"mine");
 
     assert_snapshot!(s.pisess("show --images ./none ./x.jsonl aaaa0001").done().fails(1), @"./x.jsonl: no image (hint: `pisess tree --filter images SESSION` finds them)");
+    let skipped = s.pisess("show --images ./none ./x.jsonl aaaa0004").done();
+    assert_snapshot!(skipped, @"
+    2> pisess: note: image aaaa0004-1 is skipped: its data is not base64
+    2> pisess: ./x.jsonl: all images were skipped
+    exit 1
+    ");
     assert!(!s.path("none").exists());
 }
 

@@ -23,7 +23,9 @@ pub enum ImageData {
     Stored(Vec<u8>),
     /// In oh-my-pi's blob with this hash.
     Blob(String),
-    /// The session has no valid base64 for it.
+    /// The session has none.
+    Missing,
+    /// What the session has is not base64.
     Invalid,
 }
 
@@ -42,6 +44,7 @@ fn read_image(block: Raw) -> EntryImage {
     let data = match blob_hash {
         Some(hash) if is_blob_hash(hash) => ImageData::Blob(hash.to_owned()),
         _ => match decode_base64(&data) {
+            Some(bytes) if bytes.is_empty() => ImageData::Missing,
             Some(bytes) => ImageData::Stored(bytes),
             None => ImageData::Invalid,
         },
@@ -58,8 +61,7 @@ fn decode_base64(data: &str) -> Option<Vec<u8>> {
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let mut digits = data.as_bytes().to_vec();
     digits.retain(|byte| !byte.is_ascii_whitespace());
-    let bytes = GeneralPurpose::new(&STANDARD, config).decode(digits).ok()?;
-    if bytes.is_empty() { None } else { Some(bytes) }
+    GeneralPurpose::new(&STANDARD, config).decode(digits).ok()
 }
 
 /// The first bytes of a kind of image, at an offset, and the suffix of its files.
@@ -76,26 +78,30 @@ const SIGNATURES: [(usize, &[u8], &str); 9] = [
 ];
 
 /// Returns the suffix for the file of an image, without a dot. The bytes decide. If they are of no
-/// known kind, the recorded type does; without that, the suffix is `bin`.
-pub fn image_suffix(bytes: &[u8], media_type: &str) -> String {
+/// known kind, the recorded type does.
+///
+/// The type comes from the session, and may be any text. For one that is not a type of images, the
+/// suffix is `bin`, so that no session can name a program.
+pub fn image_suffix(bytes: &[u8], media_type: &str) -> &'static str {
     for (offset, signature, suffix) in SIGNATURES {
         let from_offset = bytes.get(offset..).unwrap_or_default();
         if from_offset.starts_with(signature) {
-            return suffix.to_owned();
+            return suffix;
         }
     }
-    let subtype = media_type.strip_prefix("image/").unwrap_or_default();
-    match subtype {
-        "jpeg" => "jpg".to_owned(),
-        "svg+xml" => "svg".to_owned(),
-        _ if is_plain_suffix(subtype) => subtype.to_owned(),
-        _ => "bin".to_owned(),
+    match media_type {
+        "image/png" => "png",
+        "image/jpeg" | "image/jpg" => "jpg",
+        "image/gif" => "gif",
+        "image/webp" => "webp",
+        "image/bmp" => "bmp",
+        "image/tiff" => "tiff",
+        "image/avif" => "avif",
+        "image/heic" | "image/heif" => "heic",
+        "image/svg+xml" => "svg",
+        "image/x-icon" | "image/vnd.microsoft.icon" => "ico",
+        _ => "bin",
     }
-}
-
-/// Whether a type can be a suffix as it is: the type comes from the session, and may be any text.
-fn is_plain_suffix(subtype: &str) -> bool {
-    (1..=8).contains(&subtype.len()) && subtype.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]
@@ -108,7 +114,8 @@ mod tests {
             (&b"\x89PNG\r\n\x1a\n1"[..], "image/jpeg", "png"),
             (b"RIFF1234WEBPVP8 ", "", "webp"),
             (b"<svg>", "image/svg+xml", "svg"),
-            (b"?", "image/x", "x"),
+            (b"?", "image/jpeg", "jpg"),
+            (b"?", "image/exe", "bin"),
             (b"?", "image/../../etc", "bin"),
             (b"?", "text/plain", "bin"),
         ] {
@@ -120,7 +127,7 @@ mod tests {
     fn images_are_decoded_or_referred_to() {
         let hash = "0".repeat(64);
         let line = format!(
-            r#"{{"message":{{"content":[{{"type":"text","text":"x"}},{{"type":"image","mimeType":"image/PNG","data":"aG\nk"}},{{"type":"image","data":"blob:sha256:{hash}"}},{{"type":"image","data":"!"}},{{"type":"image"}}]}}}}"#
+            r#"{{"message":{{"content":[{{"type":"text","text":"x"}},{{"type":"image","mimeType":"image/PNG","data":"aG\nk"}},{{"type":"image","data":"blob:sha256:{hash}"}},{{"type":"image","data":"!"}},{{"type":"image"}},{{"type":"image","data":" "}}]}}}}"#
         );
         let line = line.replace('\n', "\\n");
         let images = read_images(Raw::parse(line.as_bytes()).unwrap());
@@ -132,7 +139,8 @@ mod tests {
                 ImageData::Stored(b"hi".to_vec()),
                 ImageData::Blob(hash),
                 ImageData::Invalid,
-                ImageData::Invalid
+                ImageData::Missing,
+                ImageData::Missing
             ]
         );
     }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the images of entries to a directory, which is made if it is missing, and prints the path
-/// of each. An image whose bytes are not there is skipped, with a note. Finding none is a negative
+/// of each. An image whose bytes are not there is skipped, with a note. Writing none is a negative
 /// answer.
 pub fn write_images(
     open: &OpenSession,
@@ -25,6 +25,7 @@ pub fn write_images(
     // Removed again if nothing is written into it.
     let mut new_folder = None;
     let mut is_any_found = false;
+    let mut is_any_written = false;
     for &ix in entries {
         if !open.session.entry(ix).flags.contains(Flags::IMAGES) {
             continue;
@@ -56,6 +57,7 @@ pub fn write_images(
                 len: bytes.len(),
             };
             written.print(open, json, ui)?;
+            is_any_written = true;
         }
     }
     if let Some(new_folder) = new_folder {
@@ -64,6 +66,9 @@ pub fn write_images(
     if !is_any_found {
         let failure = open.input.negative_answer("no image");
         return Err(failure.with_hint("`pisess tree --filter images SESSION` finds them"));
+    }
+    if !is_any_written {
+        return Err(open.input.negative_answer("all images were skipped"));
     }
     Ok(())
 }
@@ -89,6 +94,7 @@ fn is_plain_byte(byte: u8) -> bool {
 fn load_bytes(data: ImageData, blobs: Option<&Path>) -> Result<Vec<u8>, String> {
     let hash = match data {
         ImageData::Stored(bytes) => return Ok(bytes),
+        ImageData::Missing => return Err("it has no data".to_owned()),
         ImageData::Invalid => return Err("its data is not base64".to_owned()),
         ImageData::Blob(hash) => hash,
     };
