@@ -1,8 +1,9 @@
 //! Who wrote the lines of a file: the newest call whose text they are.
 //!
 //! Only exact texts count. A line that an edit took over from the text before it was not written by
-//! that edit. A short text that occurs several times in the file is nobody's: it could be any of
-//! them.
+//! that edit. The new text of an edit is nobody's if the file has it several times, because it could
+//! be any of them. Lines with fewer than three letters and digits, such as `}`, are nobody's even if
+//! they occur once, unless the call also wrote a line beside them.
 
 use crate::format::changes::{ChangedRanges, diff_ranges};
 use crate::ops::files::{FileChange, FileOperation, TextEdits};
@@ -52,10 +53,10 @@ pub struct BlamedLines {
 pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines> {
     // The newest first. Of several with the same time, the one that was read last is the newest.
     written.reverse();
-    written.sort_by_key(|text| std::cmp::Reverse(text.time_ms));
+    written.sort_by_key(|call| std::cmp::Reverse(call.time_ms));
     let mut blame = Blame::new(text);
-    for text in &written {
-        blame.add(text);
+    for call in &written {
+        blame.add(call);
     }
 
     let mut runs: Vec<BlamedLines> = Vec::new();
@@ -96,10 +97,10 @@ impl<'t> Blame<'t> {
     }
 
     /// Attributes the lines of a call that no newer call wrote.
-    fn add(&mut self, written: &WrittenText) {
-        match &written.change {
-            FileChange::Write(text) => self.add_whole_file(text, written.source),
-            FileChange::Edit(edits) => self.add_edits(edits, written.source),
+    fn add(&mut self, call: &WrittenText) {
+        match &call.change {
+            FileChange::Write(text) => self.add_whole_file(text, call.source),
+            FileChange::Edit(edits) => self.add_edits(edits, call.source),
             FileChange::ReadWhole(_) | FileChange::ReadPart(_) | FileChange::Unknown => {}
         }
     }
@@ -113,11 +114,11 @@ impl<'t> Blame<'t> {
         let written: Vec<&str> = text.lines().collect();
         let changes = diff_ranges(&written, &self.lines);
         for kept in unchanged_ranges(&changes, self.lines.len()) {
-            let is_telling = self.lines[kept.clone()].iter().any(|line| is_telling(line));
-            if is_telling {
-                for index in kept {
-                    self.attribute(index, source);
-                }
+            if !has_distinctive_line(&self.lines[kept.clone()]) {
+                continue;
+            }
+            for index in kept {
+                self.attribute(index, source);
             }
         }
     }
@@ -129,8 +130,8 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes the lines of a new text that the old one does not have: all of them if the new text
-    /// is in the file as it is, else each that is there once.
+    /// Attributes the lines of a new text that the old text does not have. If the file has the whole
+    /// new text, these are all of them. If not, they are those that occur once in the file.
     fn add_replacement(&mut self, replacement: &TextReplacement, source: usize) {
         let old: Vec<&str> = replacement.old.lines().collect();
         let new: Vec<&str> = replacement.new.lines().collect();
@@ -147,7 +148,7 @@ impl<'t> Blame<'t> {
         for index in added_lines {
             let line = new[index];
             if let Some([place]) = self.places.get(line).map(Vec::as_slice)
-                && is_telling(line)
+                && is_distinctive(line)
             {
                 let place = *place;
                 self.attribute(place, source);
@@ -156,38 +157,41 @@ impl<'t> Blame<'t> {
     }
 
     /// Returns the index of the first of these lines in the file, if they occur there once. The
-    /// first and the last may be parts of a line, as an edit need not replace whole lines.
+    /// first and the last may be parts of a line, because an edit need not replace whole lines.
     fn find_only_place(&self, wanted: &[&str]) -> Option<usize> {
         let (&first, rest) = wanted.split_first()?;
-        if !wanted.iter().any(|line| is_telling(line)) {
+        if !has_distinctive_line(wanted) {
             return None;
         }
-        // Most edits replace whole lines.
-        if let Some(starts) = self.places.get(first) {
-            let mut fitting = starts.iter().filter(|&&start| {
-                let lines = self.lines.get(start + 1..start + wanted.len());
-                lines.is_some_and(|lines| lines == rest)
-            });
-            match (fitting.next(), fitting.next()) {
-                (Some(&start), None) => return Some(start),
-                (Some(_), Some(_)) => return None,
-                (None, _) => {}
+
+        // Most edits replace whole lines, which are found by the first of them.
+        let mut whole_starts: Vec<usize> = Vec::new();
+        let starts = self.places.get(first).map(Vec::as_slice);
+        for &start in starts.unwrap_or_default() {
+            if self.lines.get(start + 1..start + wanted.len()) == Some(rest) {
+                whole_starts.push(start);
             }
+        }
+        match whole_starts[..] {
+            [] => {}
+            [start] => return Some(start),
+            _ => return None,
         }
 
         let mut found = None;
         for start in 0..self.lines.len() {
-            if self.fits_in_part(start, wanted) {
-                if found.is_some() {
-                    return None;
-                }
-                found = Some(start);
+            if !self.fits_in_part(start, wanted) {
+                continue;
             }
+            if found.is_some() {
+                return None;
+            }
+            found = Some(start);
         }
         found
     }
 
-    /// Whether lines are in the file from an index on, where the first may be the end of a line, and
+    /// Whether these lines are in the file from an index on. The first may be the end of a line, and
     /// the last the start of one.
     fn fits_in_part(&self, start: usize, wanted: &[&str]) -> bool {
         let Some(lines) = self.lines.get(start..start + wanted.len()) else {
@@ -206,12 +210,16 @@ impl<'t> Blame<'t> {
 }
 
 /// The number of letters and digits from which a line is more than punctuation.
-const TELLING_CHARS: usize = 3;
+const DISTINCTIVE_CHARS: usize = 3;
 
 /// Whether a line is more than punctuation, as in `}`, which says nothing about who wrote it.
-fn is_telling(line: &str) -> bool {
+fn is_distinctive(line: &str) -> bool {
     let letters = line.chars().filter(|c| c.is_alphanumeric());
-    letters.take(TELLING_CHARS).count() == TELLING_CHARS
+    letters.take(DISTINCTIVE_CHARS).count() == DISTINCTIVE_CHARS
+}
+
+fn has_distinctive_line(lines: &[&str]) -> bool {
+    lines.iter().any(|line| is_distinctive(line))
 }
 
 /// Returns the ranges of a new list that no change touches. `len` is the length of the list.
