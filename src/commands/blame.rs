@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::session::content::entry_text;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::fields::FieldScope;
-use crate::session::paths::{collapse_dots, file_name};
+use crate::session::paths::{absolute_path, collapse_dots, file_name};
 use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
@@ -75,7 +75,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let sessions = args.sessions.find_sessions(Period::default(), ui)?;
     let home = ui.home().map(Text::from);
-    let pattern = mention_pattern(&target.path)?;
+    let pattern = target.mention_pattern()?;
     let buffers = Pool::new(PageBuffer::default);
     let mut writers: Vec<Writer> = Vec::new();
     let mut written: Vec<WrittenText> = Vec::new();
@@ -136,14 +136,13 @@ impl BlameTarget {
             path = before;
             lines = Some(range);
         }
-        let absolute = ui.current_folder().join(path);
-        let absolute = collapse_dots(&absolute.to_string_lossy());
-        let resolved = ui.resolve_path(Path::new(path));
-        let current = collapse_dots(&ui.current_folder().to_string_lossy());
+        let absolute = normalize_path(&ui.current_folder().join(path).to_string_lossy());
+        let resolved = normalize_path(&ui.resolve_path(Path::new(path)).to_string_lossy());
+        let current = normalize_path(&ui.current_folder().to_string_lossy());
         let relative = below_folder(&absolute, &current).map(str::to_owned);
         Ok(BlameTarget {
             path: PathBuf::from(path),
-            absolute_paths: [absolute, resolved.to_string_lossy().into_owned()],
+            absolute_paths: [absolute, resolved],
             relative,
             lines,
         })
@@ -175,9 +174,45 @@ impl BlameTarget {
         let (Some(relative), Some(cwd)) = (&self.relative, cwd) else {
             return false;
         };
-        let cwd = collapse_dots(&cwd.to_string_lossy());
+        let cwd = normalize_path(&cwd.to_string_lossy());
         below_folder(path, &cwd) == Some(relative)
     }
+
+    /// Returns the pattern for sessions that mention the file: its name, or the name of the file
+    /// that a link leads to.
+    fn mention_pattern(&self) -> Result<Query, Failure> {
+        let names = self
+            .absolute_paths
+            .each_ref()
+            .map(|path| file_name(path).to_owned());
+        let options = PatternOptions {
+            fixed: true,
+            ..PatternOptions::default()
+        };
+        let pattern = Pattern::new(&names, options).map_err(Failure::usage_error)?;
+        Ok(Query {
+            pattern,
+            // The calls that a tool made itself are in no meaningful field of its result.
+            scope: FieldScope::Everything,
+            roles: Vec::new(),
+            inverted: false,
+            period: Period::default(),
+            only_entries: false,
+            only_active: false,
+            only_failed: false,
+            only_images: false,
+            snippets: None,
+            tools: None,
+            texts: TextOptions::default(),
+        })
+    }
+}
+
+/// Returns an absolute path in the form in which the paths of calls are compared: a Windows path
+/// has `/` between its parts.
+fn normalize_path(path: &str) -> String {
+    let path = absolute_path(path.as_bytes(), None);
+    collapse_dots(&String::from_utf8_lossy(&path))
 }
 
 /// Returns the part of a path below a directory; `None` if it is not below it.
@@ -205,30 +240,6 @@ fn limit_to_lines(run: BlamedLines, lines: &RangeInclusive<usize>) -> Option<Bla
         source: run.source,
     };
     (limited.first <= limited.last).then_some(limited)
-}
-
-/// Returns the pattern for sessions that mention the file: its name.
-fn mention_pattern(path: &Path) -> Result<Query, Failure> {
-    let name = file_name(&path.to_string_lossy()).to_owned();
-    let options = PatternOptions {
-        fixed: true,
-        ..PatternOptions::default()
-    };
-    let pattern = Pattern::new(&[name], options).map_err(Failure::usage_error)?;
-    Ok(Query {
-        pattern,
-        scope: FieldScope::Meaningful,
-        roles: Vec::new(),
-        inverted: false,
-        period: Period::default(),
-        only_entries: false,
-        only_active: false,
-        only_failed: false,
-        only_images: false,
-        snippets: None,
-        tools: None,
-        texts: TextOptions::default(),
-    })
 }
 
 /// Whether a session mentions the file. Most do not, and are then not loaded.
@@ -412,4 +423,24 @@ fn run_json(run: &BlamedLines, writer: Option<&Writer>) -> Vec<u8> {
         )
         .text_or_null("prompt", prompt.as_ref())
         .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_windows_have_slashes() {
+        let file = r"C:\code\ferry\.\src\clock.rs";
+        let target = BlameTarget {
+            path: PathBuf::from(file),
+            absolute_paths: [normalize_path(file), normalize_path(file)],
+            relative: Some("src/clock.rs".to_owned()),
+            lines: None,
+        };
+        assert!(target.is_named_by("C:/code/ferry/src/clock.rs", None));
+        let cwd = Text::from(r"D:\copy");
+        assert!(target.is_named_by("D:/copy/src/clock.rs", Some(&cwd)));
+        assert!(!target.is_named_by("D:/other/src/clock.rs", Some(&cwd)));
+    }
 }

@@ -107,3 +107,59 @@ fn the_newest_session_counts() {
         3                                       not written by an agent
     ");
 }
+
+/// Puts a session in `s/old.jsonl` whose directory is the sandbox: a user message, and these lines.
+#[cfg(unix)]
+fn put_session_here(s: &Sandbox, lines: &[&str]) {
+    let folder = std::fs::canonicalize(s.path("")).unwrap();
+    let folder = folder.to_str().unwrap();
+    let mut session = format!(
+        r#"{{"type":"session","version":3,"id":"old","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{folder}"}}"#
+    );
+    session.push('\n');
+    session.push_str(&crate::sandbox::user("aaaa0001", None, "please"));
+    for line in lines {
+        session.push('\n');
+        session.push_str(line);
+    }
+    session.push('\n');
+    s.put("s/old.jsonl", session);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_session_names_the_file_that_a_link_leads_to() {
+    let s = Sandbox::new();
+    put_session_here(
+        &s,
+        &[
+            r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"write","arguments":{"path":"real.txt","content":"first line\n"}}]}}"#,
+            r#"{"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c","toolName":"write","isError":false,"content":"ok"}}"#,
+        ],
+    );
+    s.put("real.txt", "first line\n");
+    std::os::unix::fs::symlink("real.txt", s.path("link.txt")).unwrap();
+    assert_snapshot!(s.pisess("blame ./link.txt ./s").done(), @"
+    LINES  ENTRY     SESSION  TIME              PROMPT
+        1  aaaa0002  old      2026-01-01 00:00  please
+    ");
+}
+
+/// The path is only in the list of these calls, not in the arguments of the model's call.
+#[cfg(unix)]
+#[test]
+fn a_tool_made_the_call_itself() {
+    let s = Sandbox::new();
+    put_session_here(
+        &s,
+        &[
+            r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"eval","arguments":{"code":"run()"}}]}}"#,
+            r#"{"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c","toolName":"eval","isError":false,"content":"ok","nestedCalls":{"calls":[{"name":"write","status":"ok","arguments":{"path":"a.txt","content":"first line\n"}}]}}}"#,
+        ],
+    );
+    s.put("a.txt", "first line\n");
+    assert_snapshot!(s.pisess("blame ./a.txt ./s").done(), @"
+    LINES  ENTRY     SESSION  TIME              PROMPT
+        1  aaaa0003  old      2026-01-01 00:00  please
+    ");
+}
