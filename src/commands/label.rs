@@ -89,9 +89,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let name = args.name.as_deref().map(parse_label).transpose()?;
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    open.apply_change(&args.write, ui, |locked_open, id_source| {
+    let mut replaced_label = None;
+    let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let target = locked_open.find_entry(args.target.as_deref().unwrap_or(CURRENT_REFERENCE))?;
         locked_open.check_referable(target, "have a label")?;
+        let earlier_label = Labels::new(&locked_open.session).get(target);
+        replaced_label = earlier_label.map(Text::into_owned);
         let change = match &name {
             Some(name) if args.moves => move_label(&locked_open.session, target, name, id_source),
             name => label(&locked_open.session, target, name.as_ref(), id_source),
@@ -99,7 +102,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(change
             .map_err(|refusal| locked_open.refusal_failure(refusal))?
             .into())
-    })
+    })?;
+    // An entry has one label.
+    if let (Some(old), Some(new)) = (replaced_label, &name)
+        && old != *new
+    {
+        let verb = if args.write.change.dry_run {
+            "would replace"
+        } else {
+            "replaced"
+        };
+        ui.print_status(&format!(
+            "{verb} the label {}",
+            to_visible(&old.to_string_lossy())
+        ));
+    }
+    Ok(exit)
 }
 
 /// Lists the labels in effect, as JSON or as rows: all of them, or that of one entry. If the entry

@@ -200,10 +200,19 @@ fn print_sums(
         times::print_times(&groups, args.json, ui)?;
     } else if is_answer {
         groups.print(args.json, ui)?;
+        note_scope(args, ui);
     } else if !args.json && !found_none && exit == Exit::Done {
         warn_of_nothing(args, ui);
     }
     Ok(exit)
+}
+
+/// Notes that only the sessions of the current directory are counted, which a sum does not show.
+fn note_scope(args: &Args, ui: &mut Ui) {
+    let is_of_directory = args.sessions.paths.is_empty() && !args.sessions.all;
+    if is_of_directory && !args.json {
+        ui.warn("only the sessions of this directory (hint: --all counts those of all projects)");
+    }
 }
 
 /// What was collected from a session.

@@ -47,7 +47,10 @@ fn names_an_entry() {
 #[test]
 fn a_new_name_replaces_the_old() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.run("label ./two-branches.jsonl start beginning");
+    let replaced = s
+        .pisess("label ./two-branches.jsonl start beginning")
+        .done();
+    assert_eq!(replaced.stderr, "pisess: replaced the label start\n");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"beginning  1a2b3c01  2026-05-04 12:00  user: Which paper for a kite?");
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [beginning] user: Which paper for a kite?

@@ -440,13 +440,14 @@ impl Done {
             .replace(folder, ".")
     }
 
-    /// Returns stderr without the lines on which `switch` and `compact` report the outcome.
+    /// Returns stderr without the lines on which `switch`, `compact` and `label` report the outcome.
     fn diagnostics(&self) -> String {
         let is_outcome = |line: &&str| {
             let starts = [
                 "pisess: now at ",
                 "pisess: the context had ",
                 "pisess: the context has ",
+                "pisess: replaced the label ",
             ];
             starts.iter().any(|start| line.starts_with(start))
         };

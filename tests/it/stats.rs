@@ -1003,3 +1003,27 @@ fn the_times_of_sessions() {
     ");
     assert_eq!(s.unchanged("stats --by time,model ./tour.jsonl").code, 2);
 }
+
+#[test]
+fn stats_of_a_directory_say_that_there_is_more() {
+    let s = Sandbox::new();
+    let directory = s
+        .path("")
+        .to_string_lossy()
+        .trim_matches('/')
+        .replace(['/', '.'], "-");
+    s.put(
+        &format!(".pi/agent/sessions/--{directory}--/s1.jsonl"),
+        turn("s1", "2026-01-01T00:00", PRICED),
+    );
+    let note = "only the sessions of this directory (hint: --all counts those of all projects)";
+    let here = s.pisess("stats").at_home().done();
+    assert!(here.code == 0 && here.stderr.contains(note), "{here}");
+    for line in ["stats --all", "stats --json", "stats -q"] {
+        let done = s.pisess(line).at_home().done();
+        assert!(
+            done.code == 0 && !done.stderr.contains(note),
+            "{line}: {done}"
+        );
+    }
+}

@@ -100,7 +100,7 @@ pub struct StatsGroups {
     positions: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
     /// The sum of all groups.
     pub total: Totals,
-    pub(super) session_count: usize,
+    session_count: usize,
     /// The number of sessions with requests that record neither tokens nor a cost.
     pub(super) unrecorded_count: usize,
 }

@@ -227,11 +227,11 @@ impl StatsGroups {
                 group_digits(usage.request_count as f64)
             );
         }
-        if self.unrecorded_count > 0 && self.session_count > 1 {
+        if self.unrecorded_count > 0 && self.total.sessions > 1 {
             notes += &format!(
                 "{} of {} sessions record no usage\n",
                 group_digits(self.unrecorded_count as f64),
-                group_digits(self.session_count as f64)
+                group_digits(self.total.sessions as f64)
             );
         }
         notes
