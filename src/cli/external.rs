@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 pub const HELP_HINT: &str = "see `pisess --help`";
 
 /// Commands of pisess, and the verbs of other tools that correspond to each.
-const FOREIGN_VERBS: [(&str, &[&str]); 30] = [
+const FOREIGN_VERBS: [(&str, &[&str]); 33] = [
     ("append", &["commit"]),
     ("append --name NAME", &["name", "rename"]),
     ("archive", &["delete", "remove", "rm"]),
     ("branches", &["branch"]),
     ("check", &["doctor", "fsck"]),
+    ("check --repair", &["fix", "repair"]),
     ("compact", &["squash"]),
     ("export", &["browse"]),
     ("export --redact", &["share"]),
@@ -37,11 +38,13 @@ const FOREIGN_VERBS: [(&str, &[&str]); 30] = [
     ("prune --compacted", &["gc"]),
     ("relocate", &["move", "mv"]),
     ("show", &["cat", "print", "view"]),
+    ("show --files", &["files"]),
     ("stats", &["info", "usage"]),
     ("stats --by day", &["cost"]),
-    ("stats --by file", &["blame"]),
+    ("show --images", &["extract"]),
     ("switch", &["checkout", "reset"]),
     ("tree --filter all", &["reflog"]),
+    ("tree --filter user-only", &["prompts"]),
     ("tree --follow", &["tail", "watch"]),
     ("tree last", &["last"]),
     ("undo", &["op"]),

@@ -194,7 +194,11 @@ impl Args {
         let skipped = archive_all(&packer, sessions, &mut outcomes, ui);
         warn_of_skipped(&skipped, ui);
         if outcomes.is_empty() && skipped.is_empty() {
-            let hint = "`pisess list --all` lists the sessions of all projects";
+            let hint = if self.all {
+                "`pisess list --all` lists the sessions"
+            } else {
+                "--all looks in all projects"
+            };
             ui.print_status(&format!("no session is chosen (hint: {hint})"));
         }
         let exit = report_outcomes(outcomes, self.change.json, ui)?;

@@ -325,9 +325,9 @@ impl RelocationReport<'_> {
             return;
         }
         let verb = if status == Status::Planned {
-            "would leave"
+            "would leave behind"
         } else {
-            "left"
+            "left behind"
         };
         ui.print_status(&format!("{verb} {}", new_leftovers.join(", ")));
     }

@@ -362,7 +362,7 @@ fn older_than_skips_a_session_changed_within_ten_minutes() {
     assert_eq!(done.text().lines().count(), 2, "{done}");
     assert!(
         done.stderr.contains(
-            "it changed 9min ago, and a filter chooses it only after 10min (hint: give it as SESSION to archive it now), and 1 other\n"
+            "it changed 9min ago; --older-than and --empty leave a session alone for 10min (hint: give it as SESSION to archive it now), and 1 other\n"
         ),
         "{done}"
     );

@@ -76,7 +76,7 @@ fn no_archived_sessions() {
     s.put(session, fixture("tour.jsonl"));
     assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions here (hint: --all lists all projects)");
     assert_snapshot!(note("archive --list --all", &s), @"pisess: note: no archived sessions (hint: `pisess archive SESSION` archives one)");
-    assert_snapshot!(note("archive --empty --all", &s), @"pisess: no session is chosen (hint: `pisess list --all` lists the sessions of all projects)");
+    assert_snapshot!(note("archive --empty --all", &s), @"pisess: no session is chosen (hint: `pisess list --all` lists the sessions)");
     assert_eq!(at_home(&format!("archive ./{session}"), &s).code, 0);
     assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions here (hint: --all lists all projects)");
     assert_snapshot!(note("archive --list --all --empty", &s), @"pisess: note: no archived session matches these options (hint: omit them)");

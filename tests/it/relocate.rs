@@ -169,7 +169,7 @@ fn moves_the_files_of_a_session_along() {
     let new = format!("{}/2026_o1", h.omp[1]);
     h.s.put(&format!("{old}.jsonl.pruned"), "");
     h.s.put(&format!("{old}.jsonl.bak"), "");
-    let left = format!("left ./{old}.jsonl.bak\n");
+    let left = format!("left behind ./{old}.jsonl.bak\n");
     let planned = h.run(&format!("relocate -n ./{old}.jsonl ./new"));
     assert!(
         planned
@@ -191,7 +191,7 @@ fn moves_the_files_of_a_session_along() {
     ));
     assert_eq!(
         done.stderr
-            .matches(&format!("left ./{}\n", h.pi[0]))
+            .matches(&format!("left behind ./{}\n", h.pi[0]))
             .count(),
         1,
         "{done}"

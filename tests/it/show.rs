@@ -491,7 +491,7 @@ fn code_blocks_are_printed_as_they_are() {
         "fn x() {}\n"
     );
     assert_snapshot!(s.unchanged("show --code=bash -1 --json ./x.jsonl"), @r#"{"id":"aaaa0003","language":"sh","text":"cargo test\n"}"#);
-    assert_snapshot!(s.pisess("show --code=py ./x.jsonl").done().fails(1), @"./x.jsonl: aaaa0003: no fenced code block in py (hint: `pisess grep '```' SESSION` lists the entries that have one)");
+    assert_snapshot!(s.pisess("show --code=py ./x.jsonl").done().fails(1), @"./x.jsonl: the last answer (aaaa0003): no fenced code block in py (hint: `pisess grep '```' SESSION` lists the entries that have one)");
     assert_snapshot!(s.pisess("show --code ./x.jsonl aaaa0001").done().fails(1), @"./x.jsonl: aaaa0001: no fenced code block (hint: `pisess grep '```' SESSION` lists the entries that have one)");
     assert_eq!(s.unchanged("show -1 ./x.jsonl").code, 2);
 }

@@ -362,8 +362,8 @@ impl EntryPainter<'_> {
     }
 }
 
-/// Returns the range of what is left of a path in a body that was truncated. `path` is its range in
-/// the body as it was. Empty if the path was cut off.
+/// Returns the range of a path in `shown`, which is `body` truncated. `path` is the range in `body`.
+/// A path that was cut off has an empty range.
 fn find_shown_path(shown: &str, body: &str, path: &Range<usize>) -> Range<usize> {
     let path_end = match shown.strip_suffix(&body[path.end..]) {
         Some(to_path) => to_path.len(),

@@ -160,7 +160,7 @@ impl Packer<'_> {
             age => format!("{age} ago"),
         };
         let failure = input.busy_failure(format_args!(
-            "it changed {ago}, and a filter chooses it only after 10min"
+            "it changed {ago}; --older-than and --empty leave a session alone for 10min"
         ));
         Err(failure.with_hint("give it as SESSION to archive it now"))
     }

@@ -142,8 +142,8 @@ impl ExampleWriter<'_> {
         Ok(())
     }
 
-    /// Returns the conversations to write: that of REF, or with `--branches` those of all branches,
-    /// the oldest first.
+    /// Returns the conversations to write: the path to REF, or with `--branches` the path to each
+    /// tip, the oldest first.
     fn conversations(&self, open: &OpenSession) -> Result<Vec<EntryRange>, Failure> {
         if !self.args.branches {
             let last_count = self.args.last.entry_count;

@@ -43,7 +43,7 @@ pub fn print_code_blocks(
         }
     }
     if found.is_empty() {
-        return Err(no_code_failure(open, entries, language));
+        return Err(no_code_failure(args, open, entries, language));
     }
 
     let first = if args.last_block { found.len() - 1 } else { 0 };
@@ -105,8 +105,14 @@ fn read_texts(line: Raw) -> Vec<String> {
     texts
 }
 
-fn no_code_failure(open: &OpenSession, entries: &[EntryIx], language: &str) -> Failure {
+fn no_code_failure(
+    args: &Args,
+    open: &OpenSession,
+    entries: &[EntryIx],
+    language: &str,
+) -> Failure {
     let name = match entries {
+        [ix] if args.entries.is_empty() => format!("the last answer ({})", open.session.id(*ix)),
         [ix] => open.session.id(*ix).to_string(),
         _ => "these entries".to_owned(),
     };

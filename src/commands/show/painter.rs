@@ -244,8 +244,8 @@ impl ShownPainter<'_> {
 /// Separates facts, and the remarks of a heading.
 const DOT: &str = Glyphs::UNICODE.dot;
 
-/// Finds the lines of diffs in a text: those of a hunk, and those of a block of code in the
-/// language `diff`.
+/// Finds the lines of diffs in a text: lines of a hunk, and of a fenced block with the language
+/// `diff`.
 #[derive(Default)]
 struct DiffFinder {
     is_in_hunk: bool,

@@ -516,8 +516,8 @@ impl<'a> TreePainter<'a> {
         marks
     }
 
-    /// Draws the text of a row that stands for a branch, as in `8 messages · [label] Just add`: its
-    /// size, its last label, and its first user message.
+    /// Draws the text of a folded branch, such as `8 messages · [label] Just add`: the size, the last
+    /// label, and the first user message.
     fn draw_branch(&self, branch_rows: &Range<usize>, rows: &mut RowBuffer) {
         let EntryPainter {
             drawing,

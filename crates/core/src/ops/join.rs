@@ -86,7 +86,7 @@ pub fn join(first: SessionCopy, second: SessionCopy) -> Result<Join, Refusal> {
     Ok(interleave(first.session(), second.session()))
 }
 
-/// Refuses a copy with a line that is no entry with an id of its own.
+/// Refuses a copy unless each line is an entry, and has an id that no other line has.
 fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
     let session = copy.session();
     if session.format != Format::V3 {

@@ -34,7 +34,7 @@ pub enum ReferenceError {
         /// The first few ids with this prefix.
         candidates: Vec<String>,
     },
-    /// There is no entry of the requested kind at or above the position.
+    /// Neither the position nor an ancestor is an entry of the requested kind.
     #[error("{}", describe_none_of_kind(name, kind))]
     NoneOfKind {
         /// The reference without the suffix.
@@ -85,7 +85,7 @@ pub enum ReferenceError {
         /// The id of the last entry that both paths have, or `root`.
         branch_point: String,
     },
-    /// There is no entry on the line.
+    /// The line has no entry.
     #[error("no entry on line {}", line.0)]
     NoEntryOnLine {
         /// The line.
