@@ -100,7 +100,7 @@ struct Habit {
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit.
-const HABITS: [Habit; 30] = [
+const HABITS: [Habit; 29] = [
     Habit {
         typed: &["-C"],
         command: "",
@@ -165,11 +165,6 @@ const HABITS: [Habit; 30] = [
         typed: &["-n"],
         command: "tree",
         hint: "did you mean --around N?",
-    },
-    Habit {
-        typed: &["-o"],
-        command: "grep",
-        hint: "omit -o: a row shows the match and the text around it",
     },
     Habit {
         typed: &["-t", "--type"],
@@ -282,17 +277,24 @@ pub fn is_slip(typed: &str, known: &str) -> bool {
 
 /// Returns the option or the value that clap suggests if it is too different from what was typed.
 fn unlike_suggestion(error: &clap::Error) -> Option<String> {
-    let text_of = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.clone()),
-        _ => None,
-    };
-    let typed = text_of(ContextKind::InvalidArg)?;
-    let suggested = text_of(ContextKind::SuggestedArg)?;
+    let typed = context_text(error, ContextKind::InvalidArg)?;
+    let suggested = context_text(error, ContextKind::SuggestedArg)?;
     let is_similar = is_slip(
         typed.trim_start_matches('-'),
         suggested.trim_start_matches('-'),
     );
-    (!is_similar).then_some(suggested)
+    if is_similar {
+        None
+    } else {
+        Some(suggested.to_owned())
+    }
+}
+
+fn context_text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
 }
 
 fn unknown_option(error: &clap::Error) -> Option<&str> {

@@ -84,7 +84,10 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
             Err(failure) => failure.with_path(argument.to_string_lossy()),
         };
         match find_project_by_name(argument, reach, ui) {
-            Some(files) => of_projects.extend(files),
+            Some(project) => {
+                report_project(argument, &project.cwd, ui);
+                of_projects.extend(project.files);
+            }
             None => failed.push(failure),
         }
     }
@@ -177,16 +180,23 @@ fn find_project_sessions(
     Some(files).filter(|files| !files.is_empty())
 }
 
-/// Returns the sessions of the project with this name, as `list` shows it: the end of its path. The
-/// project is reported. `None` if no project, or several, have the name, or if the argument is an
-/// existing path. Only a search of whole directories takes a project.
-fn find_project_by_name(argument: &Path, reach: Reach, ui: &mut Ui) -> Option<Vec<FoundFile>> {
+/// A project that was given by its name.
+struct NamedProject {
+    cwd: PathBuf,
+    /// Its sessions, without those of sub-agents.
+    files: Vec<FoundFile>,
+}
+
+/// Returns the project with this name, as `list` shows it: the end of its path. `None` if no
+/// project, or several, have the name, or if the argument is an existing path. Only a search of
+/// whole directories takes a project.
+fn find_project_by_name(argument: &Path, reach: Reach, ui: &Ui) -> Option<NamedProject> {
     if reach != Reach::Whole {
         return None;
     }
     let name = name_argument(argument)?;
     let stores = SessionStores::locate(ui);
-    let mut project: Option<PathBuf> = None;
+    let mut cwd_of_project: Option<PathBuf> = None;
     let mut files = Vec::new();
     for file in stores.find_sessions(&Scope::All).files {
         if file.owner.is_some() {
@@ -198,20 +208,26 @@ fn find_project_by_name(argument: &Path, reach: Reach, ui: &mut Ui) -> Option<Ve
         if !cwd.ends_with(name) {
             continue;
         }
-        if project.as_ref().is_some_and(|project| *project != cwd) {
+        if cwd_of_project.as_ref().is_some_and(|found| *found != cwd) {
             return None;
         }
-        project = Some(cwd);
+        cwd_of_project = Some(cwd);
         files.push(file);
     }
+    Some(NamedProject {
+        cwd: cwd_of_project?,
+        files,
+    })
+}
 
-    let shown = abbreviate_home(&project?.to_string_lossy(), ui.home().as_deref()).to_string();
+/// Notes which project an argument names.
+fn report_project(argument: &Path, cwd: &Path, ui: &mut Ui) {
+    let shown = abbreviate_home(&cwd.to_string_lossy(), ui.home().as_deref()).to_string();
     ui.warn(&format!(
         "{}: the sessions of the project {}, from the agents' stores",
-        to_visible(name),
+        to_visible(&argument.to_string_lossy()),
         to_visible(&shown)
     ));
-    Some(files)
 }
 
 /// Whether a file is a session, or cannot be read, so that this is unknown.

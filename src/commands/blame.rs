@@ -304,6 +304,13 @@ fn read_calls(
     Ok(calls)
 }
 
+/// Returns the nearest request of the user at or above an entry.
+fn find_request_above(session: &Session, ix: EntryIx) -> Option<EntryIx> {
+    session
+        .ancestors(Some(ix))
+        .find(|above| session.entry(*above).flags.contains(Flags::USER_REQUEST))
+}
+
 fn read_writing_call(
     path: &Path,
     session: &Session,
@@ -312,11 +319,7 @@ fn read_writing_call(
 ) -> io::Result<WritingCall> {
     let ix = operation.entry;
     let entry = session.entry(ix);
-    let is_request = |above: &EntryIx| {
-        let flags = session.entry(*above).flags;
-        flags.contains(Flags::USER_REQUEST)
-    };
-    let request = session.ancestors(Some(ix)).find(is_request);
+    let request = find_request_above(session, ix);
     let prompt = match request {
         Some(request) => reader.with_entry(request, entry_text)?.into_string_lossy(),
         None => String::new(),

@@ -5,6 +5,7 @@ use crate::agents::readable::{Folders, shorten_path};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
 use crate::cli::rows::ids::IdPainter;
+use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::files::{
     FileContent, FileOperation, Known, RecordedPaths, list_operations, read_change,
@@ -95,7 +96,7 @@ impl ShownFiles<'_> {
         if content.unfit_edits > 0 {
             ui.warn(&format!(
                 "{shown_path}: {} not applied, because something else had changed the file",
-                count_edits(content.unfit_edits)
+                format_count(content.unfit_edits, "edit", "edits")
             ));
             is_complete = false;
         }
@@ -282,16 +283,12 @@ fn describe_parts(content: &FileContent) -> String {
         count => described.push(format!("{count} lines that were read")),
     }
     if edit_count > 0 {
-        described.push(format!("the new text of {}", count_edits(edit_count)));
+        described.push(format!(
+            "the new text of {}",
+            format_count(edit_count, "edit", "edits")
+        ));
     }
     described.join(", ")
-}
-
-fn count_edits(count: usize) -> String {
-    match count {
-        1 => "1 edit".to_owned(),
-        count => format!("{count} edits"),
-    }
 }
 
 fn content_json(path: &str, content: &FileContent) -> Vec<u8> {

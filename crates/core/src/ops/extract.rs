@@ -1,5 +1,6 @@
 //! A part of a session as a session of its own.
 
+use crate::ops::plan::write_line;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashSet;
@@ -22,13 +23,9 @@ pub fn write_part(
 
     let written: HashSet<EntryIx> = entries.iter().copied().collect();
     for &ix in entries {
-        let entry = session.entry(ix);
-        let line = if session.needs_migration(ix) {
-            reader.read_line(ix)?
-        } else {
-            reader.read_stored(entry.span)?
-        };
-        let is_cut_off = entry
+        let line = reader.read_line(ix)?;
+        let is_cut_off = session
+            .entry(ix)
             .parent
             .is_some_and(|parent| !written.contains(&parent));
         if is_cut_off {
@@ -36,13 +33,8 @@ pub fn write_part(
             edit.set("parentId", b"null");
             write_line(&edit.finish(), out)?;
         } else {
-            write_line(&line, out)?;
+            write_line(line.trim_ascii_end(), out)?;
         }
     }
     Ok(())
-}
-
-fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(line.trim_ascii_end())?;
-    out.write_all(b"\n")
 }

@@ -6,6 +6,7 @@
 //! only goes on from there: then it continues where the second ends.
 
 use crate::ops::Refusal;
+use crate::ops::plan::write_line;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Flags, LineNo};
 use crate::session::read::entry_reader::EntryReader;
@@ -224,9 +225,4 @@ impl Join {
         }
         Ok(())
     }
-}
-
-fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(line)?;
-    out.write_all(b"\n")
 }

@@ -395,7 +395,8 @@ pub(super) fn next_line_start(source: &dyn ReadAt, offset: u64) -> io::Result<u6
     Ok(searched_to)
 }
 
-fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
+/// Writes a line that has no newline, and a newline.
+pub(super) fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(line)?;
     out.write_all(b"\n")
 }

@@ -184,7 +184,12 @@ fn read_call(call: Raw, paths: RecordedPaths) -> Option<NamedCall> {
     }
     let [id, name, arguments] = find_members(call, ["id", "name", "arguments"]);
     let (tool, path) = called_file(name, arguments)?;
-    let id = id.and_then(Raw::text).filter(|_| !is_nested);
+    // A nested call has no result of its own.
+    let id = if is_nested {
+        None
+    } else {
+        id.and_then(Raw::text)
+    };
     Some(NamedCall {
         id: id.map(Text::into_bytes),
         action: tool.action,
@@ -198,9 +203,13 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
         let calls = nested.get("calls").unwrap_or(Raw::NULL);
         return calls.items().collect();
     }
-    let content = message.get("content").unwrap_or(Raw::NULL);
-    let is_call = |block: &Raw| member_is(*block, "type", "toolCall");
-    content.items().filter(is_call).collect()
+    let mut calls = Vec::new();
+    for block in message.get("content").unwrap_or(Raw::NULL).items() {
+        if member_is(block, "type", "toolCall") {
+            calls.push(block);
+        }
+    }
+    calls
 }
 
 /// Reads what an operation did.
