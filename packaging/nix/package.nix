@@ -8,11 +8,13 @@
 
 let
   root = ../..;
-  manifest = (lib.importTOML (root + "/Cargo.toml")).package;
+  manifest = lib.importTOML (root + "/Cargo.toml");
+  # What all crates of the workspace have in common.
+  common = manifest.workspace.package;
 in
 rustPlatform.buildRustPackage {
-  pname = manifest.name;
-  inherit (manifest) version;
+  pname = manifest.package.name;
+  inherit (common) version;
   src = lib.cleanSource root;
   cargoLock.lockFile = root + "/Cargo.lock";
   buildType = "dist";
@@ -29,8 +31,8 @@ rustPlatform.buildRustPackage {
     cp -r skills extensions $out/share/pisess
   '';
   meta = {
-    inherit (manifest) description;
-    homepage = manifest.repository;
+    inherit (manifest.package) description;
+    homepage = common.repository;
     license = with lib.licenses; [
       mit
       asl20
