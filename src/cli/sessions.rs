@@ -12,6 +12,7 @@ use crate::session::usage::SubAgents;
 use owo_colors::Style;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, modified_ms};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Printed if no session belongs to the current directory and no other place to look is given.
@@ -182,17 +183,20 @@ impl SessionsToRead {
         mut take: impl FnMut(&mut Ui, &Path, T) -> Result<(), Failure>,
     ) -> Result<Exit, Failure> {
         let mut worst_exit = self.worst_exit;
-        // Standard input can be read only once, and by this thread.
-        let stdin = match &self.files[..] {
-            [file] if file.path == Path::new("-") => Some(Input::open(&file.path, ui)?),
+        let stdout_is = ui.stdout_predicate();
+        let only_input = match &self.files[..] {
+            [file] => open_only_session(&file.path, stdout_is, ui)?,
             _ => None,
         };
         let progress = ui.start_progress(&self.files);
-        let stdout_is = ui.stdout_predicate();
+        let _reading = match &only_input {
+            Some(input) => input.start_reading(ui),
+            None => None,
+        };
         let is_single = self.is_single;
         let workers = ui.processor_count();
         let work_on = |target: FoundFile| {
-            let result = match &stdin {
+            let result = match &only_input {
                 Some(input) => work_and_check_tail(&target.path, input, &work),
                 None => Input::open_path(&target.path, stdout_is)
                     .and_then(|input| work_and_check_tail(&target.path, &input, &work)),
@@ -228,6 +232,20 @@ impl SessionsToRead {
         warn_torn(&torn_paths, ui);
         Ok(worst_exit)
     }
+}
+
+/// Opens the session that is read alone, before the workers start: standard input, because it can
+/// be read only once, and a file, because its size decides whether there is a bar. Returns `None`
+/// for a file that cannot be opened. A worker tries again, and reports the failure.
+fn open_only_session(
+    path: &Path,
+    is_stdout: &dyn Fn(&File) -> bool,
+    ui: &mut Ui,
+) -> Result<Option<Input>, Failure> {
+    if path == Path::new("-") {
+        return Input::open(path, ui).map(Some);
+    }
+    Ok(Input::open_path(path, is_stdout).ok())
 }
 
 /// Whether a file was modified at this time (in milliseconds since 1970) or later. That is assumed
