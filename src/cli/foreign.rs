@@ -1,11 +1,13 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
 use crate::cli::named::{self, name_argument};
-use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::import::{self, ImportTarget, Origin, Survey, write_converted_session};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
+use crate::load::{LoadError, WrongFile};
 use crate::session::dialect::Dialect;
-use pisess_store::{self as store, FoundFile, Reach, SessionFile, Spooled};
+use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile, Spooled};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reads a source. Returns `None` if another agent wrote the file, or none.
@@ -38,6 +40,58 @@ pub fn convert_file(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
         write_converted_session(&file, &survey, &target, &cwd, out).map(drop)
     })?;
     Ok(Some((survey, copy)))
+}
+
+/// The start of each session of pi and oh-my-pi, unless a person or another program wrote it.
+const HEADER_STARTS: [&[u8]; 2] = [b"{\"type\":\"session\"", b"{\"type\":\"title\""];
+
+/// Whether a file is a session of another agent. The usual header is recognized by its first bytes,
+/// so that this takes no time for the sessions of pi.
+pub fn is_foreign_session(source: &dyn ReadAt) -> io::Result<bool> {
+    let longest = HEADER_STARTS[0].len() as u64;
+    let start = source.read_range(0..source.len().min(longest))?;
+    if HEADER_STARTS.iter().any(|header| start.starts_with(header)) {
+        return Ok(false);
+    }
+    Ok(Origin::detect(source)?.is_some())
+}
+
+/// Returns the failure for a file that could not be loaded. If another agent wrote it, the failure
+/// says so.
+pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failure {
+    let begins_without_header = matches!(
+        &error,
+        LoadError::NotASession {
+            what: WrongFile::OtherFirst,
+            ..
+        }
+    );
+    if begins_without_header && let Ok(Some(origin)) = Origin::detect(source) {
+        let agent = origin.display_name();
+        let what = format_args!("{name}: not a session of pi or oh-my-pi, but of {agent}");
+        let hint = format!("`pisess import {name}` converts it; reading commands take it as it is");
+        return Failure::new(Exit::Failed, FailureKind::Session, what)
+            .with_path(name)
+            .with_hint(hint);
+    }
+    Failure::from_load_error(name, error)
+}
+
+/// Returns the path of a session that is only read, as [`named::resolve_argument`] does. A name
+/// that no session of pi or oh-my-pi has may be the id of a session of another agent.
+pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let failure = match named::resolve_argument(argument, ui) {
+        Ok(path) => return Ok(path),
+        Err(failure) => failure,
+    };
+    if !failure.is_missing_file {
+        return Err(failure);
+    }
+    let Some(name) = name_argument(argument) else {
+        return Err(failure);
+    };
+    let by_id = list_by_id(&find_all_foreign_sessions(ui));
+    choose_session(name, [by_id]).map_err(|_| failure)
 }
 
 /// Returns the directories of an agent that may contain sessions: in the directory of its
@@ -81,10 +135,7 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
 
 /// Returns the note that an agent has no sessions in a place.
 pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
-    let agent = match origin {
-        Origin::Claude => "Claude Code",
-        Origin::Codex => "Codex",
-    };
+    let agent = origin.display_name();
     let source = origin.name();
     match place {
         ForeignPlace::CurrentProject => format!(
@@ -168,16 +219,8 @@ fn name_hint(error: &NameError) -> String {
 /// Returns the session that a name identifies. Files are named after ids, so that names given by
 /// the user are looked for only if no id matches.
 fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
-    let mut files = find_foreign_sessions(Origin::Claude, ui);
-    files.extend(find_foreign_sessions(Origin::Codex, ui));
-    let mut by_id = Vec::new();
-    for file in &files {
-        by_id.push(SessionCandidate {
-            id: id_from_file_name(&file.path),
-            path: file.path.clone(),
-            name: None,
-        });
-    }
+    let files = find_all_foreign_sessions(ui);
+    let by_id = list_by_id(&files);
     let by_name = || {
         let mut known = Vec::new();
         ui.map_in_parallel(
@@ -191,6 +234,25 @@ fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
         name,
         [by_id].into_iter().chain(std::iter::once_with(by_name)),
     )
+}
+
+fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {
+    let mut files = find_foreign_sessions(Origin::Claude, ui);
+    files.extend(find_foreign_sessions(Origin::Codex, ui));
+    files
+}
+
+/// Returns the files with the ids in their names.
+fn list_by_id(files: &[FoundFile]) -> Vec<SessionCandidate> {
+    let mut candidates = Vec::new();
+    for file in files {
+        candidates.push(SessionCandidate {
+            id: id_from_file_name(&file.path),
+            path: file.path.clone(),
+            name: None,
+        });
+    }
+    candidates
 }
 
 fn read_known(file: &FoundFile) -> Option<SessionCandidate> {

@@ -256,6 +256,9 @@ pub const TOPICS: [Section; 10] = [
              command treats it as a project: it takes that project's sessions from the stores, \
              and prints a note. The name of a project, as `list` shows it, selects the same \
              sessions.",
+            "Reading commands also take a session of Claude Code or Codex, by its path or its id. They show the session \
+             that `import` would make of it, with the same ids, and write nothing. Commands that change a session \
+             refuse it.",
             "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
              of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
              `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \

@@ -1,6 +1,7 @@
 //! Opening and loading the session named on the command line.
 
 use super::counted::CountedSource;
+use super::foreign::{self, convert_file, is_foreign_session, resolve_argument_to_read};
 use super::locate::find_archive_beside;
 use super::named::resolve_argument;
 use crate::agents::pi::edits::ContextEdit;
@@ -58,30 +59,49 @@ impl Input {
     /// session open it with this function. Reports an archive that is beside the session.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
-            if ui.world.terminals.stdin {
-                return Err(
-                    Failure::invalid("cannot read standard input: it is a terminal")
-                        .with_hint("give the path of a session, or pipe one in"),
-                );
-            }
-            let opened = Opened::Stream(store::spool(ui.world.stdin, has_header)?);
-            return Ok(Input {
-                name: STDIN.to_owned(),
-                path: None,
-                opened: CountedSource::new(opened),
-                progress: None,
-                copy_to_read: None,
-                is_found_by_name: false,
-            });
+            return Input::open_stdin(ui);
         }
         let found = resolve_argument(path, ui)?;
-        let mut input = Input {
-            is_found_by_name: found != path,
-            ..Input::open_path(&found, ui.stdout_predicate())?
-        };
-        input.progress = input.start_reading(ui);
-        input.warn_leftover_archive(ui);
-        Ok(input)
+        let input = Input::open_path(&found, ui.stdout_predicate())?;
+        Ok(input.begin(found != path, ui))
+    }
+
+    /// Opens a session as [`Input::open`] does, for a command that only reads it. Such commands
+    /// also take a session of another agent, by its path or its id: they read the session that
+    /// `import` would make of it.
+    pub fn open_to_read(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
+        if path == Path::new("-") {
+            return Input::open_stdin(ui);
+        }
+        let found = resolve_argument_to_read(path, ui)?;
+        let input = Input::open_path_to_read(&found, ui.stdout_predicate())?;
+        Ok(input.begin(found != path, ui))
+    }
+
+    fn open_stdin(ui: &mut Ui) -> Result<Input, Failure> {
+        if ui.world.terminals.stdin {
+            return Err(
+                Failure::invalid("cannot read standard input: it is a terminal")
+                    .with_hint("give the path of a session, or pipe one in"),
+            );
+        }
+        let opened = Opened::Stream(store::spool(ui.world.stdin, has_header)?);
+        Ok(Input {
+            name: STDIN.to_owned(),
+            path: None,
+            opened: CountedSource::new(opened),
+            progress: None,
+            copy_to_read: None,
+            is_found_by_name: false,
+        })
+    }
+
+    /// Starts the progress bar, and reports an archive that is beside the session.
+    fn begin(mut self, is_found_by_name: bool, ui: &mut Ui) -> Input {
+        self.is_found_by_name = is_found_by_name;
+        self.progress = self.start_reading(ui);
+        self.warn_leftover_archive(ui);
+        self
     }
 
     /// Opens a path; refuses one that is standard output.
@@ -98,6 +118,30 @@ impl Input {
             progress: None,
             copy_to_read: None,
             is_found_by_name: false,
+        })
+    }
+
+    /// Opens a path as [`Input::open_path`] does, for a command that only reads it: also a session
+    /// of another agent. That one is converted here, so that it is read like a stream, and cannot
+    /// be changed.
+    pub fn open_path_to_read(
+        path: &Path,
+        is_stdout: &dyn Fn(&File) -> bool,
+    ) -> Result<Input, Failure> {
+        let input = Input::open_path(path, is_stdout)?;
+        let is_foreign = match input.file() {
+            Some(_) => input.map_read_error(is_foreign_session(input.source()))?,
+            None => false,
+        };
+        if !is_foreign {
+            return Ok(input);
+        }
+        let Some((_, copy)) = convert_file(path)? else {
+            return Ok(input);
+        };
+        Ok(Input {
+            opened: CountedSource::new(Opened::Stream(copy)),
+            ..input
         })
     }
 
@@ -250,7 +294,7 @@ impl Input {
             } if self.is_stream() => self
                 .failure("it is empty")
                 .with_hint("the command before the pipe printed nothing"),
-            error => Failure::from_load_error(&self.name, error),
+            error => foreign::load_failure(&self.name, self.source(), error),
         }
     }
 }
@@ -270,6 +314,16 @@ impl OpenSession {
     /// Opens and loads the session that an argument names; warns about its problems.
     pub fn open(path: &Path, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let input = Input::open(path, ui)?;
+        OpenSession::from_input(input, options, ui)
+    }
+
+    /// Opens and loads a session that is only read: see [`Input::open_to_read`].
+    pub fn open_to_read(
+        path: &Path,
+        options: LoadOptions,
+        ui: &mut Ui,
+    ) -> Result<OpenSession, Failure> {
+        let input = Input::open_to_read(path, ui)?;
         OpenSession::from_input(input, options, ui)
     }
 

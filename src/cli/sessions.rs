@@ -198,7 +198,7 @@ impl SessionsToRead {
         let work_on = |target: FoundFile| {
             let result = match &only_input {
                 Some(input) => work_and_check_tail(&target.path, input, &work),
-                None => Input::open_path(&target.path, stdout_is)
+                None => Input::open_path_to_read(&target.path, stdout_is)
                     .and_then(|input| work_and_check_tail(&target.path, &input, &work)),
             };
             progress.advance();
@@ -245,7 +245,7 @@ fn open_only_session(
     if path == Path::new("-") {
         return Input::open(path, ui).map(Some);
     }
-    Ok(Input::open_path(path, is_stdout).ok())
+    Ok(Input::open_path_to_read(path, is_stdout).ok())
 }
 
 /// Whether a file was modified at this time (in milliseconds since 1970) or later. That is assumed

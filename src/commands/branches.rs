@@ -86,7 +86,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         timestamps: args.json,
         ..LoadOptions::default()
     };
-    let mut open = OpenSession::open(&args.session, options, ui)?;
+    let mut open = OpenSession::open_to_read(&args.session, options, ui)?;
     let branches = find_branches(&open.session, &Tree::new(&open.session));
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let context_sizes = open

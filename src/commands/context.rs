@@ -162,7 +162,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         message_spans: true,
         ..LoadOptions::default()
     };
-    let open = OpenSession::open(&args.session, options, ui)?;
+    let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
     let path = open.session.path(range.end);
     let agent = open.session.agent();

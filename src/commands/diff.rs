@@ -98,7 +98,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(failure.with_hint("give one of them as a path"));
     }
 
-    let open = OpenSession::open(&args.session, options.clone(), ui)?;
+    let open = OpenSession::open_to_read(&args.session, options.clone(), ui)?;
     if let Some(to) = &args.to {
         let parse_end = |reference: &str| -> Result<PathEnd, Failure> {
             Ok(PathEnd {
@@ -122,7 +122,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Opens the second session. If it seems to be a reference to an entry instead, the failure says
 /// how to compare two entries.
 fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
-    let open_result = OpenSession::open(&args.other, options, ui);
+    let open_result = OpenSession::open_to_read(&args.other, options, ui);
     open_result.map_err(|failure| {
         let is_no_path = !args.other.to_string_lossy().contains(['.', '/']);
         if failure.is_missing_file || is_no_path {

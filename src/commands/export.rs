@@ -371,7 +371,7 @@ fn export_session(
     format: Rendition,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let mut input = Input::open(path, ui)?;
+    let mut input = Input::open_to_read(path, ui)?;
     let mut removed_secrets = None;
     if args.redact {
         let (redacted_input, removed) = RemovedSecrets::remove_from(input, &args.redaction, ui)?;
@@ -541,7 +541,7 @@ fn open_sub_agents(
 
 /// Opens a file, and fails if its first line is not the header of a session.
 fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
-    let input = Input::open_path(path, ui.stdout_predicate())?;
+    let input = Input::open_path_to_read(path, ui.stdout_predicate())?;
     input.read_header()?;
     Ok(input)
 }

@@ -580,8 +580,9 @@ fn read_session_file(
         {
             Ok(None)
         }
-        Err(error) => Err(Failure::from_load_error(
+        Err(error) => Err(foreign::load_failure(
             &to_visible(&file.path.to_string_lossy()),
+            source,
             error,
         )),
     }

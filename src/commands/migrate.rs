@@ -1,5 +1,6 @@
 //! `pisess migrate`: migrates session files to version 3.
 
+use crate::cli::foreign::load_failure;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
 use crate::cli::named::{
@@ -276,7 +277,7 @@ fn try_migrate(
 ) -> Result<MigrationOutcome, Failure> {
     let file = SessionFile::open(path)?;
     let session = load(&file, options)
-        .map_err(|error| Failure::from_load_error(&to_visible(&path.to_string_lossy()), error))?;
+        .map_err(|error| load_failure(&to_visible(&path.to_string_lossy()), &file, error))?;
     let unchanged = MigrationOutcome::new(path, &session, status_without_migration(&session));
     if session.format == Format::V3 || args.check {
         return Ok(unchanged);

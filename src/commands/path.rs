@@ -57,7 +57,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         row_options(ui)
     };
-    let open = OpenSession::open(&args.session, options, ui)?;
+    let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let range = open.resolve_range(args.to.as_deref(), args.last.entry_count)?;
     let path = range.entries(&open.session);
     if args.json {

@@ -265,7 +265,7 @@ fn open_and_resolve(
     options: LoadOptions,
     ui: &mut Ui,
 ) -> Result<ShownEntries, Failure> {
-    let open = OpenSession::open(&args.session, options.clone(), ui)?;
+    let open = OpenSession::open_to_read(&args.session, options.clone(), ui)?;
     let failure = match resolve_entries(args, &open) {
         Ok(entries) => return Ok(ShownEntries { open, entries }),
         Err(failure) => failure,

@@ -172,7 +172,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
         ui.disable_pager();
     }
-    let open = OpenSession::open(&args.session, load_options(args, ui), ui)?;
+    let open = OpenSession::open_to_read(&args.session, load_options(args, ui), ui)?;
     if args.follow {
         return follow_session(args, FollowedSession::from_open(open)?, ui);
     }

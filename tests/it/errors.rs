@@ -201,7 +201,7 @@ fn a_newer_format() {
 
 #[test]
 fn a_file_of_another_tool() {
-    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"{\"role\":\"user\",\"content\":\"hello\"}\n"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]

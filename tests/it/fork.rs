@@ -614,7 +614,7 @@ fn a_fork_of_a_session_without_findings_has_none() {
     let hazards = crate::sandbox::hazards()
         .into_iter()
         .map(|name| format!("hazards/{name}"));
-    let names = ["tour", "omp", "two-branches", "omp-no-slot", "other-tool"].map(str::to_owned);
+    let names = ["tour", "omp", "two-branches", "omp-no-slot"].map(str::to_owned);
     let mut labelled = 0;
     for name in names.into_iter().chain(hazards) {
         let s = Sandbox::with(&[&format!("{name}.jsonl")]);

@@ -37,6 +37,7 @@ mod hazards;
 mod hook;
 mod hostile;
 mod import;
+mod in_place;
 mod join;
 mod kinds;
 mod label;

@@ -123,6 +123,14 @@ impl Origin {
         }
     }
 
+    /// The name for people.
+    pub fn display_name(self) -> &'static str {
+        match self {
+            Origin::Claude => "Claude Code",
+            Origin::Codex => "Codex",
+        }
+    }
+
     /// Finds out which agent wrote a file, from the first of its lines that shows it. `None` if a
     /// line shows that neither did, or if none of the first 100 lines shows it.
     pub fn detect(source: &dyn ReadAt) -> io::Result<Option<Origin>> {

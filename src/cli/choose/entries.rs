@@ -31,7 +31,7 @@ pub fn choose_entry(session: &Path, program: &OsStr, ui: &mut Ui) -> Result<Stri
         ..row_options(ui)
     };
     // The command itself reports problems of the file.
-    let open = OpenSession::load(Input::open_path(&path, &|_| false)?, options)?;
+    let open = OpenSession::load(Input::open_path_to_read(&path, &|_| false)?, options)?;
     let leaf = open.session.leaf;
     let view = build_view(&open.session, leaf, Filter::Default, "", Layout::default());
     let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();

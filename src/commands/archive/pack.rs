@@ -3,6 +3,7 @@
 //! [`super::interrupted`] finds it.
 
 use super::report::{ArchiveResult, Sizes};
+use crate::cli::foreign::load_failure;
 use crate::cli::locate::SessionStores;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
@@ -137,7 +138,7 @@ impl Packer<'_> {
             .unwrap_or(Path::new("-"));
         let modified_ms = store::modified_ms(path).unwrap_or_default();
         read_single(path, input.source(), modified_ms, None)
-            .map_err(|error| Failure::from_load_error(&input.name, error))
+            .map_err(|error| load_failure(&input.name, input.source(), error))
     }
 
     /// Refuses a session that changed recently, or of which a companion file did

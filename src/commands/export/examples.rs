@@ -76,7 +76,7 @@ impl ExampleWriter<'_> {
     /// Writes the session, or each session below the directory. What failed is kept, or reported.
     fn write_sessions(&mut self, is_directory: bool, out: &mut dyn Write, ui: &mut Ui) {
         if !is_directory {
-            let opened = Input::open(&self.args.session, ui);
+            let opened = Input::open_to_read(&self.args.session, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
             self.failure = written.err();
             return;

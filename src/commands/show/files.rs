@@ -23,7 +23,7 @@ pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         tool_calls: true,
         ..LoadOptions::default()
     };
-    let open = OpenSession::open(&args.session, options, ui)?;
+    let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let reference = match &args.entries[..] {
         [] => CURRENT_REFERENCE,
         [reference] => reference,

@@ -1,0 +1,124 @@
+//! Sessions of Claude Code and Codex that are read where they are.
+
+use crate::sandbox::{Sandbox, fixture};
+
+/// Fixtures of both agents.
+const SOURCES: [&str; 9] = [
+    "claude/plain.jsonl",
+    "claude/tree.jsonl",
+    "claude/parallel.jsonl",
+    "claude/damaged.jsonl",
+    "codex/plain.jsonl",
+    "codex/rollback.jsonl",
+    "codex/encrypted.jsonl",
+    "codex/2025.jsonl",
+    "codex/summaries.jsonl",
+];
+
+/// Each reading command, with the session as SESSION. The page is not one of them, because it has
+/// the path of its session in compressed form.
+const READING_COMMANDS: [&str; 24] = [
+    "tree SESSION",
+    "tree --filter all SESSION",
+    "tree --json SESSION",
+    "path SESSION",
+    "path --json SESSION @",
+    "show SESSION",
+    "show --json SESSION @",
+    "show --files SESSION",
+    "branches SESSION",
+    "branches --json SESSION",
+    "context SESSION",
+    "context --as anthropic SESSION",
+    "context --tokens --by role SESSION",
+    "diff SESSION @~1 @",
+    "grep -i e SESSION",
+    "grep --json -i e SESSION",
+    "stats SESSION",
+    "stats --by file SESSION",
+    "stats --by time SESSION",
+    "stats --json SESSION",
+    "check SESSION",
+    "export --as markdown -o - SESSION",
+    "export --as atif -o - SESSION",
+    "export --as messages -o - SESSION",
+];
+
+#[test]
+fn reading_commands_answer_as_for_the_imported_session() {
+    for source in SOURCES {
+        let s = Sandbox::with(&[source]);
+        let name = source.rsplit('/').next().unwrap();
+        let import = format!("import -q ./{name} -o ./imported.jsonl");
+        s.run(&import);
+        for command in READING_COMMANDS {
+            let answer_for = |session: &str| {
+                let done = s.pisess(&command.replace("SESSION", session)).done();
+                done.to_string().replace(session, "./SESSION")
+            };
+            let in_place = answer_for(&format!("./{name}"));
+            assert!(!in_place.contains("not a session"), "{source}: {in_place}");
+            assert_eq!(
+                in_place,
+                answer_for("./imported.jsonl"),
+                "{command} of {source}"
+            );
+        }
+        assert_eq!(s.bytes(name), fixture(source), "{source} was changed");
+    }
+}
+
+#[test]
+fn writing_commands_refuse_a_session_of_another_agent_and_name_import() {
+    let s = Sandbox::with(&["claude/plain.jsonl"]);
+    let writing_commands = [
+        "append --user hello SESSION",
+        "archive SESSION",
+        "compact SESSION",
+        "edit --omit SESSION @",
+        "fork -o ./new.jsonl SESSION",
+        "label SESSION @ done",
+        "migrate SESSION",
+        "pop SESSION",
+        "prune --over 1k SESSION",
+        "redact -o ./new.jsonl SESSION",
+        "relocate --force SESSION ./elsewhere",
+        "switch SESSION @~1",
+        "undo SESSION",
+    ];
+    let mut wrong = Vec::new();
+    for command in writing_commands {
+        let done = s
+            .pisess(&command.replace("SESSION", "./plain.jsonl"))
+            .done();
+        let message = done.to_string();
+        let names_import = message.contains("not a session of pi or oh-my-pi, but of Claude Code")
+            && message.contains("`pisess import ./plain.jsonl`");
+        if done.code != 2 || !names_import {
+            wrong.push(format!("{command}: {message}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(s.names(), ["plain.jsonl"]);
+    assert_eq!(s.bytes("plain.jsonl"), fixture("claude/plain.jsonl"));
+}
+
+#[test]
+fn a_session_is_found_by_the_id_that_its_agent_gave_it() {
+    let s = Sandbox::with(&[]);
+    let folder = ".claude/projects/-home-u-kites";
+    let id = "c1a00000-0000-4000-8000-0000000000a1";
+    s.put(
+        &format!("{folder}/{id}.jsonl"),
+        fixture("claude/plain.jsonl"),
+    );
+    let by_id = s.pisess("tree c1a00000").at_home().done();
+    let by_path = s
+        .pisess(&format!("tree ./{folder}/{id}.jsonl"))
+        .at_home()
+        .done();
+    assert_eq!(by_id.code, 0, "{by_id}");
+    assert_eq!(by_id.text(), by_path.text());
+    let label = s.pisess("label c1a00000 @ done").at_home().done();
+    assert_eq!(label.code, 2, "{label}");
+}
