@@ -144,7 +144,7 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
             source: None,
             cwd: None,
         };
-        let new = fork(&reader, session.leaf, &options, &mut fresh).unwrap();
+        let new = fork(&reader, session.leaf.into(), &options, &mut fresh).unwrap();
         new.write(&session, &bytes, &mut std::io::sink()).unwrap();
     });
     for (held, what) in [

@@ -14,6 +14,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
 use crate::ops::navigate::{Navigation, navigate};
+use crate::ops::parent_id;
 use crate::ops::plan::Change;
 use crate::ops::summary::{Summary, append_branch_summary, details};
 use crate::ops::switch::{skip_marks_and_labels, switch};
@@ -47,7 +48,7 @@ pub fn navigate_to(
     let resolved = open.resolve_reference(reference)?;
     let navigation = navigate(&open.session, old_leaf, resolved.position);
     if resolved.is_current && !navigation.edits_target {
-        return Ok(navigate(&open.session, old_leaf, open.session.leaf));
+        return Ok(navigate(&open.session, old_leaf, open.session.leaf.into()));
     }
     Ok(navigation)
 }
@@ -138,7 +139,7 @@ impl<'a> PlannedMove<'a> {
         self.open
             .apply_change(&self.options.write, ui, |current, id_source| {
                 let session = &current.session;
-                if from_leaf && position_id(session, session.leaf) != old_leaf {
+                if from_leaf && position_id(session, session.leaf.into()) != old_leaf {
                     return Err(concurrent_append_failure(current));
                 }
                 current.check_label_is_free(None, label.as_ref())?;
@@ -176,12 +177,12 @@ impl<'a> PlannedMove<'a> {
             &self.open.entry_reader(),
             self.navigation.old_leaf,
         ))?;
-        let Some(ix) = summary_position else {
+        let Position::Entry(ix) = summary_position else {
             return Ok(None);
         };
         let entry = self.open.session.entry(ix);
         let is_summary =
-            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf;
+            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf.entry();
         Ok(is_summary.then_some(ix))
     }
 
@@ -189,7 +190,7 @@ impl<'a> PlannedMove<'a> {
     pub fn label_existing_summary(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
         let mark = LeafMark {
-            new_leaf: position_id(session, session.leaf),
+            new_leaf: position_id(session, session.leaf.into()),
             labelled: Some(session.id(summary).into_owned()),
             is_already_leaf: true,
         };
@@ -244,14 +245,14 @@ impl<'a> PlannedMove<'a> {
         self.open
             .apply_change(&self.options.write, ui, |current, id_source| {
                 let session = &current.session;
-                let old_leaf = position_id(session, session.leaf);
+                let old_leaf = position_id(session, session.leaf.into());
                 if mark.is_already_leaf && old_leaf != mark.new_leaf {
                     return Err(concurrent_append_failure(current));
                 }
 
                 // The session may have been read again, so its entries are found by their ids.
                 let new_leaf = find_by_id(session, &mark.new_leaf);
-                let labelled = find_by_id(session, &mark.labelled);
+                let labelled = find_by_id(session, &mark.labelled).entry();
                 current.check_label_is_free(labelled, label.as_ref())?;
                 let label_of_entry = labelled.zip(label.as_ref());
                 let change = current.input.map_read_error(switch(
@@ -295,7 +296,7 @@ impl<'a> PlannedMove<'a> {
 
     /// Returns the text of the target, if the move is to edit it again.
     pub fn editor_text(&self) -> Result<Option<Text<'static>>, Failure> {
-        let Some(target) = self.navigation.target else {
+        let Position::Entry(target) = self.navigation.target else {
             return Ok(None);
         };
         if !self.navigation.edits_target {
@@ -409,7 +410,7 @@ impl<'a> PlannedMove<'a> {
         let navigation = &self.navigation;
         let (prepared, _) = self.prepare_branch(reader, BranchBudget::Unlimited)?;
         let mut prepared = prepared.into_iter().peekable();
-        let edits = self.open.find_edits(navigation.old_leaf)?;
+        let edits = self.open.find_edits(navigation.old_leaf.entry())?;
 
         let mut messages = Vec::new();
         if let Some(request) = navigation.continued_request(session) {
@@ -540,11 +541,16 @@ struct LeafMark {
 }
 
 fn position_id(session: &Session, position: Position) -> Option<Text<'static>> {
-    position.map(|ix| session.id(ix).into_owned())
+    parent_id(session, position).map(Text::into_owned)
 }
 
+/// Returns the position with an id that [`position_id`] returned. An entry that is no longer in the
+/// session counts as the root.
 fn find_by_id(session: &Session, id: &Option<Text<'static>>) -> Position {
-    session.find_entry(id.as_ref()?)
+    match id {
+        Some(id) => session.find_entry(id).into(),
+        None => Position::Root,
+    }
 }
 
 fn concurrent_append_failure(open: &OpenSession) -> Failure {

@@ -415,7 +415,7 @@ impl OpenSession {
     pub fn resolve_parent(&self, reference: &str) -> Result<Position, Failure> {
         let resolved = self.resolve_reference(reference)?;
         Ok(if resolved.is_current {
-            self.session.leaf
+            self.session.leaf.into()
         } else {
             resolved.position
         })
@@ -462,8 +462,11 @@ impl OpenSession {
         reference_failure(&self.input.name, error)
     }
 
-    /// Returns the entries that would be edited or omitted if the leaf were at this position.
-    pub fn find_edits(&self, leaf: Position) -> Result<HashMap<EntryIx, ContextEdit>, Failure> {
+    /// Returns the entries that would be edited or omitted if this were the leaf.
+    pub fn find_edits(
+        &self,
+        leaf: Option<EntryIx>,
+    ) -> Result<HashMap<EntryIx, ContextEdit>, Failure> {
         self.input
             .map_read_error(find_edits(&self.entry_reader(), leaf))
     }
@@ -472,7 +475,7 @@ impl OpenSession {
     /// yet.
     pub fn check_label_is_free(
         &self,
-        target: Position,
+        target: Option<EntryIx>,
         name: Option<&Text>,
     ) -> Result<(), Failure> {
         let Some(name) = name else {
@@ -494,7 +497,7 @@ impl OpenSession {
     /// # Errors
     /// If the position is the root, which `reference` named.
     pub fn require_entry(&self, position: Position, reference: &str) -> Result<EntryIx, Failure> {
-        position.ok_or_else(|| {
+        position.entry().ok_or_else(|| {
             let failure = self
                 .input
                 .failure(format_args!("{reference} is not an entry"));
@@ -518,7 +521,7 @@ impl OpenSession {
     /// Returns the id by which new entries can name a position as their parent, `None` for the
     /// root.
     pub fn new_parent_id(&self, position: Position) -> Result<Option<Text<'static>>, Failure> {
-        let Some(parent) = position else {
+        let Position::Entry(parent) = position else {
             return Ok(None);
         };
         self.check_referable(parent, "be a parent")?;

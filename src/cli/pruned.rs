@@ -197,7 +197,10 @@ pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<V
 
 /// Returns the position in the whole session that is a position in the session as it is.
 fn find_in_whole(open: &OpenSession, whole: &Session, position: Position) -> Position {
-    whole.find_entry(&open.session.id(position?))
+    match position {
+        Position::Root => Position::Root,
+        Position::Entry(ix) => whole.find_entry(&open.session.id(ix)).into(),
+    }
 }
 
 /// Opens a session as it was before parts of it were pruned; `None` if nothing was.

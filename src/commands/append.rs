@@ -345,7 +345,7 @@ fn build_reply(
     let reader = open.entry_reader();
     let mut model = requested_model;
     let mut has_reply_of_other_provider = false;
-    for ix in session.ancestors(position) {
+    for ix in session.ancestors(position.entry()) {
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
             let line = open.input.map_read_error(reader.read_line(ix))?;
             model = model_changed_to(Raw::from_checked(line.trim_ascii()));

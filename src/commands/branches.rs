@@ -17,7 +17,6 @@ use crate::ops::switch::is_mark;
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::ops::undo::find_undone;
 use crate::session::entry::{EntryIx, Flags};
-use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use owo_colors::Style;
@@ -188,7 +187,7 @@ impl BranchList<'_> {
 
     /// Returns the entry that represents the branch: the last user message; if there is none, its
     /// tip, unless that is a mark.
-    fn representative_entry(&self, branch: &Branch) -> Position {
+    fn representative_entry(&self, branch: &Branch) -> Option<EntryIx> {
         match branch.request {
             None if self.switch_marks.contains(&branch.tip) => None,
             request => request.or(Some(branch.tip)),

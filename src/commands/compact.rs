@@ -287,7 +287,7 @@ impl Compactor<'_> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
         match position {
-            Some(first_kept) if path.contains(&first_kept) => {
+            Position::Entry(first_kept) if path.contains(&first_kept) => {
                 if session.is_message(first_kept, Role::ToolResult) {
                     return Err(CutRefusal {
                         reason: "is a tool result, and its call would not be kept",

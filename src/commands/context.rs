@@ -164,7 +164,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
-    let path = open.session.path(range.end);
+    let path = open.session.path(range.end.entry());
     let agent = open.session.agent();
     let reader = open.entry_reader();
     let read_failure = |error: io::Error| copy_failure(&open.input, error);

@@ -15,7 +15,6 @@ use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions
 use crate::ops::tree::view_without_layout;
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::Position;
 use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
 use pisess_json::write::{Object, text_array};
@@ -104,7 +103,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok(PathEnd {
                 open: &open,
                 name: format!("{} {}", open.input.name, to_visible(reference)),
-                entry: open.resolve_position(reference)?,
+                end: open.resolve_position(reference)?.entry(),
             })
         };
         let ends = [parse_end(&args.other.to_string_lossy())?, parse_end(to)?];
@@ -114,7 +113,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let ends = [&open, &other].map(|open| PathEnd {
         open,
         name: open.input.name.clone(),
-        entry: open.session.leaf,
+        end: open.session.leaf,
     });
     print_diff(args, &ends, ui)
 }
@@ -140,7 +139,8 @@ struct PathEnd<'a> {
     open: &'a OpenSession,
     /// The name of the session, and of the entry if both paths are in one session.
     name: String,
-    entry: Position,
+    /// The last entry of the path; `None` if the path is empty.
+    end: Option<EntryIx>,
 }
 
 impl PathEnd<'_> {
@@ -149,7 +149,7 @@ impl PathEnd<'_> {
         let session = &self.open.session;
         ComparedPath {
             session,
-            path: session.path(self.entry),
+            path: session.path(self.end),
             reader,
         }
     }
@@ -246,7 +246,7 @@ impl PathEnd<'_> {
     /// Returns the heading of a side: its name, the length of its path, and how many entries of that
     /// the other side lacks.
     fn side_line(&self, sign: &str, own_count: usize) -> String {
-        let path_len = self.open.session.path(self.entry).len();
+        let path_len = self.open.session.path(self.end).len();
         let entries = format_count(path_len, "entry", "entries");
         let own = match own_count {
             0 => "all also on the other side".to_owned(),
@@ -269,8 +269,8 @@ impl PathEnd<'_> {
             return Ok(());
         }
         let session = &self.open.session;
-        let drawing = view_without_layout(session, self.entry);
-        let edits = self.open.find_edits(self.entry)?;
+        let drawing = view_without_layout(session, self.end);
+        let edits = self.open.find_edits(self.end)?;
         let links = PathLinks::new(session, ui);
         let painter = EntryPainter {
             drawing: &drawing,

@@ -758,7 +758,7 @@ impl Exporter<'_> {
     fn sub_agent_contents(&self) -> Vec<SubAgent<'_>> {
         let mut agents: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
-            let path = ExportedPart::Range(EntryRange::path_to(session.leaf));
+            let path = ExportedPart::Range(EntryRange::path_to(session.leaf.into()));
             let contents = Contents::new(session, input.source(), path);
             if !has_steps(&contents) {
                 continue;

@@ -131,8 +131,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let chosen_position = match &args.at {
         Some(reference) => open.resolve_position(reference)?,
-        None if args.before => open.session.current_entry(),
-        None => open.session.leaf,
+        None if args.before => open.session.current_entry().into(),
+        None => open.session.leaf.into(),
     };
     // With --before, the copy ends above this message, whose text is edited again.
     let edited_message = if args.before {
@@ -151,7 +151,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut end = chosen_position;
     let mut editor_text = None;
     if let Some(message) = edited_message {
-        end = open.session.entry(message).parent;
+        end = open.session.entry(message).parent.into();
         let text = open
             .session
             .agent()
@@ -199,7 +199,7 @@ fn require_user_message(
     chosen_position: Position,
 ) -> Result<EntryIx, Failure> {
     match chosen_position {
-        Some(ix) if open.session.is_message(ix, Role::User) => Ok(ix),
+        Position::Entry(ix) if open.session.is_message(ix, Role::User) => Ok(ix),
         _ => {
             let reference = args.at.as_deref().unwrap_or(CURRENT_REFERENCE);
             let what = format_args!("{reference} is not a user message");
@@ -239,15 +239,13 @@ fn build_new_session(
 /// and which other entries are copied.
 fn hook_event(args: &Args, open: &OpenSession, chosen_position: Position) -> io::Result<Object> {
     let entry = match chosen_position {
-        Some(ix) => open.entry_reader().read_line(ix)?.trim_ascii().to_vec(),
-        None => b"null".to_vec(),
+        Position::Entry(ix) => open.entry_reader().read_line(ix)?.trim_ascii().to_vec(),
+        Position::Root => b"null".to_vec(),
     };
+    let entry_id = chosen_position.entry().map(|ix| open.session.id(ix));
     Ok(Object::new()
         .str("type", "session_before_fork")
-        .text_or_null(
-            "entryId",
-            chosen_position.map(|ix| open.session.id(ix)).as_ref(),
-        )
+        .text_or_null("entryId", entry_id.as_ref())
         .str("position", if args.before { "before" } else { "at" })
         .bool("all", args.branches)
         .bool("subtree", args.subtree)

@@ -11,7 +11,7 @@ use crate::ops::label::{label, move_label};
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::session::Session;
 use crate::session::collected::LabelChange;
-use crate::session::entry::Entry;
+use crate::session::entry::{Entry, EntryIx};
 use crate::session::labels::Labels;
 use crate::session::reference::{CURRENT_REFERENCE, Position};
 use pisess_json::text::Text;
@@ -185,8 +185,8 @@ fn labels_in_effect(session: &Session, filter: LabelFilter) -> Vec<LabelChange> 
     for change in Labels::new(session).changes() {
         let is_selected = match filter {
             LabelFilter::All => true,
-            LabelFilter::At(None) => false,
-            LabelFilter::At(Some(entry)) => labelled_entry(session, change) == Some(entry),
+            LabelFilter::At(Position::Root) => false,
+            LabelFilter::At(Position::Entry(ix)) => labelled_entry(session, change) == Some(ix),
         };
         if is_selected {
             changes.push(*change);
@@ -196,7 +196,7 @@ fn labels_in_effect(session: &Session, filter: LabelFilter) -> Vec<LabelChange> 
 }
 
 /// Returns the labelled entry; `None` if it is not in the file.
-fn labelled_entry(session: &Session, change: &LabelChange) -> Position {
+fn labelled_entry(session: &Session, change: &LabelChange) -> Option<EntryIx> {
     session.find_entry(&session.text(change.target))
 }
 

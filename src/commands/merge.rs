@@ -8,6 +8,7 @@ use crate::cli::transaction::Decision;
 use crate::load::LoadOptions;
 use crate::ops::navigate::{Navigation, navigate};
 use crate::ops::summary::{append_branch_summary, find_branch_summary};
+use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
 use std::io;
 use std::path::PathBuf;
@@ -49,7 +50,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let from = open.resolve_position(&args.from)?;
     // The leaf stays, and the summary is appended below it, even if the leaf is a user message: a
     // move to such a message would go above it, to edit its text.
-    let leaf = open.session.leaf;
+    let leaf = Position::from(open.session.leaf);
     let navigation = Navigation {
         new_leaf: leaf,
         edits_target: false,
@@ -91,7 +92,7 @@ fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<
     let hook = step.hook_command(ui);
     let summary = step.prepare_summary(hook.as_ref(), ui)?;
     let label = step.parse_label()?;
-    let branch_tip = from.map(|ix| step.open.session.id(ix).into_owned());
+    let branch_tip = from.entry().map(|ix| step.open.session.id(ix).into_owned());
     step.open
         .apply_change(&step.options.write, ui, |locked_open, id_source| {
             // The session may have been read again, so its entries are found by their ids.
@@ -109,8 +110,8 @@ fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<
             let branch_tip = branch_tip.as_ref().and_then(|id| session.find_entry(id));
             let change = append_branch_summary(
                 session,
-                branch_tip,
-                session.leaf,
+                branch_tip.into(),
+                session.leaf.into(),
                 &summary,
                 label.as_ref(),
                 id_source,
@@ -129,14 +130,14 @@ fn append_summary(from: Position, mut step: PlannedMove, ui: &mut Ui) -> Result<
 }
 
 /// Returns the summary by which the branch was merged before; `None` if it was not.
-fn find_previous_merge(step: &PlannedMove) -> io::Result<Position> {
+fn find_previous_merge(step: &PlannedMove) -> io::Result<Option<EntryIx>> {
     let session = &step.open.session;
-    let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else {
+    let Position::Entry(from) = step.navigation.old_leaf else {
         return Ok(None);
     };
     find_branch_summary(
         &step.open.entry_reader(),
-        &from,
+        &session.id(from),
         step.navigation.common_ancestor,
     )
 }

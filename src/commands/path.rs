@@ -69,8 +69,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     } else {
         // Rows have the same text as in the tree, which shows a tool result as its call.
-        let drawing = view_without_layout(&open.session, range.end);
-        let edits = open.find_edits(range.end)?;
+        let drawing = view_without_layout(&open.session, range.end.entry());
+        let edits = open.find_edits(range.end.entry())?;
         print_rows(&drawing, &edits, &path, ui)?;
     }
     if open.session.entries.is_empty() {

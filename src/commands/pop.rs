@@ -6,6 +6,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::LoadOptions;
 use crate::ops::navigate::{last_request, navigate};
+use crate::session::reference::Position;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -48,7 +49,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let navigation = if let Some(reference) = &args.to {
-        navigate_to(&open, open.session.leaf, reference)?
+        navigate_to(&open, open.session.leaf.into(), reference)?
     } else {
         let Some(request) = last_request(&open.session, open.session.leaf) else {
             let failure = open
@@ -56,7 +57,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 .negative_answer("there is no user message on the path to the leaf");
             return Err(failure.with_hint("give the entry to go back to"));
         };
-        navigate(&open.session, open.session.leaf, Some(request))
+        navigate(
+            &open.session,
+            open.session.leaf.into(),
+            Position::Entry(request),
+        )
     };
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
 }

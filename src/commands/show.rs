@@ -297,7 +297,7 @@ fn print_quotations(
     let mut contents = Contents::new(
         &open.session,
         open.input.source(),
-        ExportedPart::AllBranches(open.session.leaf),
+        ExportedPart::AllBranches(open.session.leaf.into()),
     );
     contents.rendered = args.renderers.render(open, entries.iter().copied(), ui)?;
     contents.apply_cuts(Cuts {
@@ -366,8 +366,8 @@ fn resolve_children(open: &OpenSession, references: &[&str]) -> Result<Vec<Entry
     let mut children = Vec::new();
     for reference in references {
         match open.resolve_selection(reference)? {
-            Selection::Entry(Some(ix)) => children.extend_from_slice(tree.children(ix)),
-            Selection::Entry(None) => children.extend_from_slice(tree.roots()),
+            Selection::Entry(Position::Entry(ix)) => children.extend_from_slice(tree.children(ix)),
+            Selection::Entry(Position::Root) => children.extend_from_slice(tree.roots()),
             Selection::Range(_) => {
                 return Err(
                     Failure::usage_error("--children takes entries, not a range")

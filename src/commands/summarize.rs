@@ -6,6 +6,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible_lines};
 use crate::load::LoadOptions;
 use crate::ops::navigate::navigate;
+use crate::session::reference::Position;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
@@ -69,7 +70,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaves_leaf = open.resolve_reference(&args.from)?.is_current;
     let navigation = match &args.to {
         Some(reference) => navigate_to(&open, from, reference)?,
-        None => navigate(&open.session, from, None),
+        None => navigate(&open.session, from, Position::Root),
     };
     let step = PlannedMove::with_summary(&open, navigation, &args.options);
     if args.print || args.to.is_none() {

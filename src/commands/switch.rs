@@ -103,7 +103,7 @@ fn plan_navigation(
     reference: &str,
     target: Position,
 ) -> Result<Navigation, Failure> {
-    let leaf = open.session.leaf;
+    let leaf = Position::from(open.session.leaf);
     let conversation_end = open
         .input
         .map_read_error(skip_marks(&open.entry_reader(), leaf))?;
@@ -126,13 +126,16 @@ fn describe_position(
     position: Position,
     ui: &Ui,
 ) -> Result<String, Failure> {
-    let shown_position = open.session.conversation_end(position).or(position);
-    let Some(ix) = shown_position else {
+    let Position::Entry(target) = position else {
         return Ok("root".to_owned());
     };
+    let ix = open
+        .session
+        .conversation_end(Some(target))
+        .unwrap_or(target);
     open.add_rows(&[ix], row_options(ui))?;
     let row = row_cell(
-        &view_without_layout(&open.session, position).row(ix),
+        &view_without_layout(&open.session, Some(target)).row(ix),
         &ui.styles,
     );
     let text: String = row.into_iter().map(|(text, _)| text).collect();

@@ -193,7 +193,13 @@ fn print_tree(
     let layout = args.effective_layout();
     let session = &open.session;
     let drawing = if range.is_whole_path() {
-        build_view(session, range.end, args.filter, &args.search, layout)
+        build_view(
+            session,
+            range.end.entry(),
+            args.filter,
+            &args.search,
+            layout,
+        )
     } else {
         build_range_view(session, range, args.filter, &args.search, layout)
     };
@@ -240,7 +246,7 @@ fn follow_session(
     mut followed: FollowedSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let whole = EntryRange::path_to(followed.open.session.leaf);
+    let whole = EntryRange::path_to(followed.open.session.leaf.into());
     print_tree(args, &followed.open, whole, ui)?;
     ui.print_notes_at_once();
     let mut wait = watch_files(std::slice::from_ref(&followed.path));

@@ -73,7 +73,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         // `None` if the operation only annotated the session: then the leaf stays.
         let leaf_before = input.map_read_error(leaf_before_operation(&reader, &entries))?;
         // Fails if the entries that undo the operation cannot name their parent.
-        locked_open.new_parent_id(leaf_before.unwrap_or(locked_open.session.leaf))?;
+        let new_leaf = leaf_before.unwrap_or(locked_open.session.leaf.into());
+        locked_open.new_parent_id(new_leaf)?;
         let description = describe_operation(locked_open, &entries, leaf_before);
         undone_operation = input.map_read_error(description)?;
         let change = input.map_read_error(undo(&reader, &entries, leaf_before, id_source))?;
@@ -150,8 +151,8 @@ fn describe_operation(
             .join(", "),
     };
     match leaf_before {
-        Some(Some(leaf)) => description += &format!("; back to {}", session.id(leaf)),
-        Some(None) => description += "; back to root",
+        Some(Position::Entry(leaf)) => description += &format!("; back to {}", session.id(leaf)),
+        Some(Position::Root) => description += "; back to root",
         None => {}
     }
     Ok(description)

@@ -36,7 +36,7 @@ impl Cuts {
         }
         if let Some(filter) = self.filter {
             let labels = Labels::new(session);
-            entries.retain(|&ix| filter_shows(session, &labels, path.end, filter, ix));
+            entries.retain(|&ix| filter_shows(session, &labels, path.end.entry(), filter, ix));
         }
         if self.omits_tools {
             // A silent entry contains nothing but calls.

@@ -155,7 +155,7 @@ impl<'a> Contents<'a> {
             session,
             file,
             entries: Vec::new(),
-            leaf: part.path_range().end,
+            leaf: part.path_range().end.entry(),
             cuts: Cuts::default(),
             requested_cuts: Cuts::default(),
             display: Display::default(),
@@ -211,7 +211,7 @@ impl<'a> Contents<'a> {
             self.exported_call_entries(results.map(|result| (result.entry, result.text)));
 
         self.leaf = session
-            .ancestors(self.part.path_range().end)
+            .ancestors(self.part.path_range().end.entry())
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
@@ -407,7 +407,7 @@ impl<'a> Contents<'a> {
     /// document does not contain the whole path to the session's leaf.
     pub fn describe_other_branches(&self) -> Option<String> {
         let session = self.session;
-        if self.part.path_range() != EntryRange::path_to(session.leaf) {
+        if self.part.path_range() != EntryRange::path_to(session.leaf.into()) {
             return None;
         }
 

@@ -10,6 +10,7 @@ use crate::format::format_age;
 use crate::load::LoadOptions;
 use crate::ops::tree::{Filter, Layout, build_view};
 use crate::session::entry::EntryIx;
+use crate::session::reference::Position;
 use owo_colors::Style;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -110,7 +111,7 @@ fn line_reference(open: &OpenSession, ix: EntryIx) -> String {
 /// entry, may have the same text as a reference.
 fn exact_reference(open: &OpenSession, ix: EntryIx) -> Result<String, Failure> {
     for reference in [plain_reference(open, ix), line_reference(open, ix)] {
-        if open.resolve_position(&reference).ok() == Some(Some(ix)) {
+        if open.resolve_position(&reference).ok() == Some(Position::Entry(ix)) {
             return Ok(reference);
         }
     }

@@ -12,6 +12,7 @@ use crate::ops::branches::find_branches;
 use crate::ops::plan::copy_all;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::range::EntryRange;
+use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Reach, Spooled};
@@ -154,7 +155,7 @@ impl ExampleWriter<'_> {
         let tree = Tree::new(&open.session);
         let mut ranges = Vec::new();
         for branch in find_branches(&open.session, &tree) {
-            ranges.push(EntryRange::path_to(Some(branch.tip)));
+            ranges.push(EntryRange::path_to(Position::Entry(branch.tip)));
         }
         ranges.reverse();
         Ok(ranges)
@@ -169,7 +170,7 @@ impl ExampleWriter<'_> {
         out: &mut dyn Write,
     ) -> io::Result<bool> {
         let session = &open.session;
-        let mut path: Vec<EntryIx> = session.path(range.end);
+        let mut path: Vec<EntryIx> = session.path(range.end.entry());
         if !self.args.context {
             path.retain(|&ix| session.entry(ix).kind != Kind::Compaction);
         }

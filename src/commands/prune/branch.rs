@@ -8,6 +8,7 @@ use crate::load::read_header;
 use crate::ops::IdSource;
 use crate::ops::archive::session_folder;
 use crate::ops::prune::{PrunableBranch, PruneBlocker, PrunePlan, find_prunable_branch};
+use crate::session::reference::Position;
 use crate::session::usage::{possible_session_ends, session_end};
 use pisess_json::Raw;
 use pisess_store::{Glance, files_below};
@@ -105,8 +106,8 @@ impl PruneJob<'_> {
 
         let hint = if choice.is_active {
             let new_leaf = match choice.branch_point {
-                Some(ix) => session.id(ix).to_string(),
-                None => "root".to_owned(),
+                Position::Entry(ix) => session.id(ix).to_string(),
+                Position::Root => "root".to_owned(),
             };
             format!(
                 "--force prunes it, and moves the leaf to {}",

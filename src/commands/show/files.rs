@@ -35,7 +35,7 @@ pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let position = open.resolve_position(reference)?;
     let home = ui.home().map(Text::from);
     let shown = ShownFiles {
-        path: open.session.path(position),
+        path: open.session.path(position.entry()),
         folders: Folders {
             cwd: open.session.header.cwd.as_ref(),
             home: home.as_ref(),

@@ -132,7 +132,7 @@ pub struct TreePainter<'a> {
     id_column: Option<IdColumn<'a>>,
     clock: Option<Clock>,
     /// The entry with the mark of the leaf.
-    marked_entry: Position,
+    marked_entry: Option<EntryIx>,
 }
 
 /// The ids before the rows, and the width of the longest.
@@ -473,8 +473,8 @@ impl<'a> TreePainter<'a> {
         }
         if let Some(parent) = drawing.leaf_moved_to(ix) {
             let parent = match parent {
-                Some(parent) => to_visible(&drawing.session.id(parent).to_string_lossy()),
-                None => "root".to_owned(),
+                Position::Entry(ix) => to_visible(&drawing.session.id(ix).to_string_lossy()),
+                Position::Root => "root".to_owned(),
             };
             marks.push(RowMark::new(format!("  (after {parent})"), styles.active));
         }

@@ -95,6 +95,7 @@ pub fn references(data: &[u8]) {
         Ok(resolved) => assert!(
             resolved
                 .position
+                .entry()
                 .is_none_or(|ix| ix.index() < session.entries.len())
         ),
         Err(error) => {
@@ -106,7 +107,7 @@ pub fn references(data: &[u8]) {
         Ok(Selection::Range(range)) => {
             let entries = range.entries(&session);
             assert!(!entries.is_empty());
-            assert_eq!(entries.last().copied(), range.end);
+            assert_eq!(entries.last().copied(), range.end.entry());
         }
         Err(error) => {
             let _ = (error.to_string(), error.hint());

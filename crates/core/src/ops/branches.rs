@@ -24,13 +24,13 @@ pub struct Branch {
     /// Its last entry.
     pub tip: EntryIx,
     /// The entry at which it diverges from others; `None` if it does not, or diverges at the root.
-    pub branch_point: Position,
+    pub branch_point: Option<EntryIx>,
     /// The number of entries after the branch point that are not notes.
     pub entry_count: u32,
     /// The last user request on the path to its tip.
-    pub request: Position,
+    pub request: Option<EntryIx>,
     /// The entry with the label nearest to its tip, on the branch itself or its notes.
-    pub labelled_entry: Position,
+    pub labelled_entry: Option<EntryIx>,
     /// Whether the leaf is on it.
     pub active: bool,
 }
@@ -62,7 +62,7 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     // By entry: the branch as if it ended there. A note has that of the nearest part above it.
     let mut branch_at: Vec<Option<Branch>> = vec![None; session.entries.len()];
     // By entry: the last labelled note of those below it that are not parts.
-    let mut labelled_note: Vec<Position> = vec![None; session.entries.len()];
+    let mut labelled_note: Vec<Option<EntryIx>> = vec![None; session.entries.len()];
     for &ix in &order {
         let entry = session.entry(ix);
         let above = entry.parent.and_then(|parent| branch_at[parent.index()]);
@@ -132,7 +132,7 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
 pub struct BranchStart {
     /// Its first entry.
     pub first: EntryIx,
-    /// The entry at which it diverges from others; `None` for the root.
+    /// The position at which it diverges from others.
     pub branch_point: Position,
 }
 
@@ -150,10 +150,10 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
     }
 
     for first in session.ancestors(Some(ix)) {
-        let branch_point = session.entry(first).parent;
+        let branch_point = Position::from(session.entry(first).parent);
         let ways_from_parent = match branch_point {
-            Some(parent) => continuations[parent.index()],
-            None => root_count,
+            Position::Entry(parent) => continuations[parent.index()],
+            Position::Root => root_count,
         };
         if is_part[first.index()] && ways_from_parent > 1 {
             return Some(BranchStart {

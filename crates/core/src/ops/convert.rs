@@ -20,6 +20,7 @@ use crate::session::Format;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::reference::Position;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -97,7 +98,7 @@ fn list_entries(
     let is_position_record =
         |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     if session.format != Format::V3 || session.entry_indexes().any(is_position_record) {
-        return fork_subtree(reader, None, Ancestors::Kept, options, id_source);
+        return fork_subtree(reader, Position::Root, Ancestors::Kept, options, id_source);
     }
     let copies = session.entry_indexes().map(NewSessionEntry::copy_of);
     Ok(NewSession {

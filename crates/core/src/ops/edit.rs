@@ -65,7 +65,7 @@ pub fn edit_entries(
         return Err(refuse_separation(session, &separated, action));
     }
 
-    let mut chain = Chain::with_parent(session, session.leaf, id_source);
+    let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);
     for ix in context {
         let Some(content) = changes.remove(&ix) else {
             continue;

@@ -54,9 +54,15 @@ pub fn fork(
     id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
-    let path = session.path(end);
+    let path = session.path(end.entry());
     let copies = copy_without_labels(reader, &path, |_| true)?;
-    Ok(finish_fork(session, copies, end, options, id_source))
+    Ok(finish_fork(
+        session,
+        copies,
+        end.entry(),
+        options,
+        id_source,
+    ))
 }
 
 /// Returns a new session with the entry `top` and its descendants, in file order; at the root, with
@@ -74,7 +80,10 @@ pub fn fork_subtree(
 ) -> io::Result<NewSession> {
     let session = reader.session();
     let ancestry = Ancestry::new(session);
-    let is_in_subtree = |ix: EntryIx| top.is_none_or(|top| ancestry.is_ancestor_or_self(top, ix));
+    let is_in_subtree = |ix: EntryIx| match top {
+        Position::Root => true,
+        Position::Entry(top) => ancestry.is_ancestor_or_self(top, ix),
+    };
     let subtree: Vec<EntryIx> = session
         .entry_indexes()
         .filter(|&ix| is_in_subtree(ix))
@@ -85,13 +94,13 @@ pub fn fork_subtree(
         _ => {
             let mut from_last = subtree.iter().copied().rev();
             let last_copied = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
-            last_copied.or(top)
+            last_copied.or(top.entry())
         }
     };
 
     let mut copies = match ancestors {
         Ancestors::Kept => {
-            let above = top.and_then(|top| session.entry(top).parent);
+            let above = top.entry().and_then(|top| session.entry(top).parent);
             let mut entries = session.path(above);
             entries.extend(&subtree);
             copy_without_labels(reader, &entries, |_| true)?
@@ -118,7 +127,7 @@ struct EntryCopy {
 fn finish_fork(
     session: &Session,
     copies: Vec<EntryCopy>,
-    leaf: Position,
+    leaf: Option<EntryIx>,
     options: &ForkOptions,
     id_source: &mut IdSource,
 ) -> NewSession {
@@ -128,7 +137,7 @@ fn finish_fork(
     let leaf_id = new_leaf.map(|ix| session.id(ix));
     let last_id = copies.last().map(|copy| session.id(copy.entry));
 
-    let mut chain = Chain::with_parent(session, new_leaf, id_source);
+    let mut chain = Chain::with_parent(session, new_leaf.into(), id_source);
     add_labels_of_copies(&mut chain, session, &copied);
     if chain.change.is_empty() && leaf_id != last_id {
         chain.add_entry(new_mark(last_id.as_ref(), leaf_id.as_ref(), &[]));
@@ -237,7 +246,7 @@ fn is_left_out(kind: Kind) -> bool {
 
 /// Returns the first kept entry of a compaction. A native snapshot refers to the last entry that it
 /// covers instead, and that entry is returned.
-fn find_first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
+fn find_first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<EntryIx>> {
     reader.with_entry(ix, |line| {
         let kept = native::last_covered_id(line).or_else(|| line.get_text("firstKeptEntryId"))?;
         reader.session().find_entry(&kept)

@@ -67,7 +67,7 @@ struct LabelSetting<'a> {
 /// under the leaf.
 fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut IdSource) -> Change {
     let labels = Labels::new(session);
-    let mut chain = Chain::with_parent(session, session.leaf, id_source);
+    let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);
     for setting in settings {
         if labels.get(setting.target).as_ref() != setting.name {
             chain.add_label(&session.id(setting.target), setting.name, None);

@@ -141,7 +141,7 @@ pub fn list_ids(session: &Session, entries: &[EntryIx]) -> String {
 
 /// Returns the `parentId` of a child of this position; `None` for a root.
 pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
-    parent.map(|ix| session.id(ix))
+    parent.entry().map(|ix| session.id(ix))
 }
 
 /// Returns the nearest entry at or above `from` for which `is_wanted` is true.
@@ -150,10 +150,10 @@ pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
 /// once. It must be used with one predicate only.
 fn find_upwards(
     session: &Session,
-    from: Position,
-    known: &mut HashMap<EntryIx, Position>,
+    from: Option<EntryIx>,
+    known: &mut HashMap<EntryIx, Option<EntryIx>>,
     is_wanted: impl Fn(EntryIx) -> bool,
-) -> Position {
+) -> Option<EntryIx> {
     let mut passed = Vec::new();
     let mut found = None;
     for ix in session.ancestors(from) {
@@ -180,7 +180,7 @@ fn first_staying(
     ix: EntryIx,
     kept: EntryIx,
     stays: impl Fn(EntryIx) -> bool,
-) -> Position {
+) -> Option<EntryIx> {
     let mut nearest_to_kept = None;
     for above in session.ancestors(Some(ix)) {
         if stays(above) {

@@ -29,17 +29,14 @@ pub struct Navigation {
 /// Plans the move from `old_leaf` to `target`, as `/tree` of the agents does. The new leaf is the
 /// target or, if its text is to be edited again, the parent of the target.
 pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
-    let edits_target = target.is_some_and(|ix| is_draft(session, ix));
-    let new_leaf = if edits_target {
-        target.and_then(|ix| session.entry(ix).parent)
-    } else {
-        target
-    };
-    Navigation {
-        new_leaf,
-        edits_target,
-        ..navigate_back(session, old_leaf, target)
+    let mut navigation = navigate_back(session, old_leaf, target);
+    if let Position::Entry(ix) = target
+        && is_draft(session, ix)
+    {
+        navigation.new_leaf = session.entry(ix).parent.into();
+        navigation.edits_target = true;
     }
+    navigation
 }
 
 /// Plans the move back to `target`, which was the leaf before: it becomes the leaf even if it is a
@@ -48,14 +45,14 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
 /// The abandoned branch reaches up to the deepest entry on both paths. As in the agents, but not in
 /// their documentation, a compaction does not end it.
 pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) -> Navigation {
-    let target_path: HashSet<_> = session.ancestors(target).collect();
+    let target_path: HashSet<_> = session.ancestors(target.entry()).collect();
     let mut abandoned = Vec::new();
     let mut common_ancestor = old_leaf;
-    while let Some(ix) = common_ancestor
+    while let Position::Entry(ix) = common_ancestor
         && !target_path.contains(&ix)
     {
         abandoned.push(ix);
-        common_ancestor = session.entry(ix).parent;
+        common_ancestor = session.entry(ix).parent.into();
     }
     // The walk went from the leaf upwards.
     abandoned.reverse();
@@ -69,17 +66,17 @@ pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) ->
     }
 }
 
-/// Returns the newest user request on the path to a position.
-pub fn last_request(session: &Session, position: Position) -> Position {
+/// Returns the newest user request on the path to an entry, the entry included.
+pub fn last_request(session: &Session, end: Option<EntryIx>) -> Option<EntryIx> {
     session
-        .ancestors(position)
+        .ancestors(end)
         .find(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST))
 }
 
 impl Navigation {
     /// Returns the user request that the abandoned branch continues to answer, which is above the
     /// branch. `None` if the branch does not begin with a reply or a tool result.
-    pub fn continued_request(&self, session: &Session) -> Position {
+    pub fn continued_request(&self, session: &Session) -> Option<EntryIx> {
         for &ix in &self.abandoned {
             if !session.is_conversation(ix) {
                 continue;
@@ -87,7 +84,7 @@ impl Navigation {
             let continues_turn =
                 session.is_message(ix, Role::Assistant) || session.is_message(ix, Role::ToolResult);
             return if continues_turn {
-                last_request(session, self.common_ancestor)
+                last_request(session, self.common_ancestor.entry())
             } else {
                 None
             };

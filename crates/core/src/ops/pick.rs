@@ -79,7 +79,7 @@ pub fn copy_onto(
         session,
         reader,
         ancestry: Ancestry::new(session),
-        target_path: session.path(onto).into_iter().collect(),
+        target_path: session.path(onto.entry()).into_iter().collect(),
         ids: HashMap::default(),
         parent: parent_id(session, onto).map(Text::into_owned),
     };
@@ -348,13 +348,13 @@ impl Graft<'_> {
     }
 
     /// Returns the entry whose id a member of an entry has.
-    fn find_referenced(&self, entry: Raw, key: &str) -> Position {
+    fn find_referenced(&self, entry: Raw, key: &str) -> Option<EntryIx> {
         let id = entry.get_text(key)?;
         self.session.find_entry(&id)
     }
 
     /// Returns the id of the copy of an entry, if it is copied.
-    fn copy_id(&self, original: Position) -> Option<Text<'static>> {
+    fn copy_id(&self, original: Option<EntryIx>) -> Option<Text<'static>> {
         self.ids.get(&original?).cloned()
     }
 
@@ -372,7 +372,7 @@ impl Graft<'_> {
     fn new_first_kept(
         &self,
         compaction: EntryIx,
-        kept: Position,
+        kept: Option<EntryIx>,
     ) -> Result<Option<Text<'static>>, Refusal> {
         let own_id = self.ids[&compaction].clone();
         let Some(kept) = kept else {

@@ -8,7 +8,6 @@ use crate::agents::pi::edits::ContextEdit;
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::Position;
 use crate::session::tree::{Tree, active_mask};
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -338,7 +337,7 @@ pub fn count_folded_tools<'a>(view: &'a TreeView, rows: &Range<usize>) -> Vec<(T
 /// earlier edits.
 pub fn find_edits(
     reader: &EntryReader,
-    leaf: Position,
+    leaf: Option<EntryIx>,
 ) -> io::Result<HashMap<EntryIx, ContextEdit>> {
     let session = reader.session();
     let mut edits = HashMap::default();

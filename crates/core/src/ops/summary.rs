@@ -69,7 +69,7 @@ pub fn append_compaction(
         let message = with_member(Raw::from_checked(message), "timestamp", now_ms.as_bytes());
         entry = entry.json("systemMessage", &message);
     }
-    let mut chain = Chain::with_parent(session, session.leaf, id_source);
+    let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);
     chain.add_entry(entry);
     chain.change
 }
@@ -80,10 +80,10 @@ pub fn find_branch_summary(
     reader: &EntryReader,
     from_id: &Text,
     ancestor: Position,
-) -> io::Result<Position> {
+) -> io::Result<Option<EntryIx>> {
     let session = reader.session();
     for ix in session.ancestors(session.leaf) {
-        if Some(ix) == ancestor {
+        if Position::Entry(ix) == ancestor {
             break;
         }
         if session.entry(ix).kind != Kind::BranchSummary {

@@ -35,10 +35,14 @@ pub fn switch(
 ) -> io::Result<Change> {
     let session = reader.session();
     let needs_mark = !is_leaf_at(reader, position)?;
-    let parent = if needs_mark { position } else { session.leaf };
+    let parent = if needs_mark {
+        position
+    } else {
+        session.leaf.into()
+    };
     let mut chain = Chain::with_parent(session, parent, id_source);
     if needs_mark {
-        let from = parent_id(session, session.leaf);
+        let from = parent_id(session, session.leaf.into());
         let to = parent_id(session, position);
         chain.add_entry(new_mark(from.as_ref(), to.as_ref(), &[]));
     }
@@ -56,12 +60,12 @@ fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
     let session = reader.session();
     let mut current = session.leaf;
     while let Some(ix) = current
-        && current != position
+        && Position::Entry(ix) != position
         && is_mark_or_label(reader, ix)?
     {
         current = session.entry(ix).parent;
     }
-    Ok(current == position)
+    Ok(Position::from(current) == position)
 }
 
 /// A move of the leaf, as its mark records it.
@@ -101,10 +105,10 @@ pub fn read_move(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<LeafMov
 fn recorded_position(session: &Session, id: Option<Raw>) -> Option<Position> {
     let id = id?;
     if id.is_null() {
-        return Some(None);
+        return Some(Position::Root);
     }
     let ix = session.find_entry(&id.text()?)?;
-    Some(Some(ix))
+    Some(Position::Entry(ix))
 }
 
 /// Whether an entry is a mark.
@@ -112,12 +116,13 @@ pub fn is_mark(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     read_move(reader, ix).map(|moved| moved.is_some())
 }
 
-/// Returns the nearest entry at or above a position that is not a mark.
+/// Returns the nearest entry at or above a position that is not a mark; the root if there is none.
 pub fn skip_marks(reader: &EntryReader, position: Position) -> io::Result<Position> {
     skip_upwards(reader.session(), position, |ix| is_mark(reader, ix))
 }
 
-/// Returns the nearest entry at or above a position that is neither a mark nor a label.
+/// Returns the nearest entry at or above a position that is neither a mark nor a label; the root if
+/// there is none.
 pub fn skip_marks_and_labels(reader: &EntryReader, position: Position) -> io::Result<Position> {
     skip_upwards(reader.session(), position, |ix| {
         is_mark_or_label(reader, ix)
@@ -132,10 +137,10 @@ fn skip_upwards(
     is_skipped: impl Fn(EntryIx) -> io::Result<bool>,
 ) -> io::Result<Position> {
     let mut current = position;
-    while let Some(ix) = current
+    while let Position::Entry(ix) = current
         && is_skipped(ix)?
     {
-        current = session.entry(ix).parent;
+        current = session.entry(ix).parent.into();
     }
     Ok(current)
 }
@@ -155,16 +160,17 @@ pub fn leaf_before(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
         }
         previous = earlier.previous();
     }
-    Ok(None)
+    Ok(Position::Root)
 }
 
 /// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a
 /// `leaf` record.
 fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     if reader.session().entry(ix).kind != Kind::Leaf {
-        return Ok(Some(ix));
+        return Ok(Position::Entry(ix));
     }
-    resolve_member(reader, ix, "targetId")
+    let target = resolve_member(reader, ix, "targetId")?;
+    Ok(target.into())
 }
 
 /// Returns the leaf before its last move to another branch, or to another entry of the same branch;
@@ -209,11 +215,11 @@ fn leaf_before_move(
         return Ok(if has_moved { Some(from) } else { None });
     }
 
-    let is_leaf_record = after != Some(ix);
+    let is_leaf_record = after != Position::Entry(ix);
     let position = if is_leaf_record {
         after
     } else {
-        session.entry(ix).parent
+        session.entry(ix).parent.into()
     };
     if position == before {
         return Ok(None);
@@ -226,7 +232,7 @@ fn leaf_before_move(
     // Another program may have appended a label or a mark below the leaf of a running agent, which
     // then continued above it. That is no move.
     let before_notes = skip_marks_and_labels(reader, before)?;
-    let (Some(before_notes), Some(after)) = (before_notes, after) else {
+    let (Position::Entry(before_notes), Position::Entry(after)) = (before_notes, after) else {
         return Ok(None);
     };
     let ancestry = ancestry.get_or_insert_with(|| Ancestry::new(session));

@@ -51,7 +51,7 @@ pub struct TreeView<'a> {
     /// By entry: whether it has a row.
     is_visible: Vec<bool>,
     /// The entry that is drawn as the leaf.
-    pub leaf: Position,
+    pub leaf: Option<EntryIx>,
     /// For each tool result, the number of the call that it answers, counted from 1; 0 if there is
     /// none.
     call_numbers: Vec<u32>,
@@ -70,7 +70,7 @@ pub struct TreeView<'a> {
 /// rows and, if `query` contains words to search for, with a search for them.
 pub fn build_view<'a>(
     session: &'a Session,
-    leaf: Position,
+    leaf: Option<EntryIx>,
     filter: Filter,
     query: &str,
     layout: Layout,
@@ -88,7 +88,7 @@ pub fn build_range_view<'a>(
     layout: Layout,
 ) -> TreeView<'a> {
     let is_in_range = range.mask(session);
-    let view = build_selected_view(session, range.end, filter, query, layout, |ix| {
+    let view = build_selected_view(session, range.end.entry(), filter, query, layout, |ix| {
         is_in_range[ix.index()]
     });
     TreeView {
@@ -100,7 +100,7 @@ pub fn build_range_view<'a>(
 
 fn build_selected_view<'a>(
     session: &'a Session,
-    leaf: Position,
+    leaf: Option<EntryIx>,
     filter: Filter,
     query: &str,
     layout: Layout,
@@ -206,7 +206,7 @@ fn non_adjacent_parent(session: &Session, ix: EntryIx) -> Option<Position> {
     if parent == ix.previous() {
         return None;
     }
-    Some(parent)
+    Some(parent.into())
 }
 
 /// Returns the number of the last call in the file with the id of a result, counted from 1; 0 if
@@ -222,7 +222,7 @@ fn last_call_number(session: &Session, result: &EntryText) -> u32 {
 
 /// Returns a view without rows or layout, for callers that list entries in another order, and need
 /// only the texts of their rows. No entry counts as visible.
-pub fn view_without_layout<'a>(session: &'a Session, leaf: Position) -> TreeView<'a> {
+pub fn view_without_layout<'a>(session: &'a Session, leaf: Option<EntryIx>) -> TreeView<'a> {
     let is_active = active_mask(session, leaf);
     let call_numbers = number_calls(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
@@ -235,7 +235,7 @@ pub fn view_without_layout<'a>(session: &'a Session, leaf: Position) -> TreeView
 }
 
 /// Returns a view without rows and marks, as the base of the others.
-fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> TreeView<'a> {
+fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Option<EntryIx>) -> TreeView<'a> {
     TreeView {
         session,
         labels,
@@ -318,14 +318,14 @@ impl<'a> TreeView<'a> {
 
     /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is
     /// shown. The agents select the same entry.
-    pub fn marked_entry(&self) -> Position {
+    pub fn marked_entry(&self) -> Option<EntryIx> {
         self.session
             .ancestors(self.leaf)
             .find(|ix| self.is_visible[ix.index()])
     }
 
     /// Returns the nearest ancestor that is shown.
-    pub fn shown_ancestor(&self, ix: EntryIx) -> Position {
+    pub fn shown_ancestor(&self, ix: EntryIx) -> Option<EntryIx> {
         self.session
             .ancestors(self.session.entry(ix).parent)
             .find(|ix| self.is_visible[ix.index()])
@@ -386,7 +386,7 @@ impl<'a> TreeView<'a> {
 pub fn filter_shows(
     session: &Session,
     labels: &Labels,
-    leaf: Position,
+    leaf: Option<EntryIx>,
     filter: Filter,
     ix: EntryIx,
 ) -> bool {

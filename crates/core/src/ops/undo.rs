@@ -101,7 +101,7 @@ pub fn undo(
     id_source: &mut IdSource,
 ) -> io::Result<Change> {
     let session = reader.session();
-    let new_leaf = leaf_before.unwrap_or(session.leaf);
+    let new_leaf = leaf_before.unwrap_or(session.leaf.into());
     let mut chain = Chain::with_parent(session, new_leaf, id_source);
     restore_labels(entries, &mut chain);
     restore_name(reader, entries, &mut chain)?;
@@ -110,7 +110,7 @@ pub fn undo(
     }
 
     let undone_ids: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
-    let from = parent_id(session, session.leaf);
+    let from = parent_id(session, session.leaf.into());
     let to = parent_id(session, new_leaf);
     chain.add_entry(new_mark(from.as_ref(), to.as_ref(), &undone_ids));
     Ok(chain.change)
@@ -224,6 +224,7 @@ fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Op
     let Some(start) = mark.to else {
         return before;
     };
+    let start = start.entry();
 
     let mut parent = session.entry(mark_ix).parent;
     while let Some(restored) = parent

@@ -18,15 +18,13 @@ impl Session {
     ///
     /// New entries are not appended below this entry, but below the leaf: the labels and settings
     /// between the two stay on the path.
-    pub fn current_entry(&self) -> Position {
+    pub fn current_entry(&self) -> Option<EntryIx> {
         self.conversation_end(self.leaf)
     }
 
-    /// Returns the nearest entry of the conversation at or above a position; `None` if there is
-    /// none.
-    pub fn conversation_end(&self, position: Position) -> Position {
-        self.ancestors(position)
-            .find(|&ix| self.is_conversation(ix))
+    /// Returns the nearest entry of the conversation at or above `leaf`; `None` if there is none.
+    pub fn conversation_end(&self, leaf: Option<EntryIx>) -> Option<EntryIx> {
+        self.ancestors(leaf).find(|&ix| self.is_conversation(ix))
     }
 }
 
@@ -67,7 +65,7 @@ impl<'s> Conversation<'s> {
     /// Returns all entries after a position, settings and bookkeeping included: on the path to the
     /// leaf if the position is on it, or else on the newest branch.
     pub fn entries_after(&self, position: Position) -> Vec<EntryIx> {
-        let Some(start) = position else {
+        let Position::Entry(start) = position else {
             return self.session.path(self.session.leaf);
         };
         if self.is_active[start.index()] {

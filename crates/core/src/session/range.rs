@@ -35,14 +35,17 @@ pub enum Selection {
 impl EntryRange {
     /// Returns the range from the root to `end`.
     pub const fn path_to(end: Position) -> EntryRange {
-        EntryRange { after: None, end }
+        EntryRange {
+            after: Position::Root,
+            end,
+        }
     }
 
     /// Returns the range of the last `count` entries of the conversation, up to the leaf: `@~N..`.
     pub fn last(session: &Session, count: usize) -> EntryRange {
         EntryRange {
             after: current_ancestor(session, count),
-            end: session.leaf,
+            end: session.leaf.into(),
         }
     }
 
@@ -52,20 +55,23 @@ impl EntryRange {
         let entries_after = Conversation::new(session).entries_after(after);
         EntryRange {
             after,
-            end: entries_after.last().copied().or(after),
+            end: match entries_after.last() {
+                Some(&last) => Position::Entry(last),
+                None => after,
+            },
         }
     }
 
     /// Whether it begins at the root.
     pub fn is_whole_path(self) -> bool {
-        self.after.is_none()
+        self.after == Position::Root
     }
 
     /// Returns the entries, from the first to the last.
     pub fn entries(self, session: &Session) -> Vec<EntryIx> {
         let mut entries: Vec<EntryIx> = session
-            .ancestors(self.end)
-            .take_while(|&ix| Some(ix) != self.after)
+            .ancestors(self.end.entry())
+            .take_while(|&ix| Position::Entry(ix) != self.after)
             .collect();
         entries.reverse();
         entries
@@ -95,7 +101,7 @@ pub fn resolve_range(
         return require_entries(EntryRange::last(session, count), &format!("--last {count}"));
     }
     let Some(argument) = argument else {
-        return Ok(EntryRange::path_to(session.leaf));
+        return Ok(EntryRange::path_to(session.leaf.into()));
     };
     match resolve_selection(session, argument)? {
         Selection::Entry(position) => Ok(EntryRange::path_to(position)),
@@ -163,16 +169,16 @@ fn check_ends(
     start: &str,
     end: &str,
 ) -> Result<(), ReferenceError> {
-    let Some(after) = range.after else {
+    let Position::Entry(after) = range.after else {
         return Ok(());
     };
-    if session.ancestors(range.end).any(|ix| ix == after) {
+    if session.ancestors(range.end.entry()).any(|ix| ix == after) {
         return Ok(());
     }
 
     let is_above = match range.end {
-        Some(end) => session.ancestors(range.after).any(|ix| ix == end),
-        None => true,
+        Position::Entry(end) => session.ancestors(Some(after)).any(|ix| ix == end),
+        Position::Root => true,
     };
     if is_above {
         return Err(ReferenceError::RangeReversed {
@@ -182,7 +188,7 @@ fn check_ends(
     }
     let on_other_path = EntryRange::path_to(range.after).mask(session);
     let branch_point = session
-        .ancestors(range.end)
+        .ancestors(range.end.entry())
         .find(|ix| on_other_path[ix.index()]);
     Err(ReferenceError::RangeAcrossBranches {
         start: start.to_owned(),

@@ -30,8 +30,34 @@ const LAST_LINE_REFERENCE: &str = ":$";
 /// has text.
 pub const ANSWER_KIND: &str = "answer";
 
-/// A position in the conversation: an entry, or `None` for `root`, before the first entry.
-pub type Position = Option<EntryIx>;
+/// A position in the tree, below which an entry can be appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Before the first entry: `root`.
+    Root,
+    /// At an entry.
+    Entry(EntryIx),
+}
+
+impl Position {
+    /// Returns the entry at the position; `None` at the root.
+    pub const fn entry(self) -> Option<EntryIx> {
+        match self {
+            Position::Root => None,
+            Position::Entry(ix) => Some(ix),
+        }
+    }
+}
+
+/// The position of a leaf or a parent: without one, it is the root.
+impl From<Option<EntryIx>> for Position {
+    fn from(entry: Option<EntryIx>) -> Position {
+        match entry {
+            Some(ix) => Position::Entry(ix),
+            None => Position::Root,
+        }
+    }
+}
 
 /// The length of the shortest id prefix that names an entry, in characters.
 pub(super) const SHORTEST_PREFIX: usize = 4;
@@ -80,7 +106,7 @@ pub fn resolve_reference(
     let mut suffixes = Vec::new();
     let base_position = loop {
         if base == CURRENT_REFERENCE {
-            break session.current_entry();
+            break session.current_entry().into();
         }
         if let NamedPosition::Found(position) = resolve_name(session, &labels, base)? {
             break position;
@@ -101,11 +127,15 @@ pub fn resolve_reference(
             Suffix::Up(steps) if starts_at_current => {
                 conversation_ancestor(session, position, steps)
             }
-            Suffix::Up(steps) => session.ancestors(position).nth(steps),
+            Suffix::Up(steps) => session.ancestors(position.entry()).nth(steps).into(),
             Suffix::Down(steps) => follow_down(session, position, before_suffix, steps)?,
             Suffix::Nearest(kind) => {
-                let from = if is_current { session.leaf } else { position };
-                find_nearest(session, from, before_suffix, kind)?
+                let from = if is_current {
+                    session.leaf
+                } else {
+                    position.entry()
+                };
+                Position::Entry(find_nearest(session, from, before_suffix, kind)?)
             }
         };
         if !matches!(suffix, Suffix::Up(0) | Suffix::Down(0)) {
@@ -120,7 +150,7 @@ pub fn resolve_reference(
 
 /// Returns the position that `@~steps` names.
 pub(super) fn current_ancestor(session: &Session, steps: usize) -> Position {
-    conversation_ancestor(session, session.current_entry(), steps)
+    conversation_ancestor(session, session.current_entry().into(), steps)
 }
 
 /// Returns the entry of the conversation that is this many such entries above a position. More
@@ -129,11 +159,11 @@ fn conversation_ancestor(session: &Session, position: Position, steps: usize) ->
     if steps == 0 {
         return position;
     }
-    session
-        .ancestors(position)
+    let mut conversation_above = session
+        .ancestors(position.entry())
         .skip(1)
-        .filter(|&ix| session.is_conversation(ix))
-        .nth(steps - 1)
+        .filter(|&ix| session.is_conversation(ix));
+    conversation_above.nth(steps - 1).into()
 }
 
 /// Returns the entry of the conversation that is this many such entries below a position: on the
@@ -151,7 +181,7 @@ fn follow_down(
     let mut following = Conversation::new(session).entries_after(position);
     following.retain(|&ix| session.is_conversation(ix));
     match following.get(steps - 1) {
-        Some(&ix) => Ok(Some(ix)),
+        Some(&ix) => Ok(Position::Entry(ix)),
         None => Err(ReferenceError::TooFewAfter {
             name: reference.to_owned(),
             count: following.len(),
@@ -192,11 +222,11 @@ fn resolve_name(
     name: &str,
 ) -> Result<NamedPosition, ReferenceError> {
     if name == "root" {
-        return Ok(NamedPosition::Found(None));
+        return Ok(NamedPosition::Found(Position::Root));
     }
     if name == LAST_LINE_REFERENCE {
         return match session.entry_indexes().next_back() {
-            Some(ix) => Ok(NamedPosition::Found(Some(ix))),
+            Some(ix) => Ok(NamedPosition::Found(Position::Entry(ix))),
             None => Err(ReferenceError::NoEntries),
         };
     }
@@ -205,12 +235,12 @@ fn resolve_name(
     {
         let line = LineNo(line);
         return match session.entry_on_line(line) {
-            Some(ix) => Ok(NamedPosition::Found(Some(ix))),
+            Some(ix) => Ok(NamedPosition::Found(Position::Entry(ix))),
             None => Err(ReferenceError::NoEntryOnLine { line }),
         };
     }
     match find_named_entry(session, labels, name)? {
-        Some(ix) => Ok(NamedPosition::Found(Some(ix))),
+        Some(ix) => Ok(NamedPosition::Found(Position::Entry(ix))),
         None => Ok(NamedPosition::NotFound),
     }
 }
@@ -325,17 +355,17 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     Some((before, Suffix::Down(steps)))
 }
 
-/// Returns the nearest entry of a kind at or above a position. If there is none, the error names
+/// Returns the nearest entry of a kind at or above an entry. If there is none, the error names
 /// `reference`, the part before the suffix.
 fn find_nearest(
     session: &Session,
-    from: Position,
+    from: Option<EntryIx>,
     reference: &str,
     kind: &str,
-) -> Result<Position, ReferenceError> {
+) -> Result<EntryIx, ReferenceError> {
     let mut upwards = session.ancestors(from);
     if let Some(nearest) = upwards.find(|&ix| is_of_kind(session, ix, kind)) {
-        return Ok(Some(nearest));
+        return Ok(nearest);
     }
     let from_last = session.entry_indexes().rev();
     let elsewhere = from_last.filter(|&ix| is_of_kind(session, ix, kind));

@@ -18,7 +18,6 @@
 
 use super::entry::{Entry, EntryIx};
 use crate::session::Session;
-use crate::session::reference::Position;
 
 /// Children and roots, in the agents' order.
 #[derive(Debug)]
@@ -40,7 +39,7 @@ impl Tree {
     ///
     /// This is a counting sort of the entries by their parents: counts the children of each entry,
     /// sums the counts to where the children of each start, and puts each child in its place.
-    pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Tree {
+    pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Option<EntryIx>) -> Tree {
         // Counted two places ahead, so that after summing, `child_start[n + 1]` is where the first
         // child of `n` goes. It moves on with each child, and ends where the children of `n + 1`
         // start.
@@ -144,7 +143,10 @@ impl Ancestry {
 
     /// Computes the ancestry of entries in which `parent` returns the parent of each, as
     /// [`Tree::from_parents`] does.
-    pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Position) -> Ancestry {
+    pub fn from_parents(
+        entries: &[Entry],
+        parent: impl Fn(EntryIx) -> Option<EntryIx>,
+    ) -> Ancestry {
         let drawing_order: Vec<_> = Tree::from_parents(entries, &parent).walk(&[]).collect();
         let mut drawing_index = vec![0_u32; entries.len()];
         for (at, ix) in drawing_order.iter().enumerate() {

@@ -11,7 +11,6 @@ use super::message::non_empty_text;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -56,7 +55,7 @@ pub fn last_covered_id(line: Raw) -> Option<Text> {
 /// one that it covers, or the snapshot itself if it covers everything.
 ///
 /// `None` if the compaction is not a native snapshot, or names no entry of its path.
-pub fn first_kept_entry(session: &Session, compaction: EntryIx, line: Raw) -> Position {
+pub fn first_kept_entry(session: &Session, compaction: EntryIx, line: Raw) -> Option<EntryIx> {
     if !is_snapshot(line) {
         return None;
     }

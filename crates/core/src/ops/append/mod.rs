@@ -28,7 +28,7 @@ pub struct Batch<'s> {
     /// The entries by id, numbered after those of the session, as they will be.
     ids: HashMap<Text<'static>, EntryIx>,
     /// The parent of each entry of the batch.
-    parents: Vec<Position>,
+    parents: Vec<Option<EntryIx>>,
     /// The parent of the next entry that specifies none.
     parent: Option<Text<'static>>,
     /// The entries.
@@ -88,7 +88,7 @@ impl<'s> Batch<'s> {
     }
 
     /// Adds an entry that was validated. It becomes the parent of the next one.
-    fn push_entry(&mut self, entry: NewEntry, parent: Position) {
+    fn push_entry(&mut self, entry: NewEntry, parent: Option<EntryIx>) {
         let ix = EntryIx::new(self.session.entries.len() + self.parents.len());
         self.ids.insert(entry.id.clone(), ix);
         self.parents.push(parent);
@@ -115,7 +115,7 @@ impl<'s> Batch<'s> {
     }
 
     /// Returns the entry with this id, of the batch or of the session.
-    fn find_entry(&self, id: &Text) -> Position {
+    fn find_entry(&self, id: &Text) -> Option<EntryIx> {
         self.ids
             .get(id)
             .copied()
@@ -128,7 +128,7 @@ impl<'s> Batch<'s> {
     }
 
     /// Iterates over an entry and its ancestors.
-    fn upwards(&self, from: Position) -> impl Iterator<Item = EntryIx> + '_ {
+    fn upwards(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + '_ {
         std::iter::successors(from, |&ix| match self.batch_index(ix) {
             Some(index) => self.parents[index],
             None => self.session.entry(ix).parent,
@@ -179,7 +179,12 @@ impl<'s> Batch<'s> {
 
     /// Checks that the entry named in `targetId`, `fromId` or `firstKeptEntryId` exists. The target
     /// of an edit and the first kept entry of a compaction must also be ancestors of the new entry.
-    fn check_reference(&self, entry: Raw, own_id: &Text, parent: Position) -> Result<(), Refusal> {
+    fn check_reference(
+        &self,
+        entry: Raw,
+        own_id: &Text,
+        parent: Option<EntryIx>,
+    ) -> Result<(), Refusal> {
         let Some((key, allowed_target)) = Kind::of(entry.get("type")).schema().refers else {
             return Ok(());
         };
@@ -218,7 +223,7 @@ impl<'s> Batch<'s> {
 
     /// Checks that an ancestor of a tool result makes its call. A result that names no call is not
     /// checked here.
-    fn check_tool_result(&self, entry: Raw, parent: Position) -> Result<(), Refusal> {
+    fn check_tool_result(&self, entry: Raw, parent: Option<EntryIx>) -> Result<(), Refusal> {
         if Kind::of(entry.get("type")) != Kind::Message {
             return Ok(());
         }

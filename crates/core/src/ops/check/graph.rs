@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct LinkRepair {
     pub new_ids: HashMap<EntryIx, String>,
-    /// New parents, by entry. An entry whose new parent is `None` becomes a root.
+    /// The new place of each moved entry: below another entry, or at the root.
     pub new_parents: BTreeMap<EntryIx, Position>,
     /// The entry at which the conversation ends after the repair, if that is no longer the leaf of
     /// the file.
@@ -53,7 +53,7 @@ impl LinkRepair {
     /// Returns the parent of an entry after the repair.
     pub fn repaired_parent(&self, session: &Session, ix: EntryIx) -> Option<EntryIx> {
         match self.new_parents.get(&ix) {
-            Some(&new_parent) => new_parent,
+            Some(new_parent) => new_parent.entry(),
             None => session.entry(ix).parent,
         }
     }
@@ -227,7 +227,7 @@ impl<'s> Graph<'s, '_> {
                 self.check_odd_parent(ix, parent);
             } else if entry.id.is_empty() && entry.flags.contains(Flags::NO_PARENT_KEY) {
                 // `check_ids` has reported it. As in version 1, it follows the entry before it.
-                self.try_attach(ix, ix.previous());
+                self.try_attach(ix, ix.previous().into());
             }
         }
 
@@ -273,8 +273,10 @@ impl<'s> Graph<'s, '_> {
         let message = "its parentId is neither a string nor null";
         let mut finding = finding_in_entry(self.session, ix, K::OddParent, message)
             .with_grave(self.is_active[ix.index()]);
-        if parent.is_some() && self.try_attach(ix, parent) {
-            finding = finding.with_fix(self.describe_parent(parent));
+        if let Some(parent) = parent
+            && self.try_attach(ix, Position::Entry(parent))
+        {
+            finding = finding.with_fix(self.describe_parent(Position::Entry(parent)));
         }
         self.findings.push(finding);
     }
@@ -285,9 +287,9 @@ impl<'s> Graph<'s, '_> {
         // Nothing reads them after this.
         for (last, next) in std::mem::take(&mut self.continuations) {
             if self.session.entry(next).parent.is_none() {
-                self.try_attach(next, Some(last));
+                self.try_attach(next, Position::Entry(last));
             } else {
-                self.links.new_parents.insert(next, Some(last));
+                self.links.new_parents.insert(next, Position::Entry(last));
             }
         }
     }
@@ -312,7 +314,7 @@ impl<'s> Graph<'s, '_> {
                 let finding = match self.attach_to_first(ix, [parent_of_sibling, only_end]) {
                     Some(parent) => {
                         new_parents_by_missing_id.insert(orphan.missing_id, parent);
-                        let fix = self.describe_parent(Some(parent));
+                        let fix = self.describe_parent(Position::Entry(parent));
                         orphan.finding.with_fix(fix)
                     }
                     None => orphan.finding,
@@ -345,13 +347,12 @@ impl<'s> Graph<'s, '_> {
 
         let is_cut = session.entry(ix).parent.is_none();
         let fix = if is_cut {
-            let before = ix.previous();
-            if before.is_some() && self.try_attach(ix, before) {
-                self.describe_parent(before)
-            } else {
-                self.links.new_parents.insert(ix, None);
-                self.describe_parent(None)
+            let mut parent = Position::from(ix.previous());
+            if !self.try_attach(ix, parent) {
+                parent = Position::Root;
+                self.links.new_parents.insert(ix, parent);
             }
+            self.describe_parent(parent)
         } else {
             "the cycle is cut at its first entry".to_owned()
         };
@@ -419,13 +420,13 @@ impl<'s> Graph<'s, '_> {
             .copied()
     }
 
-    /// Makes `ix`, which is a root, a child of `parent`. If `parent` is `None`, it stays a root.
+    /// Makes `ix`, which is a root, a child of `parent`. With the root as `parent`, it stays a root.
     ///
     /// Returns false, and changes nothing, if `ix` is `parent` or an ancestor of it: this would be
     /// a cycle.
     fn try_attach(&mut self, ix: EntryIx, parent: Position) -> bool {
-        if let Some(parent) = parent {
-            let root = find_root(&mut self.union_parents, parent);
+        if let Position::Entry(above) = parent {
+            let root = find_root(&mut self.union_parents, above);
             if root == ix {
                 return false;
             }
@@ -442,9 +443,11 @@ impl<'s> Graph<'s, '_> {
         ix: EntryIx,
         candidates: [Option<EntryIx>; 2],
     ) -> Option<EntryIx> {
-        for parent in candidates {
-            if parent.is_some() && self.try_attach(ix, parent) {
-                return parent;
+        for candidate in candidates {
+            if let Some(parent) = candidate
+                && self.try_attach(ix, Position::Entry(parent))
+            {
+                return candidate;
             }
         }
         None
@@ -452,11 +455,11 @@ impl<'s> Graph<'s, '_> {
 
     fn describe_parent(&self, parent: Position) -> String {
         match parent {
-            Some(parent) => {
+            Position::Entry(parent) => {
                 let id = self.links.repaired_id(self.session, parent);
                 format!("it becomes a child of {id}")
             }
-            None => "it becomes a root".to_owned(),
+            Position::Root => "it becomes a root".to_owned(),
         }
     }
 
@@ -532,7 +535,7 @@ impl Ends {
     /// Adds the next entry in file order. The entry is an end until a child of it is added. Its
     /// parent may come later in the file; such a parent has a child already when it is added, and
     /// never becomes an end.
-    fn add_entry(&mut self, ix: EntryIx, parent: Position) {
+    fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let is_end = !self.has_child[ix.index()];
         if is_end {
             self.count += 1;
@@ -598,15 +601,16 @@ fn find_replacement_parents(session: &Session, repair: &LineRepair) -> HashMap<V
             continue;
         };
         let parent = match &lost.parent {
-            LostParent::Root => None,
-            LostParent::Unknown => next_entry.previous(),
+            LostParent::Root => Position::Root,
+            LostParent::Unknown => next_entry.previous().into(),
             LostParent::Id(parent_id) => {
                 // The parent may be a lost entry before this one.
-                let lost_parent = replacements.get(parent_id.as_bytes()).copied().flatten();
+                let lost_parent = replacements.get(parent_id.as_bytes());
                 session
                     .find_entry(parent_id)
-                    .or(lost_parent)
+                    .or(lost_parent.and_then(|position| position.entry()))
                     .or(next_entry.previous())
+                    .into()
             }
         };
         replacements.insert(id, parent);

@@ -38,6 +38,7 @@ use crate::ops::plan::copy_all;
 use crate::ops::switch::new_mark;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::reference::Position;
 use crate::session::tree::active_mask;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
@@ -262,8 +263,8 @@ impl Checkup<'_> {
         }
         if let Some(parent) = self.links.new_parents.get(&ix) {
             let parent_id = match parent {
-                Some(parent) => encode_to_vec(&self.links.repaired_id(session, *parent)),
-                None => b"null".to_vec(),
+                Position::Entry(ix) => encode_to_vec(&self.links.repaired_id(session, *ix)),
+                Position::Root => b"null".to_vec(),
             };
             edit.set("parentId", &parent_id);
         }

@@ -17,7 +17,6 @@ use super::graph::LinkRepair;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::Position;
 use crate::session::tree::{Ancestry, Tree};
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
@@ -35,7 +34,7 @@ pub(super) fn check_result_order(
     if session.collected.tool_results.is_empty() {
         return Ok(());
     }
-    let parents: Vec<Position> = session
+    let parents: Vec<Option<EntryIx>> = session
         .entry_indexes()
         .map(|ix| links.repaired_parent(session, ix))
         .collect();
@@ -58,7 +57,7 @@ pub(super) fn check_result_order(
 /// Moves the late results of all gaps that are certain.
 fn plan_moves<'s, 'p>(
     session: &'s Session,
-    parents: &'p [Position],
+    parents: &'p [Option<EntryIx>],
     gaps: &[Gap],
 ) -> Moves<'s, 'p> {
     let mut moves = Moves::new(session, parents, gaps);
@@ -104,7 +103,10 @@ fn report_gaps(
 
 /// Returns, for each entry, the nearest entry at or above it that the model sees as a message. Tool
 /// results are passed over.
-fn find_speakers(reader: &EntryReader, parents: &[Position]) -> io::Result<Vec<Position>> {
+fn find_speakers(
+    reader: &EntryReader,
+    parents: &[Option<EntryIx>],
+) -> io::Result<Vec<Option<EntryIx>>> {
     let entries = &reader.session().entries;
     let mut speakers = vec![None; entries.len()];
     let tree = Tree::from_parents(entries, |ix| parents[ix.index()]);
@@ -158,8 +160,8 @@ struct Call<'s> {
 /// above them that the model sees is another one, or none.
 fn find_separated_answers<'s>(
     session: &'s Session,
-    parents: &[Position],
-    speakers: &[Position],
+    parents: &[Option<EntryIx>],
+    speakers: &[Option<EntryIx>],
 ) -> Vec<Answer<'s>> {
     let mut calls: HashSet<Call> = HashSet::default();
     for call in &session.collected.tool_calls {
@@ -194,7 +196,11 @@ fn all_answers(session: &Session) -> impl Iterator<Item = Answer<'_>> {
 }
 
 /// Returns the nearest entry above a result that the model sees.
-fn speaker_above(result: EntryIx, parents: &[Position], speakers: &[Position]) -> Position {
+fn speaker_above(
+    result: EntryIx,
+    parents: &[Option<EntryIx>],
+    speakers: &[Option<EntryIx>],
+) -> Option<EntryIx> {
     speakers[parents[result.index()]?.index()]
 }
 
@@ -214,8 +220,8 @@ struct Gap<'s> {
 /// above it, or has a result in its place above it already. Gaps nearer to a root come first.
 fn find_gaps<'s>(
     session: &'s Session,
-    parents: &[Position],
-    speakers: &[Position],
+    parents: &[Option<EntryIx>],
+    speakers: &[Option<EntryIx>],
     separated: &[Answer<'s>],
 ) -> Vec<Gap<'s>> {
     let ancestry = Ancestry::from_parents(&session.entries, |ix| parents[ix.index()]);
@@ -295,8 +301,8 @@ fn find_late_results<'s>(
 /// another branch than the late result, or above it.
 fn find_results_in_place<'s>(
     session: &'s Session,
-    parents: &[Position],
-    speakers: &[Position],
+    parents: &[Option<EntryIx>],
+    speakers: &[Option<EntryIx>],
     late_counts: &HashMap<Call, usize>,
 ) -> HashMap<Call<'s>, Vec<EntryIx>> {
     let mut results_in_place: HashMap<_, Vec<EntryIx>> = HashMap::default();
@@ -361,8 +367,8 @@ fn is_omitted(session: &Session, ix: EntryIx) -> bool {
 fn find_first_message(
     turn: EntryIx,
     result: EntryIx,
-    parents: &[Position],
-    speakers: &[Position],
+    parents: &[Option<EntryIx>],
+    speakers: &[Option<EntryIx>],
 ) -> EntryIx {
     let mut first = result;
     let mut speaker = speaker_above(result, parents, speakers);
@@ -418,8 +424,8 @@ fn find_sent_entries(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
 /// The parents of all entries while results are moved.
 struct Moves<'s, 'p> {
     session: &'s Session,
-    old_parents: &'p [Position],
-    new_parents: Vec<Position>,
+    old_parents: &'p [Option<EntryIx>],
+    new_parents: Vec<Option<EntryIx>>,
     /// The children of each result that may be moved, before anything is moved.
     children: HashMap<EntryIx, Vec<EntryIx>>,
     moved_results: HashSet<EntryIx>,
@@ -427,7 +433,7 @@ struct Moves<'s, 'p> {
 
 impl<'s, 'p> Moves<'s, 'p> {
     /// Returns the parents before any move, given the gaps whose results may be moved.
-    fn new(session: &'s Session, old_parents: &'p [Position], gaps: &[Gap]) -> Self {
+    fn new(session: &'s Session, old_parents: &'p [Option<EntryIx>], gaps: &[Gap]) -> Self {
         let results = gaps.iter().flat_map(|gap| &gap.results);
         let mut children: HashMap<EntryIx, Vec<EntryIx>> =
             results.map(|&result| (result, Vec::new())).collect();
@@ -505,7 +511,7 @@ impl<'s, 'p> Moves<'s, 'p> {
         for ix in self.session.entry_indexes() {
             let new_parent = self.new_parents[ix.index()];
             if new_parent != self.old_parents[ix.index()] {
-                links.new_parents.insert(ix, new_parent);
+                links.new_parents.insert(ix, new_parent.into());
             }
         }
 

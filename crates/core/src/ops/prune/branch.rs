@@ -10,7 +10,7 @@ use crate::session::tree::{Ancestry, Tree};
 /// A branch that may be pruned.
 #[derive(Clone, Debug)]
 pub struct PrunableBranch {
-    /// The entry from which it diverges from others; `None` for the root.
+    /// The position at which it diverges from others.
     pub branch_point: Position,
     /// The branches that end in it, newest first.
     pub tips: Vec<Branch>,

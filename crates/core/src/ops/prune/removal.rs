@@ -14,7 +14,6 @@ use crate::ops::{IdSource, first_staying};
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Kind, LineNo};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
-use crate::session::reference::Position;
 use crate::session::{Format, Session};
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -96,7 +95,7 @@ impl PrunePlan {
 
         let leaf = nearest_remaining(session, session.leaf, &is_removed);
         let leaf_without_mark = leaf_after_removal(&reader, &is_removed)?;
-        let mut chain = Chain::with_parent(session, leaf, id_source);
+        let mut chain = Chain::with_parent(session, leaf.into(), id_source);
         if leaf != leaf_without_mark && !entries.is_empty() {
             let id = chain.parent.clone();
             chain.add_entry(new_mark(id.as_ref(), id.as_ref(), &[]));
@@ -144,7 +143,11 @@ fn replace_parent(
 }
 
 /// Returns the entry at a position, or its nearest ancestor that is not removed.
-fn nearest_remaining(session: &Session, position: Position, is_removed: &[bool]) -> Position {
+fn nearest_remaining(
+    session: &Session,
+    position: Option<EntryIx>,
+    is_removed: &[bool],
+) -> Option<EntryIx> {
     session
         .ancestors(position)
         .find(|ix| !is_removed[ix.index()])
@@ -201,7 +204,7 @@ fn replacement_for_first_kept(
 
 /// Returns the leaf that an agent would find once the entries are removed. This is the last entry
 /// with an id; if that is a leaf record, its target. `None` if the target is removed.
-fn leaf_after_removal(reader: &EntryReader, is_removed: &[bool]) -> io::Result<Position> {
+fn leaf_after_removal(reader: &EntryReader, is_removed: &[bool]) -> io::Result<Option<EntryIx>> {
     let session = reader.session();
     let last = session
         .entry_indexes()

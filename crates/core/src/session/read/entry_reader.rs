@@ -4,7 +4,6 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::read::batches::{BatchSize, split_batches};
-use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt, shorter};
@@ -343,7 +342,7 @@ pub struct Context {
 
 /// Returns the entry whose id is the text of a member of an entry; `None` if the member is no
 /// string or no entry has the id.
-pub fn resolve_member(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
+pub fn resolve_member(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Option<EntryIx>> {
     reader.with_entry(ix, |entry| {
         let id = entry.get_text(key)?;
         reader.session().find_entry(&id)
