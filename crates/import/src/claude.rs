@@ -143,10 +143,10 @@ impl ToolCallState {
 
 impl From<NodeIx> for LineNodes {
     /// The places of a line that has one entry, and is not part of a response.
-    fn from(place: NodeIx) -> LineNodes {
+    fn from(node: NodeIx) -> LineNodes {
         LineNodes {
-            first: place,
-            last: place,
+            first: node,
+            last: node,
             response: None,
         }
     }
@@ -450,9 +450,9 @@ impl<'o> ClaudeReader<'o> {
             && let Some(first) = self.find_line(&preserved.first)
             && let Some(last) = self.find_line(&preserved.last)
         {
-            let place = self.writer.append(Some(last.last), draft)?;
+            let node = self.writer.append(Some(last.last), draft)?;
             self.announced_compaction.first_kept = Some(first.first);
-            return Ok(place.into());
+            return Ok(node.into());
         }
 
         let parent = non_empty_text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
@@ -460,8 +460,8 @@ impl<'o> ClaudeReader<'o> {
             .and_then(|parent| self.find_line(&parent))
             .map(|parent| parent.last)
             .or(self.main_leaf);
-        let place = self.writer.add_below_end(before, draft)?;
-        Ok(place.into())
+        let node = self.writer.add_below_end(before, draft)?;
+        Ok(node.into())
     }
 
     /// Adds what the user, a tool or Claude Code itself sends to the model.
@@ -470,8 +470,8 @@ impl<'o> ClaudeReader<'o> {
         if line.has_flag("isCompactSummary") {
             let summary = join_text(Some(content), "\n");
             if !summary.is_blank() {
-                let place = self.add_compaction(line, &summary)?;
-                return Ok(Some(place.into()));
+                let node = self.add_compaction(line, &summary)?;
+                return Ok(Some(node.into()));
             }
         }
 
@@ -488,8 +488,8 @@ impl<'o> ClaudeReader<'o> {
         }
         let (parent, _) = self.find_parent(line);
         let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
-        let place = self.writer.add_below_end(parent, draft)?;
-        Ok(Some(place.into()))
+        let node = self.writer.add_below_end(parent, draft)?;
+        Ok(Some(node.into()))
     }
 
     /// Adds a list of blocks: a message for each result of a tool, and one for the texts and images
@@ -565,8 +565,8 @@ impl<'o> ClaudeReader<'o> {
         let draft = user_blocks
             .line
             .draft_user_message(&content, user_blocks.unused_for_next());
-        let place = self.writer.add_below_end(user_blocks.last, draft)?;
-        user_blocks.note_added(place);
+        let node = self.writer.add_below_end(user_blocks.last, draft)?;
+        user_blocks.record_added(node);
         Ok(())
     }
 
@@ -591,7 +591,7 @@ impl<'o> ClaudeReader<'o> {
                 .line
                 .draft_message(message, converted_keys, user_blocks.unused_for_next());
 
-        let place = match user_blocks.response {
+        let node = match user_blocks.response {
             // A second result of a call begins another branch.
             Some(response) if is_second && !user_blocks.has_result => {
                 let end = self.responses[response].last_node;
@@ -601,13 +601,13 @@ impl<'o> ClaudeReader<'o> {
             None => self.writer.add_child(user_blocks.last, draft)?,
         };
 
-        user_blocks.note_added(place);
+        user_blocks.record_added(node);
         user_blocks.has_result = true;
         if let Some(call) = self.calls.get_mut(call_id.as_bytes()) {
             if call.is_open() {
                 self.responses[call.response].open_call_count -= 1;
             }
-            call.last_result = Some(place);
+            call.last_result = Some(node);
         }
         Ok(())
     }
@@ -627,8 +627,8 @@ impl<'o> ClaudeReader<'o> {
         }
         let (parent, _) = self.find_parent(line);
         let draft = line.draft_injected(META_MESSAGE, &content);
-        let place = self.writer.append(parent, draft)?;
-        Ok(Some(place.into()))
+        let node = self.writer.append(parent, draft)?;
+        Ok(Some(node.into()))
     }
 
     /// Adds the summary of a compaction.
@@ -692,9 +692,9 @@ impl<'o> ClaudeReader<'o> {
                 .str("provider", "anthropic")
                 .text("modelId", &model);
             let change = line.new_draft("model_change", members);
-            let place = self.add_response_part(continued, parent, change)?;
-            parent = Some(place);
-            first = Some(place);
+            let node = self.add_response_part(continued, parent, change)?;
+            parent = Some(node);
+            first = Some(node);
             self.model = Some(model.clone());
         }
 
@@ -875,8 +875,8 @@ impl<'o> ClaudeReader<'o> {
             .text("name", &name)
             .json("claude", &rest.finish());
         let draft = line.new_draft("session_info", members);
-        let place = self.writer.append(self.main_leaf, draft)?;
-        Ok(Some(place.into()))
+        let node = self.writer.append(self.main_leaf, draft)?;
+        Ok(Some(node.into()))
     }
 
     /// The name in a `summary` line of this session. Old files also have summaries of other
@@ -922,9 +922,9 @@ impl<'a> UserBlocks<'a> {
         }
     }
 
-    fn note_added(&mut self, place: NodeIx) {
-        self.first = self.first.or(Some(place));
-        self.last = Some(place);
+    fn record_added(&mut self, node: NodeIx) {
+        self.first = self.first.or(Some(node));
+        self.last = Some(node);
     }
 }
 

@@ -92,10 +92,10 @@ impl ClaudeReader<'_> {
         if let Some(uuid) = &line.uuid {
             // Until it is released, what is attached to it follows its own parent, or what is there
             // of the response.
-            let place = parent.unwrap_or(self.responses[response].last_node);
+            let node = parent.unwrap_or(self.responses[response].last_node);
             let places = LineNodes {
-                first: place,
-                last: place,
+                first: node,
+                last: node,
                 response: Some(response),
             };
             self.nodes_by_uuid.insert(uuid.as_bytes().into(), places);
