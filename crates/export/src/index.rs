@@ -400,7 +400,7 @@ impl LateFacts {
         let mut durations = Vec::new();
         let mut call_counts = Vec::new();
         for &ix in &contents.entries {
-            let work = contents.work.of_entry(ix);
+            let work = contents.work.entry_work(ix);
             push_list_item(work.took_ms.to_string().as_bytes(), &mut durations);
             push_list_item(work.call_count.to_string().as_bytes(), &mut call_counts);
             let usage = contents.session.usage_of(ix).copied().unwrap_or_default();

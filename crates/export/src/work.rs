@@ -60,7 +60,7 @@ impl Work {
     }
 
     /// Returns what an entry adds to the sums.
-    pub fn of_entry(&self, ix: EntryIx) -> EntryWork {
+    pub fn entry_work(&self, ix: EntryIx) -> EntryWork {
         self.by_entry.get(ix.index()).copied().unwrap_or_default()
     }
 }

@@ -450,7 +450,7 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
             .get_or_init(|| SessionIds::read(self.source).unwrap_or_default());
         Some(
             self.prefixes
-                .get_or_init(|| UniquePrefixes::of_ids(ids.iter())),
+                .get_or_init(|| UniquePrefixes::from_ids(ids.iter())),
         )
     }
 }

@@ -289,7 +289,7 @@ impl ColumnSource<'_> {
         for session in self.list {
             short_ids.push(short_id(session, id_length));
         }
-        let prefixes = UniquePrefixes::of_ids(short_ids.iter().map(String::as_bytes));
+        let prefixes = UniquePrefixes::from_ids(short_ids.iter().map(String::as_bytes));
         let mut lengths = Vec::new();
         for session in &self.sessions {
             let id = short_id(session, id_length);

@@ -10,7 +10,7 @@ use crate::session::column::RowShape;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
-use crate::session::read::record::{Block, MessageFacts, Record, TypedRecord};
+use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -30,13 +30,13 @@ pub trait Agent: Debug + Sync {
 
     /// Appends the row of an entry in the agent's tree to `row`. The row of a tool result does not
     /// show its call: see [`Agent::call_row`].
-    fn push_row(&self, typed: &TypedRecord, row: &mut Vec<u8>) -> RowShape {
-        match (typed.kind, &typed.record.message) {
+    fn push_row(&self, parsed: &ParsedEntry, row: &mut Vec<u8>) -> RowShape {
+        match (parsed.kind, &parsed.record.message) {
             (Kind::Message, Some(message)) => {
-                self.push_message_row(typed.role, message, typed.blocks, row)
+                self.push_message_row(parsed.role, message, parsed.blocks, row)
             }
             (Kind::Message, None) => RowShape::default(),
-            (kind, _) => self.entry_row(kind, typed.record).append_to(row),
+            (kind, _) => self.entry_row(kind, parsed.record).append_to(row),
         }
     }
 
@@ -57,7 +57,7 @@ pub trait Agent: Debug + Sync {
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
 
     /// The text of an entry that the agent's search covers, without the label.
-    fn search_text(&self, typed: &TypedRecord) -> Text<'static>;
+    fn search_text(&self, parsed: &ParsedEntry) -> Text<'static>;
 
     /// Whether the agent's search is the fuzzy one of [`search`](super::row::search).
     fn has_fuzzy_search(&self) -> bool;
@@ -68,7 +68,7 @@ pub trait Agent: Debug + Sync {
     fn is_visible_text(&self, text: &[u8]) -> bool;
 
     /// Whether the entry is a request of the user.
-    fn is_user_request(&self, typed: &TypedRecord) -> bool;
+    fn is_user_request(&self, parsed: &ParsedEntry) -> bool;
 
     /// Whether navigating to a custom message puts its text into the editor.
     fn drafts_custom_message(&self, entry: &Entry) -> bool;

@@ -15,7 +15,7 @@ use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use crate::session::envelope::{CLAUDE_COMMAND, typed_command};
 use crate::session::paths;
-use crate::session::read::record::{Member, TypedRecord};
+use crate::session::read::record::{Member, ParsedEntry};
 use pisess_json::text::{Text, concat_texts, join_with};
 use pisess_json::{Raw, js};
 use std::ops::Range;
@@ -51,13 +51,13 @@ pub struct Folders<'a> {
 
 /// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all
 /// others.
-pub fn readable_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
-    let entry = Raw::from_checked(typed.record.bytes);
-    match typed.kind {
+pub fn readable_row<'r>(parsed: &ParsedEntry<'r>) -> Option<RowText<'r>> {
+    let entry = Raw::from_checked(parsed.record.bytes);
+    match parsed.kind {
         Kind::Compaction => Some(compaction_row(entry)),
         Kind::BranchSummary => Some(RowText::with_role("branch summary", &summary_head(entry))),
         Kind::CustomMessage => custom_message_row(entry),
-        Kind::Message => message_row(typed),
+        Kind::Message => message_row(parsed),
         _ => None,
     }
 }
@@ -83,7 +83,7 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
 /// for any other custom message.
 fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     let custom_type = entry.get_text("customType")?;
-    let typed = if custom_type == SKILL_PROMPT {
+    let parsed = if custom_type == SKILL_PROMPT {
         skill_draft(entry)?
     } else if custom_type == CLAUDE_COMMAND {
         let message = content::join_text_borrowed(entry.get("content"), "\n");
@@ -91,18 +91,18 @@ fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     } else {
         return None;
     };
-    let body = normalize_spaces(typed.head(ROW_UNITS));
+    let body = normalize_spaces(parsed.head(ROW_UNITS));
     let role = custom_type.to_string_lossy();
     Some(RowText::with_bracketed_role(&role, &body))
 }
 
 /// Returns the row of a user message that was forwarded or is a command, or of a tool result whose
 /// call is not found, which is the tool's name. `None` for any other message.
-fn message_row<'r>(typed: &TypedRecord<'r>) -> Option<RowText<'r>> {
-    let message = typed.record.message.as_ref();
-    match typed.role {
+fn message_row<'r>(parsed: &ParsedEntry<'r>) -> Option<RowText<'r>> {
+    let message = parsed.record.message.as_ref();
+    match parsed.role {
         Role::User => {
-            let words = typed_row(message?, typed.blocks)?;
+            let words = typed_row(message?, parsed.blocks)?;
             Some(RowText::with_role("user", &words))
         }
         Role::ToolResult => {
@@ -655,7 +655,7 @@ mod tests {
                 ..Record::default()
             };
             let kind = Kind::named(kind.as_bytes());
-            readable_row(&TypedRecord {
+            readable_row(&ParsedEntry {
                 kind,
                 role: Role::Missing,
                 record: &record,

@@ -6,17 +6,17 @@ use crate::session::Format;
 use crate::session::content::{blocks_of_type, member_is};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
-use crate::session::read::record::{Content, Member, MessageFacts, Record, TypedRecord};
+use crate::session::read::record::{Content, Member, MessageFacts, ParsedEntry, Record};
 use pisess_json::Raw;
 
 /// Returns the role of an entry's message; [`Role::Missing`] if the entry is not a message. In
 /// formats before version 3, `hookMessage` is the former name of `custom`.
-pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
+pub fn message_role(kind: Kind, record: &Record, format: Format) -> Role {
     let role_name = match &record.message {
         Some(message) if kind == Kind::Message => message.role,
         _ => None,
     };
-    match Role::of_string(role_name) {
+    match Role::from_string(role_name) {
         Role::HookMessage if format != Format::V3 => Role::Custom,
         role => role,
     }
@@ -24,19 +24,19 @@ pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
 
 /// Returns the flags of an entry that its line determines, by the rules of an agent. The flags of
 /// cycles and repeated ids, which depend on other entries, are set when entries are linked.
-pub fn entry_flags(typed: &TypedRecord, agent: &dyn Agent) -> Flags {
-    let TypedRecord {
+pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
+    let ParsedEntry {
         kind,
         role,
         record,
         blocks,
-    } = *typed;
+    } = *parsed;
     let mut flags = Flags::default();
-    flags.insert_if(Flags::USER_REQUEST, agent.is_user_request(typed));
+    flags.insert_if(Flags::USER_REQUEST, agent.is_user_request(parsed));
 
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         let has_no_content = matches!(message.content, Content::None);
-        let ending = Ending::of_message(role, message);
+        let ending = Ending::from_message(role, message);
         if role == Role::Assistant {
             let has_text = has_visible_text(message, blocks, |text| agent.is_visible_text(text));
             flags.insert_if(Flags::SILENT, !has_text && is_silent_ending(message));
@@ -54,18 +54,18 @@ pub fn entry_flags(typed: &TypedRecord, agent: &dyn Agent) -> Flags {
             "skill-prompt",
         );
     flags.insert_if(Flags::SKILL_PROMPT, is_skill_prompt);
-    flags.insert_if(Flags::HIDDEN, is_hidden(typed));
-    flags.insert_if(Flags::IMAGES, has_image(typed));
+    flags.insert_if(Flags::HIDDEN, is_hidden(parsed));
+    flags.insert_if(Flags::IMAGES, has_image(parsed));
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
     flags.insert_if(Flags::NO_ID_KEY, !record.has_id);
     flags
 }
 
 /// Whether an entry is a message of an extension that the agent does not show.
-fn is_hidden(typed: &TypedRecord) -> bool {
-    let message = match (typed.kind, typed.role) {
-        (Kind::CustomMessage, _) => typed.record.bytes,
-        (Kind::Message, Role::Custom | Role::HookMessage) => match &typed.record.message {
+fn is_hidden(parsed: &ParsedEntry) -> bool {
+    let message = match (parsed.kind, parsed.role) {
+        (Kind::CustomMessage, _) => parsed.record.bytes,
+        (Kind::Message, Role::Custom | Role::HookMessage) => match &parsed.record.message {
             Some(message) => message.bytes,
             None => return false,
         },
@@ -76,14 +76,14 @@ fn is_hidden(typed: &TypedRecord) -> bool {
 }
 
 /// Whether the content of an entry has an image.
-pub fn has_image(typed: &TypedRecord) -> bool {
-    match typed.kind {
-        Kind::Message => typed
+pub fn has_image(parsed: &ParsedEntry) -> bool {
+    match parsed.kind {
+        Kind::Message => parsed
             .blocks
             .iter()
             .any(|block| block.kind.is_some_and(|kind| kind.is("image"))),
         Kind::CustomMessage => {
-            let content = Raw::from_checked(typed.record.bytes).get("content");
+            let content = Raw::from_checked(parsed.record.bytes).get("content");
             let content = content.unwrap_or(Raw::NULL);
             blocks_of_type(content, "image").next().is_some()
         }
@@ -92,12 +92,12 @@ pub fn has_image(typed: &TypedRecord) -> bool {
 }
 
 /// Whether a turn, a tool or a command ended with an error, and was not aborted by the user.
-pub fn has_failed(typed: &TypedRecord) -> bool {
-    let Some(message) = &typed.record.message else {
+pub fn has_failed(parsed: &ParsedEntry) -> bool {
+    let Some(message) = &parsed.record.message else {
         return false;
     };
-    let ending = Ending::of_message(typed.role, message);
-    typed.kind == Kind::Message && ending.is_failed && !ending.is_aborted
+    let ending = Ending::from_message(parsed.role, message);
+    parsed.kind == Kind::Message && ending.is_failed && !ending.is_aborted
 }
 
 /// How a turn, a tool or a command ended, as its message records it.
@@ -110,7 +110,7 @@ struct Ending {
 impl Ending {
     /// Reads how a message ended from the member that its role has for it: the stop reason of a
     /// reply, `isError` of a tool result, the exit code of a command.
-    fn of_message(role: Role, message: &MessageFacts) -> Ending {
+    fn from_message(role: Role, message: &MessageFacts) -> Ending {
         match role {
             Role::Assistant => Ending {
                 is_failed: has_stop_reason(message, "error"),

@@ -4,23 +4,23 @@ use super::fragment::Fragment;
 use crate::session::content::find_members;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::file_calls::{FileCall, called_file};
-use crate::session::read::record::{Member, TypedRecord};
+use crate::session::read::record::{Member, ParsedEntry};
 use pisess_json::Raw;
 
 impl Fragment {
     /// Stores the tool calls of an entry that name a file. An assistant message contains calls; a
     /// tool result lists the calls that the tool made itself.
-    pub fn keep_file_calls(&mut self, entry: EntryIx, typed: &TypedRecord) {
+    pub fn keep_file_calls(&mut self, entry: EntryIx, parsed: &ParsedEntry) {
         // Set even if no call follows: `None` means that calls were not requested.
         self.collected.file_calls.get_or_insert_default();
-        match (typed.kind, typed.role) {
+        match (parsed.kind, parsed.role) {
             (Kind::Message, Role::Assistant) => {
-                for call in typed.blocks.iter().filter(|block| block.is_call()) {
+                for call in parsed.blocks.iter().filter(|block| block.is_call()) {
                     self.keep_file_call(entry, call.name, call.arguments);
                 }
             }
             (Kind::Message, Role::ToolResult) => {
-                for call in nested_calls(typed).items() {
+                for call in nested_calls(parsed).items() {
                     let [name, arguments] = find_members(call, ["name", "arguments"]);
                     self.keep_file_call(entry, name, arguments);
                 }
@@ -41,8 +41,8 @@ impl Fragment {
 }
 
 /// Returns the calls that a tool made itself, as its result lists them; `null` if there are none.
-fn nested_calls<'r>(typed: &TypedRecord<'r>) -> Raw<'r> {
-    let message = typed.record.message.as_ref();
+fn nested_calls<'r>(parsed: &ParsedEntry<'r>) -> Raw<'r> {
+    let message = parsed.record.message.as_ref();
     let nested = message.and_then(|message| message.get(Member::NestedCalls));
     let calls = nested.and_then(|nested| nested.get("calls"));
     calls.unwrap_or(Raw::NULL)

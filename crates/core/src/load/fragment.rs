@@ -4,14 +4,14 @@ use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
 use crate::agents::row::{CUT_MARK, ROW_UNITS, RowOptions, exceeds_row};
 use crate::load::LoadOptions;
-use crate::load::classify::{dialect_evidence, entry_flags, role_of};
+use crate::load::classify::{dialect_evidence, entry_flags, message_role};
 use crate::load::list_stats::entry_key;
 use crate::session::collected::{Collected, EntryText, LabelChange, OddLine, ToolCall};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::session::read::record::{
-    Block, Member, Record, TypedRecord, draft_head_name, scan_record_into,
+    Block, Member, ParsedEntry, Record, draft_head_name, scan_record_into,
 };
 use crate::session::usage::BilledRequest;
 use crate::session::{Format, Problem};
@@ -201,13 +201,13 @@ impl Fragment {
         }
 
         let ix = EntryIx::new(self.entries.len());
-        let kind = Kind::of_string(record.kind);
-        let role = role_of(kind, record, reading.format);
+        let kind = Kind::from_string(record.kind);
+        let role = message_role(kind, record, reading.format);
         if self.dialect.is_none() {
             self.dialect = dialect_evidence(kind, role, record);
         }
         self.collect_draft_link(kind, ix, record);
-        let typed = TypedRecord {
+        let parsed = ParsedEntry {
             kind: migrated_kind(kind, record),
             role,
             record,
@@ -224,16 +224,16 @@ impl Fragment {
         }
         let parent = self.find_or_queue_parent(ix, record.get(Member::ParentId));
         if let Some(rows) = &reading.options.rows {
-            self.keep_row(ix, &typed, rows, reading);
+            self.keep_row(ix, &parsed, rows, reading);
         } else if reading.options.tool_calls {
-            self.keep_calls(ix, &typed, None, reading);
+            self.keep_calls(ix, &parsed, None, reading);
         }
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time_ms = parse_js_date(timestamp.as_bytes());
-        self.keep_side_tables(ix, &typed, &timestamp);
-        self.keep_requested(ix, &typed, &timestamp, time_ms, reading);
+        self.keep_side_tables(ix, &parsed, &timestamp);
+        self.keep_requested(ix, &parsed, &timestamp, time_ms, reading);
 
-        let mut flags = entry_flags(&typed, reading.agent);
+        let mut flags = entry_flags(&parsed, reading.agent);
         let has_white_space_around = record.bytes.len() as u64 != span.len;
         flags.insert_if(Flags::PADDED, has_white_space_around);
         self.entries.push(Entry {
@@ -243,7 +243,7 @@ impl Fragment {
             parent,
             line: LineNo(self.line_count),
             record: number,
-            kind: typed.kind,
+            kind: parsed.kind,
             role,
             flags,
         });
@@ -302,24 +302,24 @@ impl Fragment {
     pub fn keep_row(
         &mut self,
         entry: EntryIx,
-        typed: &TypedRecord,
+        parsed: &ParsedEntry,
         rows: &RowOptions,
         reading: &ReadContext,
     ) {
         let agent = reading.agent;
         let readable = if rows.readable {
-            readable::readable_row(typed)
+            readable::readable_row(parsed)
         } else {
             None
         };
         let shows_message = readable.is_none()
-            && typed.kind == Kind::Message
-            && matches!(typed.role, Role::User | Role::Assistant);
+            && parsed.kind == Kind::Message
+            && matches!(parsed.role, Role::User | Role::Assistant);
         self.collected.rows.push(entry.index(), |row| {
             let start = row.len();
             let parts = match readable {
                 Some(text) => text.append_to(row),
-                None => agent.push_row(typed, row),
+                None => agent.push_row(parsed, row),
             };
             if !rows.readable || row.len() - start < SHORTEST_CUT {
                 return parts;
@@ -330,14 +330,14 @@ impl Fragment {
             // start of the message was trimmed, it may have been; such a cut is not marked.
             let may_be_cut = shows_message && row.len() - start >= ROW_UNITS;
             if may_be_cut
-                && let Some(message) = &typed.record.message
-                && exceeds_row(message, typed.blocks)
+                && let Some(message) = &parsed.record.message
+                && exceeds_row(message, parsed.blocks)
             {
                 row.extend_from_slice(CUT_MARK.as_bytes());
             }
             parts
         });
-        self.keep_calls(entry, typed, Some(rows), reading);
+        self.keep_calls(entry, parsed, Some(rows), reading);
     }
 
     /// Stores the tool calls of an assistant message, with their rows if `rows` is given. Of a tool
@@ -345,18 +345,18 @@ impl Fragment {
     fn keep_calls(
         &mut self,
         entry: EntryIx,
-        typed: &TypedRecord,
+        parsed: &ParsedEntry,
         rows: Option<&RowOptions>,
         reading: &ReadContext,
     ) {
-        if typed.kind == Kind::Message && typed.role == Role::Assistant {
-            for block in typed.blocks.iter().filter(|block| block.is_call()) {
+        if parsed.kind == Kind::Message && parsed.role == Role::Assistant {
+            for block in parsed.blocks.iter().filter(|block| block.is_call()) {
                 let call = self.build_tool_call(entry, block, rows, reading);
                 self.collected.tool_calls.push(call);
             }
         }
-        if typed.role == Role::ToolResult
-            && let Some(message) = &typed.record.message
+        if parsed.role == Role::ToolResult
+            && let Some(message) = &parsed.record.message
             && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
         {
             let text = self.keep_text(&call_id);
@@ -416,7 +416,7 @@ impl Fragment {
     fn keep_requested(
         &mut self,
         entry: EntryIx,
-        typed: &TypedRecord,
+        parsed: &ParsedEntry,
         timestamp: &Text,
         time_ms: Option<i64>,
         reading: &ReadContext,
@@ -427,38 +427,38 @@ impl Fragment {
             self.collected.timestamps.push(stored);
         }
         if options.entry_keys {
-            self.collected.keys.push(entry_key(typed, timestamp));
+            self.collected.keys.push(entry_key(parsed, timestamp));
         }
         if options.usage {
             self.collected
                 .billed
-                .extend(BilledRequest::from_entry(entry, typed));
+                .extend(BilledRequest::from_entry(entry, parsed));
         }
         if options.stats {
-            self.keep_stats(entry, typed, reading.cwd, options.read_paths);
+            self.keep_stats(entry, parsed, reading.cwd, options.read_paths);
         }
         if options.file_calls {
-            self.keep_file_calls(entry, typed);
+            self.keep_file_calls(entry, parsed);
         }
         if !options.search.is_empty() {
-            self.keep_matches(entry, typed, reading);
+            self.keep_matches(entry, parsed, reading);
         }
         if let Some(period) = options.list_stats {
             let list_stats = &mut self.collected.list_stats;
-            list_stats.add_entry(entry, typed, time_ms, period);
+            list_stats.add_entry(entry, parsed, time_ms, period);
         }
     }
 
     /// Stores which of the searched words an entry contains, in its fields or in the text that the
     /// agent's own search covers, and the match to show. Nothing is stored of an entry without any
     /// of the words, except the text for a fuzzy search.
-    fn keep_matches(&mut self, entry: EntryIx, typed: &TypedRecord, reading: &ReadContext) {
+    fn keep_matches(&mut self, entry: EntryIx, parsed: &ParsedEntry, reading: &ReadContext) {
         let words = &reading.options.search;
-        let line = Raw::from_checked(typed.record.bytes);
-        let mut matches = words.search_entry(line, typed.kind, typed.role);
+        let line = Raw::from_checked(parsed.record.bytes);
+        let mut matches = words.search_entry(line, parsed.kind, parsed.role);
 
         if !matches.has_every_word() {
-            let text = reading.agent.search_text(typed);
+            let text = reading.agent.search_text(parsed);
             words.mark_found(&text.to_string_lossy(), &mut matches.words);
             // The fuzzy search covers the label, too, which a later line sets: it is made when all
             // lines are read.
@@ -475,10 +475,10 @@ impl Fragment {
     /// Stores labels, the leaf record, and unknown names.
     ///
     /// A name of the session is stored, too. All of these are stored whatever the options are.
-    fn keep_side_tables(&mut self, entry: EntryIx, typed: &TypedRecord, timestamp: &Text) {
-        let record = typed.record;
+    fn keep_side_tables(&mut self, entry: EntryIx, parsed: &ParsedEntry, timestamp: &Text) {
+        let record = parsed.record;
         let member_text = |member: Member| record.get(member).and_then(Raw::text);
-        match typed.kind {
+        match parsed.kind {
             Kind::Label => {
                 let name = match member_text(Member::Label) {
                     Some(name) => name,
@@ -512,9 +512,9 @@ impl Fragment {
             _ => {}
         }
 
-        let unknown_name = if typed.kind == Kind::Other {
+        let unknown_name = if parsed.kind == Kind::Other {
             record.kind
-        } else if typed.role == Role::Other {
+        } else if parsed.role == Role::Other {
             record.message.as_ref().and_then(|message| message.role)
         } else {
             None

@@ -2,7 +2,7 @@
 
 use super::LoadError;
 use super::fragment::{DraftLink, Fragment, LeafRecord, NumberedTarget};
-use crate::session::collected::{Base, Join, Renumber};
+use crate::session::collected::{AppendPart, PrecedingCounts, Renumber};
 use crate::session::entry::EntryIx;
 
 impl Fragment {
@@ -20,7 +20,7 @@ impl Fragment {
             return Err(LoadError::TooLarge);
         }
 
-        let base = Base {
+        let preceding = PrecedingCounts {
             entries: self.entries.len() as u32,
             arena: self.arena.len() as u32,
             lines: self.line_count,
@@ -33,20 +33,22 @@ impl Fragment {
         if follows_last_entry {
             next.parent_ids.remove(0);
         }
-        self.entries.join(&mut next.entries, base);
+        self.entries.append_part(&mut next.entries, preceding);
         if follows_last_entry {
-            let first_joined = EntryIx::new(base.entries as usize);
+            let first_joined = EntryIx::new(preceding.entries as usize);
             self.entries[first_joined.index()].parent = first_joined.previous();
         }
 
-        self.collected.join(&mut next.collected, base);
-        self.parent_ids.join(&mut next.parent_ids, base);
-        self.problems.join(&mut next.problems, base);
-        self.draft_links.join(&mut next.draft_links, base);
-        self.numbered_targets.join(&mut next.numbered_targets, base);
+        self.collected.append_part(&mut next.collected, preceding);
+        self.parent_ids.append_part(&mut next.parent_ids, preceding);
+        self.problems.append_part(&mut next.problems, preceding);
+        self.draft_links
+            .append_part(&mut next.draft_links, preceding);
+        self.numbered_targets
+            .append_part(&mut next.numbered_targets, preceding);
         // The last record of the file counts.
         if let Some(mut leaf_record) = next.leaf_record.take() {
-            leaf_record.renumber(base);
+            leaf_record.renumber(preceding);
             self.leaf_record = Some(leaf_record);
         }
 
@@ -83,20 +85,20 @@ impl Fragment {
 // The record numbers in links and targets are those of the whole file already.
 
 impl Renumber for DraftLink {
-    fn renumber(&mut self, base: Base) {
-        self.entry.renumber(base);
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        self.entry.renumber(preceding);
     }
 }
 
 impl Renumber for NumberedTarget {
-    fn renumber(&mut self, base: Base) {
-        self.label.renumber(base);
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        self.label.renumber(preceding);
     }
 }
 
 impl Renumber for LeafRecord {
-    fn renumber(&mut self, base: Base) {
-        self.entry.renumber(base);
-        self.target_id.renumber(base);
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        self.entry.renumber(preceding);
+        self.target_id.renumber(preceding);
     }
 }

@@ -142,7 +142,7 @@ pub fn ends_with_newline(source: &dyn ReadAt) -> io::Result<bool> {
 /// # Errors
 /// If the strings of all entries no longer fit (4 GiB).
 fn assign_ids(session: &mut Session) -> Result<(), LoadError> {
-    let namespace = namespace_of(&session.header.id);
+    let namespace = id_namespace(&session.header.id);
     let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
     for entry in &mut session.entries {
         let mut attempt = 0;
@@ -163,7 +163,7 @@ fn assign_ids(session: &mut Session) -> Result<(), LoadError> {
 
 /// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from
 /// it.
-fn namespace_of(id: &Text) -> Uuid {
+fn id_namespace(id: &Text) -> Uuid {
     let id = id.to_string_lossy();
     Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
 }
@@ -183,7 +183,7 @@ impl Session {
     /// Returns a new id for record `number`: the same on every machine, not in use by another
     /// entry, and one for which `is_taken` is false.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
-        let namespace = namespace_of(&self.header.id);
+        let namespace = id_namespace(&self.header.id);
         let is_free =
             |id: &String| self.find_entry(&Text::from(id.as_str())).is_none() && !is_taken(id);
         (0..)

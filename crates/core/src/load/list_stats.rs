@@ -8,7 +8,7 @@ use crate::session::list_stats::{
     EntryKey, ListStats, Opening, PREVIEW_UNITS, Question, is_command,
 };
 use crate::session::period::Period;
-use crate::session::read::record::{Block, Content, Member, MessageFacts, TypedRecord};
+use crate::session::read::record::{Block, Content, Member, MessageFacts, ParsedEntry};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
 use pisess_json::Raw;
@@ -30,16 +30,16 @@ impl ListStats {
     pub fn add_entry(
         &mut self,
         entry: EntryIx,
-        typed: &TypedRecord,
+        parsed: &ParsedEntry,
         time_ms: Option<i64>,
         period: Period,
     ) {
-        let TypedRecord {
+        let ParsedEntry {
             kind,
             role,
             record,
             blocks,
-        } = *typed;
+        } = *parsed;
         self.is_in_period |= time_ms.is_some_and(|time| period.contains(time));
         if kind != Kind::Message {
             return;
@@ -112,8 +112,8 @@ impl ListStats {
 
 /// Returns the key of an entry: a hash of its id and of its timestamp as stored. An entry without
 /// an id has [`EntryKey::NONE`], because it cannot be a copy.
-pub fn entry_key(typed: &TypedRecord, timestamp: &Text) -> EntryKey {
-    let id = match typed.record.id {
+pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
+    let id = match parsed.record.id {
         Some(id) => decode(id.bytes),
         None => Text::default(),
     };
@@ -128,7 +128,7 @@ pub fn entry_key(typed: &TypedRecord, timestamp: &Text) -> EntryKey {
     };
     EntryKey {
         key,
-        is_message: typed.kind == Kind::Message,
+        is_message: parsed.kind == Kind::Message,
         is_pruned: false,
     }
 }

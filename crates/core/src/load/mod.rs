@@ -31,7 +31,7 @@ use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::SearchWords;
 use crate::session::{Header, Session};
 pub use append::load_appended;
-pub(crate) use classify::{has_failed, has_image, role_of};
+pub(crate) use classify::{has_failed, has_image, message_role};
 use fragment::{Fragment, ReadContext};
 use pisess_json::KeyCache;
 use pisess_store::workers::{Pool, in_order};
@@ -108,7 +108,7 @@ pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadE
     let preamble = header::read_preamble(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = read_all_lines(source, options, &preamble, guess.agent())?;
-    let dialect = dialect_of(&preamble, &fragment);
+    let dialect = choose_dialect(&preamble, &fragment);
     if dialect != guess {
         // The first evidence of the agent came late: compute rows and flags again by its rules.
         fragment = read_all_lines(source, options, &preamble, dialect.agent())?;
@@ -132,7 +132,7 @@ pub fn has_header(start: &[u8]) -> bool {
 
 /// Returns the agent that a file belongs to: oh-my-pi if it has a title line, else that of the
 /// first evidence in an entry, else pi.
-fn dialect_of(preamble: &Preamble, fragment: &Fragment) -> Dialect {
+fn choose_dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() {
         Dialect::OhMyPi
     } else {

@@ -3,10 +3,10 @@
 use super::LoadOptions;
 use super::fragment::{Fragment, ReadContext};
 use crate::agents::row::RowOptions;
-use crate::session::collected::{Base, Join};
+use crate::session::collected::{AppendPart, PrecedingCounts};
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::read::record::{TypedRecord, scan_record};
+use crate::session::read::record::{ParsedEntry, scan_record};
 use crate::session::{Format, Session};
 use pisess_json::Scanner;
 use pisess_store::ReadAt;
@@ -46,13 +46,13 @@ pub fn add_rows(
             // The line parsed when it was loaded; if the file has changed meanwhile, its row is
             // empty.
             let record = scan_record(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
-            let typed = TypedRecord {
+            let parsed = ParsedEntry {
                 kind: entry.kind,
                 role: entry.role,
                 record: &record,
                 blocks: &blocks,
             };
-            fragment.keep_row(ix, &typed, rows, &reading);
+            fragment.keep_row(ix, &parsed, rows, &reading);
         })?;
     }
 
@@ -65,10 +65,12 @@ pub fn add_rows(
     }
     session.arena.append(&mut fragment.arena);
     // The rows have the entries' own indexes, so that only the offsets of strings are moved.
-    let base = Base {
+    let preceding = PrecedingCounts {
         arena: start as u32,
-        ..Base::default()
+        ..PrecedingCounts::default()
     };
-    session.collected.join(&mut fragment.collected, base);
+    session
+        .collected
+        .append_part(&mut fragment.collected, preceding);
     Ok(true)
 }

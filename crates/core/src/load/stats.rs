@@ -7,7 +7,7 @@ use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
 use crate::session::file_calls::{FileAction, FileCall, called_file};
 use crate::session::paths::absolute_path;
-use crate::session::read::record::{Block, Member, TypedRecord};
+use crate::session::read::record::{Block, Member, ParsedEntry};
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -21,13 +21,13 @@ impl Fragment {
     pub fn keep_stats(
         &mut self,
         entry: EntryIx,
-        typed: &TypedRecord,
+        parsed: &ParsedEntry,
         cwd: Option<&Text>,
         with_read_paths: bool,
     ) {
-        let record = typed.record;
+        let record = parsed.record;
         let mut attribution = Attribution::empty(entry);
-        match (typed.kind, typed.role, &record.message) {
+        match (parsed.kind, parsed.role, &record.message) {
             (Kind::Message, Role::Assistant, Some(message)) => {
                 let (provider, model) = message.model_parts();
                 attribution.provider = self.keep_name(provider);
@@ -36,7 +36,7 @@ impl Fragment {
                 // The time in a message is when the reply began, not when its line was written.
                 let began_ms = message.get(Member::Timestamp).and_then(Raw::number);
                 attribution.began_ms = began_ms.map(|time| time as i64);
-                for block in typed.blocks.iter().filter(|block| block.is_call()) {
+                for block in parsed.blocks.iter().filter(|block| block.is_call()) {
                     self.keep_counted_call(entry, block, cwd, with_read_paths);
                 }
             }

@@ -88,7 +88,7 @@ pub(super) fn fill_missing_members(
     id_source: &IdSource,
 ) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("an entry was parsed as an object");
-    let kind = Kind::of(entry.get("type"));
+    let kind = Kind::from_member(entry.get("type"));
     let adds_at_end = matches!(kind, Kind::Custom | Kind::CustomMessage);
     let parent_id = match parent {
         Some(parent) => encode_to_vec(parent),

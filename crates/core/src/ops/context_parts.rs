@@ -83,7 +83,7 @@ impl PartMeter<'_> {
                 let name = role_name.into_string_lossy();
                 self.add(Some(name).filter(|name| !name.is_empty()), None, tokens);
             }
-            PartKey::Tool | PartKey::File => match Role::of(message.get("role")) {
+            PartKey::Tool | PartKey::File => match Role::from_member(message.get("role")) {
                 Role::Assistant => self.add_reply(message, tokens),
                 Role::ToolResult => {
                     let name = self.name_of_result(message);

@@ -116,7 +116,7 @@ pub fn redact_session(
     for mut line in lines {
         // Before its secrets are taken from it.
         let is_clean = line.finds.is_clean();
-        for secret in redactor.take_stuck(&mut line.finds) {
+        for secret in redactor.take_irreplaceable(&mut line.finds) {
             report.unreplaceable.push(line.locate_secret(secret));
         }
         for secret in redactor.plan_replacements(&mut line.finds) {
@@ -236,7 +236,7 @@ impl SearchedPart {
         } else {
             Raw::NULL
         };
-        let kind = Kind::of(entry.get("type"));
+        let kind = Kind::from_member(entry.get("type"));
         self.lines.push(SearchedLine {
             number: LineNo(self.line_count + 1),
             span: Span {

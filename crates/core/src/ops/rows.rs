@@ -183,7 +183,7 @@ pub enum GroupKind {
 }
 
 impl RowGroup {
-    fn of_row(index: usize) -> RowGroup {
+    fn single_row(index: usize) -> RowGroup {
         RowGroup {
             rows: index..index + 1,
             kind: GroupKind::Entry,
@@ -195,7 +195,7 @@ impl RowGroup {
 pub fn ungrouped_rows(view: &TreeView) -> Vec<RowGroup> {
     let mut groups = Vec::with_capacity(view.tree_rows.len());
     for index in 0..view.tree_rows.len() {
-        groups.push(RowGroup::of_row(index));
+        groups.push(RowGroup::single_row(index));
     }
     groups
 }
@@ -228,7 +228,7 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
         match groups.last_mut() {
             // The run is folded already.
             Some(group) if run_length > SHORTEST_FOLD => group.rows.end = index + 1,
-            _ => groups.push(RowGroup::of_row(index)),
+            _ => groups.push(RowGroup::single_row(index)),
         }
         if run_length == SHORTEST_FOLD {
             // The run is long enough: its single rows become one.
@@ -408,7 +408,7 @@ pub struct SubtreeExtent {
 
 impl SubtreeExtent {
     /// Returns the extent of an entry alone, without the entries below it.
-    fn of_entry(entry: &Entry) -> SubtreeExtent {
+    fn single_entry(entry: &Entry) -> SubtreeExtent {
         if entry.kind.is_bookkeeping() {
             return SubtreeExtent::default();
         }
@@ -427,7 +427,7 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
     let mut extents: Vec<SubtreeExtent> = session
         .entries
         .iter()
-        .map(SubtreeExtent::of_entry)
+        .map(SubtreeExtent::single_entry)
         .collect();
     // Each entry is complete before it is added to its parent: children come first.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk(&[]).collect();
@@ -443,7 +443,7 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
 
     let has_entries = |ix: EntryIx| extents[ix.index()].entry_count > 0;
     let has_entries_below = |ix: EntryIx| {
-        extents[ix.index()].entry_count > SubtreeExtent::of_entry(session.entry(ix)).entry_count
+        extents[ix.index()].entry_count > SubtreeExtent::single_entry(session.entry(ix)).entry_count
     };
     let notes = notes_at_leaf(session, has_entries, has_entries_below);
     // The first of these notes is the leaf.

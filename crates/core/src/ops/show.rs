@@ -187,9 +187,9 @@ mod tests {
     /// The body, and after a line the rest.
     fn shown(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
-        let kind = Kind::of(line.get("type"));
+        let kind = Kind::from_member(line.get("type"));
         let message = line.get("message").unwrap_or(Raw::NULL);
-        let role = Role::of(message.get("role"));
+        let role = Role::from_member(message.get("role"));
         let entry = read_entry(line, kind, role, Surroundings::default());
         let mut out = String::new();
         for part in &entry.body {

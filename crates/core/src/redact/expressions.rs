@@ -1,6 +1,6 @@
 //! Whether a value without quotes is a piece of code, a path, or a login in base64.
 
-use super::resemblance::{is_mixed, takes_turns};
+use super::resemblance::{alternates_classes, is_mixed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
@@ -49,7 +49,7 @@ fn begins_with_name_character(text: &[u8]) -> bool {
 
 /// Whether it is a word or a number, not random characters.
 fn is_word(part: &[u8]) -> bool {
-    part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !takes_turns(part))
+    part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !alternates_classes(part))
 }
 
 /// Whether a value is the path of a file: it begins as one, and has several parts. A path with a
@@ -84,7 +84,7 @@ pub fn is_encoded_login(value: &[u8]) -> bool {
     let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
     let colon = decoded.iter().position(|&byte| byte == b':');
     let is_pair = is_text && colon.is_some_and(|colon| colon > 0 && colon + 3 < decoded.len());
-    is_pair || value.len() >= 20 && takes_turns(digits) && is_mixed(digits)
+    is_pair || value.len() >= 20 && alternates_classes(digits) && is_mixed(digits)
 }
 
 #[cfg(test)]

@@ -201,9 +201,9 @@ impl Redactor {
 
     /// Numbers the secrets in the next line that cannot be replaced, and takes them from `finds`.
     /// Returns them in the order of the line.
-    pub fn take_stuck(&mut self, finds: &mut Finds) -> Vec<Secret> {
+    pub fn take_irreplaceable(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
-        for hit in std::mem::take(&mut finds.stuck) {
+        for hit in std::mem::take(&mut finds.irreplaceable) {
             secrets.push(self.number_hit(hit));
         }
         secrets

@@ -12,7 +12,7 @@ use uuid::fmt::Hyphenated;
 pub fn is_random(secret: &[u8]) -> bool {
     let has_digit = secret.iter().any(u8::is_ascii_digit);
     let has_letter = secret.iter().any(u8::is_ascii_alphabetic);
-    (has_digit && has_letter || is_scrambled(secret) || is_unspeakable(secret))
+    (has_digit && has_letter || is_scrambled(secret) || is_unpronounceable(secret))
         && is_mixed(secret)
         && !is_filler(secret)
 }
@@ -48,7 +48,7 @@ fn is_scrambled(secret: &[u8]) -> bool {
 
 /// Whether a text consists of at least 16 letters, with more consonants in a row than any word or
 /// compound has: six, or five in a text of fewer than 40 letters.
-fn is_unspeakable(secret: &[u8]) -> bool {
+fn is_unpronounceable(secret: &[u8]) -> bool {
     let is_vowel = |byte: &u8| b"aeiouyAEIOUY".contains(byte);
     let longest = secret.split(is_vowel).map(<[u8]>::len).max();
     secret.len() >= 16
@@ -194,7 +194,7 @@ fn is_random_base64(secret: &[u8]) -> bool {
 
     let mut digits = secret.to_vec();
     digits.retain(|byte| !is_separator(byte));
-    digits.iter().all(is_padded_base64_digit) && takes_turns(&digits) && is_mixed(secret)
+    digits.iter().all(is_padded_base64_digit) && alternates_classes(&digits) && is_mixed(secret)
 }
 
 /// Whether a character separates words, or is one of those that need no encoding in a URL.
@@ -204,7 +204,7 @@ fn is_separator(byte: &u8) -> bool {
 
 /// Whether capitals, small letters, digits and other characters take turns more often than in a
 /// path or an identifier: at two fifths of the characters.
-pub fn takes_turns(secret: &[u8]) -> bool {
+pub fn alternates_classes(secret: &[u8]) -> bool {
     let turns = secret
         .windows(2)
         .filter(|pair| character_class(pair[0]) != character_class(pair[1]))

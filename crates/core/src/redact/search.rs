@@ -34,7 +34,7 @@ pub struct Finds {
     /// The number of signatures, encrypted texts and images to remove.
     pub opaque_count: usize,
     /// Values outside of strings, such as a number, which a placeholder cannot replace.
-    pub(super) stuck: Vec<SecretHit>,
+    pub(super) irreplaceable: Vec<SecretHit>,
     /// The placeholders that the line has already.
     pub(super) placeholders: Vec<Placeholder>,
     /// The keys in it that documentation uses as examples, which are kept.
@@ -66,7 +66,7 @@ impl Finds {
 
     /// Whether there is a secret, or a placeholder of one.
     pub fn has_secrets(&self) -> bool {
-        !self.hits.is_empty() || !self.stuck.is_empty() || !self.placeholders.is_empty()
+        !self.hits.is_empty() || !self.irreplaceable.is_empty() || !self.placeholders.is_empty()
     }
 }
 
@@ -278,8 +278,8 @@ impl SecretSearch {
         let mut people_splices = self.find_people(line, searches, &splices);
         splices.append(&mut people_splices);
 
-        // Before the secrets in what is opaque are dropped: these are not stuck.
-        self.add_stuck(line, &mut finds);
+        // Before the secrets in what is opaque are dropped: these are not irreplaceable.
+        self.add_irreplaceable(line, &mut finds);
 
         // Rule 3.
         let removed_ranges = RangeSet::from_ranges(splices.iter().map(|splice| &splice.range));
@@ -340,32 +340,31 @@ impl SecretSearch {
             finds.hits.clear();
             return;
         }
-        let with_rules = true;
-        let mut found = self.search_string(line, searches, with_rules);
+        let mut found = self.search_string(line, searches, SecretSources::RulesAndValues);
         finds.examples.append(&mut found.examples);
         finds.hits = found.hits;
     }
 
     /// Adds the values of the user that are in no secret found in a string, such as a number. A
     /// value next to a digit is a part of another number.
-    fn add_stuck(&self, line: &[u8], finds: &mut Finds) {
+    fn add_irreplaceable(&self, line: &[u8], finds: &mut Finds) {
         let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
-        let mut stuck = Vec::new();
+        let mut irreplaceable = Vec::new();
         self.value_search
             .each_occurrence(line, &mut |range, value_index| {
                 let is_part_of_number = is_digit_at(line, range.start.checked_sub(1))
                     || is_digit_at(line, Some(range.end));
                 if !is_part_of_number && !secret_ranges.overlaps(&range) {
-                    stuck.push((range, value_index));
+                    irreplaceable.push((range, value_index));
                 }
             });
 
         // `path_at` needs ascending offsets, and `each_occurrence` finds values in the order of the
         // line.
         let mut paths = Strings::new(line);
-        for (range, value_index) in stuck {
+        for (range, value_index) in irreplaceable {
             let SecretValue { kind, bytes } = &self.value_search.values[value_index];
-            finds.stuck.push(SecretHit {
+            finds.irreplaceable.push(SecretHit {
                 field: paths.path_at(range.start),
                 range,
                 kind,
@@ -439,8 +438,14 @@ impl SecretSearch {
         finds: &mut Finds,
     ) {
         let raw = string.raw.bytes;
-        let with_rules = string.is_key || !is_id_member(strings.nearest_key(), raw);
-        let mut found = self.search_string(raw, searches, with_rules);
+        // A rule may take an id or a time for a secret.
+        let is_id = !string.is_key && is_id_member(strings.nearest_key(), raw);
+        let sources = if is_id {
+            SecretSources::ValuesOnly
+        } else {
+            SecretSources::RulesAndValues
+        };
+        let mut found = self.search_string(raw, searches, sources);
         finds.examples.append(&mut found.examples);
         if found.hits.is_empty() {
             return;
@@ -455,15 +460,19 @@ impl SecretSearch {
         }
     }
 
-    /// Searches the bytes of one string, whose needles call for `searches`. Without `with_rules`,
-    /// only values of the user are found.
-    fn search_string(&self, raw: &[u8], searches: SearchSet, with_rules: bool) -> StringFinds {
+    /// Searches the bytes of one string, whose needles call for `searches`.
+    fn search_string(
+        &self,
+        raw: &[u8],
+        searches: SearchSet,
+        sources: SecretSources,
+    ) -> StringFinds {
         if raw.len() < SHORTEST_SEARCHED {
             return StringFinds::default();
         }
         let mut hits = SecretHits::new(raw);
         for level in escape_levels(raw) {
-            self.add_hits_at_level(&level, searches, with_rules, &mut hits);
+            self.add_hits_at_level(&level, searches, sources, &mut hits);
         }
         StringFinds {
             examples: std::mem::take(&mut hits.examples),
@@ -481,7 +490,7 @@ impl SecretSearch {
         &self,
         level: &MappedText,
         searches: SearchSet,
-        with_rules: bool,
+        sources: SecretSources,
         hits: &mut SecretHits,
     ) {
         // Escaped letters can hide the needles of any form.
@@ -498,28 +507,33 @@ impl SecretSearch {
         if is_called(SearchSet::ENTITIES)
             && let Some(decoded) = visible_text.decode_entities()
         {
-            self.add_hits_in_decoded(&decoded, with_rules, hits);
+            self.add_hits_in_decoded(&decoded, sources, hits);
         }
         if let Some(without_codes) = &without_codes {
-            self.add_hits_in_decoded(without_codes, with_rules, hits);
+            self.add_hits_in_decoded(without_codes, sources, hits);
         }
         // Unless letters are escaped, the raw bytes have the same needles as the level.
         if searches.intersects(SearchSet::ESCAPES) {
-            self.add_hits_in_decoded(level, with_rules, hits);
+            self.add_hits_in_decoded(level, sources, hits);
         } else {
-            self.add_hits_in_form(level, searches, with_rules, hits);
+            self.add_hits_in_form(level, searches, sources, hits);
         }
         if is_called(SearchSet::PERCENT)
             && let Some(decoded) = visible_text.decode_percent()
         {
-            self.add_hits_in_decoded(&decoded, with_rules, hits);
+            self.add_hits_in_decoded(&decoded, sources, hits);
         }
     }
 
     /// Adds the secrets in a form of a text that may show needles which the raw bytes hide.
-    fn add_hits_in_decoded(&self, decoded: &MappedText, with_rules: bool, hits: &mut SecretHits) {
+    fn add_hits_in_decoded(
+        &self,
+        decoded: &MappedText,
+        sources: SecretSources,
+        hits: &mut SecretHits,
+    ) {
         let searches = self.needed_searches(&decoded.text);
-        self.add_hits_in_form(decoded, searches, with_rules, hits);
+        self.add_hits_in_form(decoded, searches, sources, hits);
     }
 
     /// Adds the secrets in one form of a text, whose needles call for `searches`.
@@ -531,7 +545,7 @@ impl SecretSearch {
         &self,
         form: &MappedText,
         searches: SearchSet,
-        with_rules: bool,
+        sources: SecretSources,
         hits: &mut SecretHits,
     ) {
         let text = &*form.text;
@@ -545,7 +559,7 @@ impl SecretSearch {
                     ..SecretHit::default()
                 });
             });
-        if !with_rules || is_base64_file(text) {
+        if sources == SecretSources::ValuesOnly || is_base64_file(text) {
             return;
         }
 
@@ -564,6 +578,15 @@ impl SecretSearch {
             });
         }
     }
+}
+
+/// What counts as a secret in a string.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SecretSources {
+    /// The values of the user, and what the rules recognize.
+    RulesAndValues,
+    /// Only the values of the user.
+    ValuesOnly,
 }
 
 /// What was found in one string of a line.

@@ -3,7 +3,7 @@
 //! One automaton finds the prefixes of all rows, and the expression of a row is applied only where
 //! its prefix was found. So a row costs nothing in text without its prefix.
 
-use super::resemblance::{is_mixed, is_random, is_randomly_drawn, is_varied, takes_turns};
+use super::resemblance::{alternates_classes, is_mixed, is_random, is_randomly_drawn, is_varied};
 use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 use std::ops::Range;
@@ -109,7 +109,7 @@ impl Shape {
             "varied" => is_varied,
             "random" => is_random,
             "drawn" => is_randomly_drawn,
-            "takes-turns" => takes_turns,
+            "takes-turns" => alternates_classes,
             _ => return None,
         };
         Some(Shape {

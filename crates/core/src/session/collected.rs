@@ -112,12 +112,13 @@ pub struct OddLine {
     pub span: Span,
 }
 
-/// How much of a file precedes one of its parts.
+/// How much of a file precedes one of its parts: the counts that turn numbers within the part into
+/// numbers within the file.
 ///
 /// A worker numbers the entries, lines and records of its part from 0, and the strings by their
 /// offset in its own arena. When the part is joined, these counts are added to its numbers.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Base {
+pub struct PrecedingCounts {
     /// Entries.
     pub entries: u32,
     /// The length of the arena, in bytes.
@@ -129,21 +130,22 @@ pub struct Base {
 }
 
 /// A collection that grows by that of the next part of the file, which becomes empty for reuse.
-pub trait Join {
-    /// Moves the content of `next` to the end of this collection, and adds `base` to its numbers.
-    fn join(&mut self, next: &mut Self, base: Base);
+pub trait AppendPart {
+    /// Moves the content of `next` to the end of this collection, and adds the `preceding` counts
+    /// to its numbers.
+    fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts);
 }
 
 /// An item that may contain numbers of entries, strings, lines or records of a part of a file.
 pub trait Renumber {
-    /// Turns the item's numbers within a part into numbers within the whole file: adds `base`.
-    fn renumber(&mut self, base: Base);
+    /// Turns the item's numbers within a part into numbers within the whole file: adds `preceding`.
+    fn renumber(&mut self, preceding: PrecedingCounts);
 }
 
-impl<T: Renumber> Join for Vec<T> {
-    fn join(&mut self, next: &mut Self, base: Base) {
+impl<T: Renumber> AppendPart for Vec<T> {
+    fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts) {
         for item in next.iter_mut() {
-            item.renumber(base);
+            item.renumber(preceding);
         }
         self.append(next);
     }
@@ -151,38 +153,38 @@ impl<T: Renumber> Join for Vec<T> {
 
 /// A part has `None` if the items were not requested, or if it has no entries. So the whole has
 /// `Some`, if only of an empty list, as soon as one part has.
-impl<T: Renumber> Join for Option<Vec<T>> {
-    fn join(&mut self, next: &mut Self, base: Base) {
+impl<T: Renumber> AppendPart for Option<Vec<T>> {
+    fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts) {
         if let Some(next) = next {
-            self.get_or_insert_default().join(next, base);
+            self.get_or_insert_default().append_part(next, preceding);
         }
     }
 }
 
-impl Join for RowColumn {
-    fn join(&mut self, next: &mut Self, base: Base) {
-        self.append(next, base.entries as usize);
+impl AppendPart for RowColumn {
+    fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts) {
+        self.append(next, preceding.entries as usize);
     }
 }
 
 /// The last text of the file counts, as for a session's name.
-impl Join for Option<Text<'static>> {
-    fn join(&mut self, next: &mut Self, _: Base) {
+impl AppendPart for Option<Text<'static>> {
+    fn append_part(&mut self, next: &mut Self, _: PrecedingCounts) {
         if next.is_some() {
             *self = next.take();
         }
     }
 }
 
-impl Join for ListStats {
-    fn join(&mut self, next: &mut Self, base: Base) {
-        self.append(std::mem::take(next), base.entries);
+impl AppendPart for ListStats {
+    fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts) {
+        self.append(std::mem::take(next), preceding.entries);
     }
 }
 
 /// Two counts, which are added up.
-impl Join for [u32; 2] {
-    fn join(&mut self, next: &mut Self, _: Base) {
+impl AppendPart for [u32; 2] {
+    fn append_part(&mut self, next: &mut Self, _: PrecedingCounts) {
         for (count, more) in self.iter_mut().zip(next) {
             *count += *more;
             *more = 0;
@@ -199,9 +201,9 @@ macro_rules! collected {
             $($(#[$doc])* pub $field: $type,)*
         }
 
-        impl Join for Collected {
-            fn join(&mut self, next: &mut Self, base: Base) {
-                $(self.$field.join(&mut next.$field, base);)*
+        impl AppendPart for Collected {
+            fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts) {
+                $(self.$field.append_part(&mut next.$field, preceding);)*
             }
         }
     };
@@ -265,51 +267,51 @@ impl Collected {
 }
 
 impl Renumber for EntryIx {
-    fn renumber(&mut self, base: Base) {
-        *self = self.offset_by(base.entries);
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        *self = self.offset_by(preceding.entries);
     }
 }
 
 impl Renumber for Slice {
-    fn renumber(&mut self, base: Base) {
+    fn renumber(&mut self, preceding: PrecedingCounts) {
         // An empty slice refers to no string of the arena.
         if self.len > 0 {
-            self.start += base.arena;
+            self.start += preceding.arena;
         }
     }
 }
 
 impl<T> Renumber for (EntryIx, T) {
-    fn renumber(&mut self, base: Base) {
-        self.0.renumber(base);
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        self.0.renumber(preceding);
     }
 }
 
 impl Renumber for LineNo {
-    fn renumber(&mut self, base: Base) {
-        self.0 += base.lines;
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        self.0 += preceding.lines;
     }
 }
 
 /// The place of a `message` is relative to its line, and so is the same in the whole file.
 impl Renumber for Range<u32> {
-    fn renumber(&mut self, _: Base) {}
+    fn renumber(&mut self, _: PrecedingCounts) {}
 }
 
 /// A number of tokens refers to nothing.
 impl Renumber for u64 {
-    fn renumber(&mut self, _: Base) {}
+    fn renumber(&mut self, _: PrecedingCounts) {}
 }
 
 /// A key is a hash of strings, and refers to nothing.
 impl Renumber for EntryKey {
-    fn renumber(&mut self, _: Base) {}
+    fn renumber(&mut self, _: PrecedingCounts) {}
 }
 
 impl<T: Renumber> Renumber for Option<T> {
-    fn renumber(&mut self, base: Base) {
+    fn renumber(&mut self, preceding: PrecedingCounts) {
         if let Some(item) = self {
-            item.renumber(base);
+            item.renumber(preceding);
         }
     }
 }
@@ -319,8 +321,8 @@ impl<T: Renumber> Renumber for Option<T> {
 macro_rules! renumber {
     ($($type:ident: $($field:ident),*;)*) => {
         $(impl Renumber for $type {
-            fn renumber(&mut self, base: Base) {
-                $(self.$field.renumber(base);)*
+            fn renumber(&mut self, preceding: PrecedingCounts) {
+                $(self.$field.renumber(preceding);)*
             }
         })*
     };
@@ -339,10 +341,10 @@ renumber! {
 }
 
 impl Renumber for Entry {
-    fn renumber(&mut self, base: Base) {
-        self.id.renumber(base);
-        self.parent.renumber(base);
-        self.line.renumber(base);
-        self.record += base.records;
+    fn renumber(&mut self, preceding: PrecedingCounts) {
+        self.id.renumber(preceding);
+        self.parent.renumber(preceding);
+        self.line.renumber(preceding);
+        self.record += preceding.records;
     }
 }

@@ -62,21 +62,21 @@ impl RowShape {
 }
 
 impl RowColumn {
-    /// Sets the row of entry `at`, which is after those set before, to what `append` appends.
-    /// Entries in between have an empty row.
-    pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>) -> RowShape) {
+    /// Sets the row of an entry to what `append` appends. Rows are set in the order of the entries;
+    /// an entry that is passed over has an empty row.
+    pub fn push(&mut self, entry_index: usize, append: impl FnOnce(&mut Vec<u8>) -> RowShape) {
         self.rows
-            .resize(at, (self.text.len() as u32, RowShape::Body));
+            .resize(entry_index, (self.text.len() as u32, RowShape::Body));
         let shape = append(&mut self.text);
         self.rows.push((self.text.len() as u32, shape));
     }
 
-    /// Returns the row of entry `at` and its shape; empty if none was set.
-    pub fn get(&self, at: usize) -> (Text<'_>, RowShape) {
-        let Some(&(end, shape)) = self.rows.get(at) else {
+    /// Returns the row of an entry and its shape; empty if none was set.
+    pub fn get(&self, entry_index: usize) -> (Text<'_>, RowShape) {
+        let Some(&(end, shape)) = self.rows.get(entry_index) else {
             return (Text::default(), RowShape::Body);
         };
-        let start = match at.checked_sub(1) {
+        let start = match entry_index.checked_sub(1) {
             Some(previous) => self.rows[previous].0,
             None => 0,
         };
@@ -89,7 +89,8 @@ impl RowColumn {
         self.text.len()
     }
 
-    /// Moves the rows of the next part of the file here, whose entries are numbered from `first`.
+    /// Moves the rows of the next part of the file to the end of this column. `first` is the index
+    /// in the whole file of the first entry of that part.
     pub fn append(&mut self, next: &mut RowColumn, first: usize) {
         if next.rows.is_empty() {
             return;

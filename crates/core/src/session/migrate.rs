@@ -172,7 +172,7 @@ impl Session {
                 edit.set(key, &self.id_or_root_json(self.entry_of_record(number)));
             }
         }
-        let kind = Kind::of(edit.get("type"));
+        let kind = Kind::from_member(edit.get("type"));
         match kind {
             Kind::Compaction => self.convert_draft_compaction(ix, edit),
             Kind::BranchSummary | Kind::StackSummary => self.convert_draft_summary(ix, edit),

@@ -44,12 +44,12 @@ impl<'a> UniquePrefixes<'a> {
         let labels = labels.iter().map(|(_, change)| session.text(change.name));
         UniquePrefixes {
             labels: labels.collect(),
-            ..UniquePrefixes::of_ids(ids)
+            ..UniquePrefixes::from_ids(ids)
         }
     }
 
     /// Returns the prefixes of ids without labels. Equal ids count as one.
-    pub fn of_ids(ids: impl Iterator<Item = &'a [u8]>) -> UniquePrefixes<'a> {
+    pub fn from_ids(ids: impl Iterator<Item = &'a [u8]>) -> UniquePrefixes<'a> {
         let mut sorted: Vec<SortedId> = ids.map(SortedId::new).collect();
         sorted.sort_unstable();
         sorted.dedup();
@@ -120,7 +120,7 @@ mod tests {
             "zürich",
             "日本語です",
         ];
-        let prefixes = UniquePrefixes::of_ids(ids.iter().map(|id| id.as_bytes()));
+        let prefixes = UniquePrefixes::from_ids(ids.iter().map(|id| id.as_bytes()));
         let shown = ids.map(|id| &id[..prefixes.prefix_len(&Text::from(id))]);
         assert_eq!(
             shown,

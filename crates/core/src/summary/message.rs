@@ -128,7 +128,7 @@ pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
             SummaryMessage::User(request_words(text, &blocks))
         }
         "custom" if starts_user_turn(message) => SummaryMessage::User(match skill_draft(message) {
-            Some(typed) => typed.into_string_lossy(),
+            Some(parsed) => parsed.into_string_lossy(),
             None => request_words(text, &blocks),
         }),
         "custom" if is_from_imported_agent(get("customType")) => SummaryMessage::Other,

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// message that an edit omits is kept as a custom entry.
 pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
-    let role = Role::of(message.get("role"));
+    let role = Role::from_member(message.get("role"));
     if role == Role::System {
         return Some(Kept("a system prompt: oh-my-pi builds its own"));
     }

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 /// changes only if a block of its content does.
 pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
-    let role = Role::of(message.get("role"));
+    let role = Role::from_member(message.get("role"));
     match role {
         Role::HookMessage => {
             let message = with_member(message, "role", b"\"custom\"");

@@ -56,7 +56,7 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
         return Cow::Owned(original);
     }
 
-    let kind = Kind::of(entry.get("type"));
+    let kind = Kind::from_member(entry.get("type"));
     let renamed = rename_agent_keys(kind, entry, to);
     let renamed_entry = renamed.as_deref().map_or(entry, Raw::from_checked);
     match find_counterpart(kind, renamed_entry, to, edit) {

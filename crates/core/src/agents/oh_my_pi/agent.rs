@@ -15,7 +15,7 @@ use crate::session::column::RowShape;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
-use crate::session::read::record::{Block, MessageFacts, Record, TypedRecord};
+use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -75,8 +75,8 @@ impl Agent for OhMyPi {
         row_call::call_row(name, arguments, home)
     }
 
-    fn search_text(&self, typed: &TypedRecord) -> Text<'static> {
-        row::search_text(typed)
+    fn search_text(&self, parsed: &ParsedEntry) -> Text<'static> {
+        row::search_text(parsed)
     }
 
     fn has_fuzzy_search(&self) -> bool {
@@ -87,11 +87,11 @@ impl Agent for OhMyPi {
         row_note::is_visible_text(text)
     }
 
-    fn is_user_request(&self, typed: &TypedRecord) -> bool {
+    fn is_user_request(&self, parsed: &ParsedEntry) -> bool {
         message::is_user_request(
-            Raw::from_checked(typed.record.bytes),
-            typed.kind,
-            typed.role,
+            Raw::from_checked(parsed.record.bytes),
+            parsed.kind,
+            parsed.role,
         )
     }
 

@@ -11,7 +11,7 @@ use crate::session::column::RowShape;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, Member, MessageFacts, Record, TypedRecord};
+use crate::session::read::record::{Block, Member, MessageFacts, ParsedEntry, Record};
 use pisess_json::string::decode;
 use pisess_json::text::{Text, concat_texts, join_with};
 use pisess_json::{Raw, js};
@@ -248,10 +248,10 @@ fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
 
 /// Returns the text of an entry in which a search looks, as oh-my-pi builds it, but without the
 /// label: parts that depend on the type, joined by spaces. An empty part adds its space, too.
-pub fn search_text(typed: &TypedRecord) -> Text<'static> {
-    let entry = Raw::from_checked(typed.record.bytes);
-    let parts: Vec<Text> = match typed.kind {
-        Kind::Message => message_search_parts(typed),
+pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
+    let entry = Raw::from_checked(parsed.record.bytes);
+    let parts: Vec<Text> = match parsed.kind {
+        Kind::Message => message_search_parts(parsed),
         Kind::CustomMessage => custom_search_parts(entry),
         Kind::Compaction => vec![Text::from("compaction")],
         Kind::BranchSummary => {
@@ -294,19 +294,19 @@ pub fn search_text(typed: &TypedRecord) -> Text<'static> {
 
 /// Returns the role of a message, the start of its text, and the command that a user ran, which is
 /// empty for other roles.
-fn message_search_parts<'r>(typed: &TypedRecord<'r>) -> Vec<Text<'r>> {
-    let Some(message) = typed.record.message else {
+fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
+    let Some(message) = parsed.record.message else {
         return Vec::new();
     };
-    let head = message_head(&message, typed.blocks, ROW_UNITS);
+    let head = message_head(&message, parsed.blocks, ROW_UNITS);
     let mut command = Text::default();
-    if typed.role == Role::BashExecution {
+    if parsed.role == Role::BashExecution {
         command = message
             .get(Member::Command)
             .and_then(Raw::text)
             .unwrap_or_default();
     }
-    vec![role_name(typed.role, &message), head, command]
+    vec![role_name(parsed.role, &message), head, command]
 }
 
 /// Returns the names and all notes of an advisor's message; for any other custom message, its type

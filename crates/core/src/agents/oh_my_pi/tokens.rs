@@ -25,7 +25,7 @@ pub fn estimate_message(message: Raw) -> u64 {
     let [role, content, summary, blocks, images, command, output] =
         content::find_members(message, names);
     let content_blocks = content.unwrap_or(Raw::NULL).items();
-    match Role::of(role) {
+    match Role::from_member(role) {
         Role::BashExecution => text_tokens(command) + text_tokens(output),
         Role::User | Role::Developer | Role::Custom | Role::HookMessage | Role::ToolResult => {
             let block_tokens: u64 = content_blocks.map(input_block_tokens).sum();
@@ -66,7 +66,7 @@ fn archive_block_tokens(block: Raw) -> u64 {
 /// Estimates the tokens of a message in a branch summary. The text of a tool result counts as
 /// truncated for the transcript, and its pictures do not count.
 pub fn estimate_branch_message(message: Raw) -> u64 {
-    if Role::of(message.get("role")) != Role::ToolResult {
+    if Role::from_member(message.get("role")) != Role::ToolResult {
         return estimate_message(message);
     }
     let text = content::join_text(message.get("content"), "");

@@ -14,7 +14,7 @@ use crate::session::content;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
-use crate::session::read::record::{Block, MessageFacts, Record, TypedRecord};
+use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::string::is_blank;
@@ -71,8 +71,8 @@ impl Agent for Pi {
         row::call_row(name, arguments, home)
     }
 
-    fn search_text(&self, typed: &TypedRecord) -> Text<'static> {
-        row::search_text(typed)
+    fn search_text(&self, parsed: &ParsedEntry) -> Text<'static> {
+        row::search_text(parsed)
     }
 
     fn has_fuzzy_search(&self) -> bool {
@@ -83,8 +83,8 @@ impl Agent for Pi {
         !is_blank(text)
     }
 
-    fn is_user_request(&self, typed: &TypedRecord) -> bool {
-        typed.kind == Kind::Message && typed.role == Role::User && typed.record.message.is_some()
+    fn is_user_request(&self, parsed: &ParsedEntry) -> bool {
+        parsed.kind == Kind::Message && parsed.role == Role::User && parsed.record.message.is_some()
     }
 
     fn drafts_custom_message(&self, _entry: &Entry) -> bool {

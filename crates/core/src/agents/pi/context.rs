@@ -122,7 +122,9 @@ pub fn message_role(session: &Session, message: &ContextMessage) -> Role {
     match (entry.kind, &message.body) {
         (Kind::CustomMessage, _) => Role::Custom,
         (Kind::BranchSummary, _) => Role::BranchSummary,
-        (Kind::Compaction, Body::Built(json)) => Role::of(Raw::from_checked(json).get("role")),
+        (Kind::Compaction, Body::Built(json)) => {
+            Role::from_member(Raw::from_checked(json).get("role"))
+        }
         _ => entry.role,
     }
 }

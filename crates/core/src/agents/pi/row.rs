@@ -9,7 +9,7 @@ use crate::session::column::RowShape;
 use crate::session::content::blocks_of_type;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, Member, MessageFacts, Record, TypedRecord};
+use crate::session::read::record::{Block, Member, MessageFacts, ParsedEntry, Record};
 use pisess_json::text::{Text, join_with};
 use pisess_json::{Raw, js};
 
@@ -122,10 +122,10 @@ fn turn_end_text(message: &MessageFacts) -> Text<'static> {
 
 /// Returns the text of an entry in which a search looks, as pi builds it, but without the label:
 /// parts that depend on the type, joined by spaces. An empty part adds its space, too.
-pub fn search_text(typed: &TypedRecord) -> Text<'static> {
-    let entry = Raw::from_checked(typed.record.bytes);
-    let parts: Vec<Text> = match typed.kind {
-        Kind::Message => message_search_parts(typed),
+pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
+    let entry = Raw::from_checked(parsed.record.bytes);
+    let parts: Vec<Text> = match parsed.kind {
+        Kind::Message => message_search_parts(parsed),
         Kind::CustomMessage => {
             let custom_type = entry.get_some("customType").map(display_value);
             vec![
@@ -165,13 +165,13 @@ pub fn search_text(typed: &TypedRecord) -> Text<'static> {
 }
 
 /// Returns the role and the start of the text of a message, and the command that a user ran.
-fn message_search_parts<'r>(typed: &TypedRecord<'r>) -> Vec<Text<'r>> {
-    let Some(message) = typed.record.message else {
+fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
+    let Some(message) = parsed.record.message else {
         return Vec::new();
     };
-    let role = role_name(typed.role, &message);
+    let role = role_name(parsed.role, &message);
     let is_bash = role == "bashExecution";
-    let mut parts = vec![role, message_head(&message, typed.blocks, ROW_UNITS)];
+    let mut parts = vec![role, message_head(&message, parsed.blocks, ROW_UNITS)];
     if is_bash && let Some(command) = message.get(Member::Command) {
         parts.push(content_head(command));
     }

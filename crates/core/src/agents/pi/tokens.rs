@@ -34,7 +34,7 @@ pub fn estimate_message(message: Raw) -> u64 {
     ];
     let [role, content, sections, tools, command, output, summary] =
         content::find_members(message, names);
-    let units = match Role::of(role) {
+    let units = match Role::from_member(role) {
         Role::System => {
             let mut units = content_units(content);
             for (_, section) in sections.map(js::object_entries).unwrap_or_default() {

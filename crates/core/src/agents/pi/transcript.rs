@@ -28,7 +28,7 @@ pub fn write_transcript(
 /// to two. Messages of other roles are left out.
 fn write_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
     let [role, content] = content::find_members(message, ["role", "content"]);
-    match Role::of(role) {
+    match Role::from_member(role) {
         Role::User => out.write_non_empty_part("[User]: ", &content::content_text(content, "")),
         Role::Assistant => write_turn(out, content.unwrap_or(Raw::NULL)),
         Role::ToolResult => {

@@ -79,7 +79,7 @@ impl<'s> Batch<'s> {
         self.check_reference(entry, &id, parent)?;
         self.check_tool_result(entry, parent)?;
 
-        if !required::is_known_kind(Kind::of(entry.get("type"))) {
+        if !required::is_known_kind(Kind::from_member(entry.get("type"))) {
             self.unknown_types.insert(kind.to_string());
         }
         let line = fill_missing_members(entry, &id, parent_id.as_ref(), id_source);
@@ -185,7 +185,8 @@ impl<'s> Batch<'s> {
         own_id: &Text,
         parent: Option<EntryIx>,
     ) -> Result<(), Refusal> {
-        let Some((key, allowed_target)) = Kind::of(entry.get("type")).schema().refers else {
+        let Some((key, allowed_target)) = Kind::from_member(entry.get("type")).schema().refers
+        else {
             return Ok(());
         };
         let Some(id) = entry.get_text(key) else {
@@ -224,7 +225,7 @@ impl<'s> Batch<'s> {
     /// Checks that an ancestor of a tool result makes its call. A result that names no call is not
     /// checked here.
     fn check_tool_result(&self, entry: Raw, parent: Option<EntryIx>) -> Result<(), Refusal> {
-        if Kind::of(entry.get("type")) != Kind::Message {
+        if Kind::from_member(entry.get("type")) != Kind::Message {
             return Ok(());
         }
         let Some(message) = entry.get("message") else {

@@ -54,7 +54,7 @@ fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut V
         let mut finding = finding_in_entry(session, ix, K::NoContent, "the message has no content");
         if stops_oh_my_pi(entry) {
             finding = finding
-                .with_grave(is_active)
+                .with_worst_case(is_active)
                 .with_fix("it gets an empty one, which is how pi reads it");
         }
         findings.push(finding);
@@ -74,7 +74,7 @@ fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding
             let is_last = ix.index() + 1 == session.entries.len();
             let message = "the record marks the leaf";
             let finding = finding_in_entry(session, ix, K::LeafRecord, message);
-            return Some(finding.with_grave(is_last));
+            return Some(finding.with_worst_case(is_last));
         }
         Kind::Missing => (K::UnknownType, "the entry has no type".to_owned()),
         Kind::Other => {
@@ -91,7 +91,7 @@ fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding
         },
         _ => return None,
     };
-    Some(finding_in_entry(session, ix, kind, message).with_grave(is_active))
+    Some(finding_in_entry(session, ix, kind, message).with_worst_case(is_active))
 }
 
 /// Reports an entry without a valid time, or with an earlier one than its parent.
@@ -102,7 +102,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
         if session.format != Format::Draft {
             let message = "its timestamp is missing or invalid";
             let finding = finding_in_entry(session, ix, K::BadTimestamp, message);
-            findings.push(finding.with_grave(is_active));
+            findings.push(finding.with_worst_case(is_active));
         }
         return;
     }
@@ -114,7 +114,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
     if is_older && !may_be_older {
         let message = "it is older than its parent";
         let finding = finding_in_entry(session, ix, K::TimeRunsBackwards, message);
-        findings.push(finding.with_grave(is_active));
+        findings.push(finding.with_worst_case(is_active));
     }
 }
 
@@ -170,7 +170,7 @@ fn check_summaries(
             };
             findings.push(
                 finding_in_entry(session, ix, K::EmptySummary, message)
-                    .with_grave(is_active[ix.index()]),
+                    .with_worst_case(is_active[ix.index()]),
             );
         }
         if kind == Kind::Compaction {

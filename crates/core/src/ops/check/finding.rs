@@ -25,7 +25,7 @@ pub struct Finding {
     /// How a repair fixes it, if it can.
     pub fix: Option<String>,
     /// Whether it is where it does the most harm: on the active path, at the leaf or in a cycle.
-    pub(super) is_grave: bool,
+    pub(super) is_worst_case: bool,
 }
 
 /// Returns a finding in an entry.
@@ -49,7 +49,7 @@ impl Finding {
             message: message.into(),
             consequence: "",
             fix: None,
-            is_grave: false,
+            is_worst_case: false,
         }
     }
 
@@ -69,8 +69,8 @@ impl Finding {
     }
 
     /// Sets whether it is where it does the most harm.
-    pub(super) fn with_grave(mut self, grave: bool) -> Finding {
-        self.is_grave = grave;
+    pub(super) fn with_worst_case(mut self, is_worst_case: bool) -> Finding {
+        self.is_worst_case = is_worst_case;
         self
     }
 
@@ -82,6 +82,7 @@ impl Finding {
 
     /// Sets its severity and consequence, which depend on the file's agent.
     pub(super) fn set_severity(&mut self, agent: &dyn Agent, format: Format) {
-        (self.severity, self.consequence) = agent.assess_defect(self.kind, format, self.is_grave);
+        (self.severity, self.consequence) =
+            agent.assess_defect(self.kind, format, self.is_worst_case);
     }
 }

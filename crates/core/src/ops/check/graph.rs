@@ -163,7 +163,7 @@ impl<'s> Graph<'s, '_> {
             (K::MissingId, "the entry has no id")
         };
         let is_last = ix.index() + 1 == session.entries.len();
-        finding_in_entry(session, ix, kind, message).with_grave(is_last)
+        finding_in_entry(session, ix, kind, message).with_worst_case(is_last)
     }
 
     fn duplicate_id_finding(&self, ix: EntryIx) -> Finding {
@@ -175,7 +175,7 @@ impl<'s> Graph<'s, '_> {
         );
         let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.contains(Flags::IN_CYCLE);
         finding_in_entry(session, ix, K::DuplicateId, message)
-            .with_grave(is_in_cycle(ix) || is_in_cycle(twin))
+            .with_worst_case(is_in_cycle(ix) || is_in_cycle(twin))
     }
 
     /// Gives an entry an id that no entry has. It is none of the missing parents' ids either: their
@@ -264,7 +264,7 @@ impl<'s> Graph<'s, '_> {
         let message = format!("its parent is after it, on line {line}");
         let finding = finding_in_entry(self.session, ix, K::ForwardParent, message);
         self.findings
-            .push(finding.with_grave(self.is_active[ix.index()]));
+            .push(finding.with_worst_case(self.is_active[ix.index()]));
     }
 
     /// Reports a `parentId` that is neither a string nor null. The entry becomes a child of
@@ -272,7 +272,7 @@ impl<'s> Graph<'s, '_> {
     fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
         let mut finding = finding_in_entry(self.session, ix, K::OddParent, message)
-            .with_grave(self.is_active[ix.index()]);
+            .with_worst_case(self.is_active[ix.index()]);
         if let Some(parent) = parent
             && self.try_attach(ix, Position::Entry(parent))
         {
@@ -358,7 +358,7 @@ impl<'s> Graph<'s, '_> {
         };
         self.findings.push(
             finding_in_entry(session, ix, kind, message)
-                .with_grave(has_leaf_in_tree)
+                .with_worst_case(has_leaf_in_tree)
                 .with_fix(fix),
         );
     }
@@ -385,7 +385,7 @@ impl<'s> Graph<'s, '_> {
             many => message += &format!("; {many} entries are cut off"),
         }
         let is_active = self.is_active[ix.index()];
-        finding_in_entry(self.session, ix, K::MissingParent, message).with_grave(is_active)
+        finding_in_entry(self.session, ix, K::MissingParent, message).with_worst_case(is_active)
     }
 
     /// Counts the entries that the agent no longer connects with the conversation, because the
@@ -487,7 +487,7 @@ impl<'s> Graph<'s, '_> {
         let message = format!("the conversation has {} root entries", roots.len());
         let finding = finding_in_entry(session, second, K::SeveralRoots, message);
         self.findings
-            .push(finding.with_grave(self.has_unlinked_roots(&roots)));
+            .push(finding.with_worst_case(self.has_unlinked_roots(&roots)));
     }
 
     /// Whether there are many roots because their writer sets no parents: they are most of the

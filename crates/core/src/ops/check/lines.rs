@@ -62,7 +62,7 @@ pub(super) fn repair_lines(
     for finding in &mut repair.findings {
         let is_last_value = Some(finding.line) == repair.last_line;
         if is_last_value && matches!(finding.kind, K::NotAnEntry | K::SecondHeader) {
-            finding.is_grave = true;
+            finding.is_worst_case = true;
         }
     }
     if repair.has_lf && repair.has_crlf {
@@ -450,8 +450,8 @@ impl LineRepair {
         }
 
         let message = "the header's version is not a number";
-        let finding =
-            Finding::new(located.number, K::OddVersion, message).with_grave(self.is_old_format);
+        let finding = Finding::new(located.number, K::OddVersion, message)
+            .with_worst_case(self.is_old_format);
         if version != 3.0 {
             self.findings.push(finding);
             self.keep_as_utf8(located, record);

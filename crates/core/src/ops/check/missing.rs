@@ -26,12 +26,12 @@ pub(super) struct MissingField {
 /// Returns the first field that an entry lacks, for each agent that writes such entries. If the
 /// entry is complete for one of them, returns nothing: both agents may have written the session.
 pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<MissingField> {
-    let kind = Kind::of_string(record.kind);
+    let kind = Kind::from_string(record.kind);
     let message = match kind {
         Kind::Message => record.message.as_ref(),
         _ => None,
     };
-    let role = message.map_or(Role::Missing, |message| Role::of_string(message.role));
+    let role = message.map_or(Role::Missing, |message| Role::from_string(message.role));
 
     let mut missing = Vec::new();
     for dialect in Dialect::ALL {

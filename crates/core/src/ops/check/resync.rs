@@ -190,7 +190,7 @@ fn is_linked(record: &Record) -> bool {
 /// entry may have such a type, too. A file of a later format has such a line if a migration kept
 /// the line as it was.
 fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
-    let kind = Kind::of_string(record.kind);
+    let kind = Kind::from_string(record.kind);
     let is_known = !matches!(kind, Kind::Other | Kind::Missing);
     if !is_known || kind == Kind::Message && record.message.is_none() {
         return false;

@@ -38,12 +38,12 @@ pub(super) fn check_result_order(
         .entry_indexes()
         .map(|ix| links.repaired_parent(session, ix))
         .collect();
-    let speakers = find_speakers(reader, &parents)?;
-    let separated = find_separated_answers(session, &parents, &speakers);
+    let nearest_messages = find_nearest_messages(reader, &parents)?;
+    let separated = find_separated_answers(session, &parents, &nearest_messages);
     if separated.is_empty() {
         return Ok(());
     }
-    let gaps = find_gaps(session, &parents, &speakers, &separated);
+    let gaps = find_gaps(session, &parents, &nearest_messages, &separated);
     if gaps.is_empty() {
         return Ok(());
     }
@@ -59,8 +59,8 @@ fn plan_moves<'s, 'p>(
     session: &'s Session,
     parents: &'p [Option<EntryIx>],
     gaps: &[Gap],
-) -> Moves<'s, 'p> {
-    let mut moves = Moves::new(session, parents, gaps);
+) -> ResultMoves<'s, 'p> {
+    let mut moves = ResultMoves::new(session, parents, gaps);
     // Only entries of these versions have a `parentId` that can be changed.
     let has_parent_ids = matches!(session.format, Format::V2 | Format::V3);
     if has_parent_ids {
@@ -79,7 +79,7 @@ fn plan_moves<'s, 'p>(
 fn report_gaps(
     reader: &EntryReader,
     gaps: &[Gap],
-    moves: &Moves,
+    moves: &ResultMoves,
     links: &LinkRepair,
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
@@ -90,7 +90,7 @@ fn report_gaps(
             .results
             .iter()
             .any(|result| sent_entries.contains(result));
-        let finding = gap.to_finding(session).with_grave(is_sent);
+        let finding = gap.to_finding(session).with_worst_case(is_sent);
         let changed = moves.changed_entries(gap);
         if changed.is_empty() {
             findings.push(finding);
@@ -103,22 +103,22 @@ fn report_gaps(
 
 /// Returns, for each entry, the nearest entry at or above it that the model sees as a message. Tool
 /// results are passed over.
-fn find_speakers(
+fn find_nearest_messages(
     reader: &EntryReader,
     parents: &[Option<EntryIx>],
 ) -> io::Result<Vec<Option<EntryIx>>> {
     let entries = &reader.session().entries;
-    let mut speakers = vec![None; entries.len()];
+    let mut nearest_messages = vec![None; entries.len()];
     let tree = Tree::from_parents(entries, |ix| parents[ix.index()]);
     // Each entry after its parent, whose speaker it may have.
     for ix in tree.walk(&[]) {
-        speakers[ix.index()] = if is_seen_by_model(reader, ix)? {
+        nearest_messages[ix.index()] = if is_seen_by_model(reader, ix)? {
             Some(ix)
         } else {
-            parents[ix.index()].and_then(|parent: EntryIx| speakers[parent.index()])
+            parents[ix.index()].and_then(|parent: EntryIx| nearest_messages[parent.index()])
         };
     }
-    Ok(speakers)
+    Ok(nearest_messages)
 }
 
 /// Whether an entry becomes a message of the user or of the model, so that it must not be between a
@@ -161,7 +161,7 @@ struct Call<'s> {
 fn find_separated_answers<'s>(
     session: &'s Session,
     parents: &[Option<EntryIx>],
-    speakers: &[Option<EntryIx>],
+    nearest_messages: &[Option<EntryIx>],
 ) -> Vec<Answer<'s>> {
     let mut calls: HashSet<Call> = HashSet::default();
     for call in &session.collected.tool_calls {
@@ -173,7 +173,7 @@ fn find_separated_answers<'s>(
 
     let mut separated = Vec::new();
     for answer in all_answers(session) {
-        let follows_its_call = match speaker_above(answer.result, parents, speakers) {
+        let follows_its_call = match message_above(answer.result, parents, nearest_messages) {
             Some(turn) => calls.contains(&Call {
                 turn,
                 id: answer.call_id,
@@ -196,12 +196,12 @@ fn all_answers(session: &Session) -> impl Iterator<Item = Answer<'_>> {
 }
 
 /// Returns the nearest entry above a result that the model sees.
-fn speaker_above(
+fn message_above(
     result: EntryIx,
     parents: &[Option<EntryIx>],
-    speakers: &[Option<EntryIx>],
+    nearest_messages: &[Option<EntryIx>],
 ) -> Option<EntryIx> {
-    speakers[parents[result.index()]?.index()]
+    nearest_messages[parents[result.index()]?.index()]
 }
 
 /// The messages between a call, or several of one message, and their late results.
@@ -221,7 +221,7 @@ struct Gap<'s> {
 fn find_gaps<'s>(
     session: &'s Session,
     parents: &[Option<EntryIx>],
-    speakers: &[Option<EntryIx>],
+    nearest_messages: &[Option<EntryIx>],
     separated: &[Answer<'s>],
 ) -> Vec<Gap<'s>> {
     let ancestry = Ancestry::from_parents(&session.entries, |ix| parents[ix.index()]);
@@ -230,7 +230,7 @@ fn find_gaps<'s>(
     for late in &late_results {
         *late_counts.entry(late.call).or_default() += 1;
     }
-    let results_in_place = find_results_in_place(session, parents, speakers, &late_counts);
+    let results_in_place = find_results_in_place(session, parents, nearest_messages, &late_counts);
 
     let mut gaps: Vec<Gap> = Vec::new();
     // By the message with the calls and by `is_certain`, the indexes of its gaps: on each branch
@@ -257,7 +257,7 @@ fn find_gaps<'s>(
         }
         known_gaps.push(gaps.len());
         gaps.push(Gap {
-            first_message: find_first_message(call.turn, result, parents, speakers),
+            first_message: find_first_message(call.turn, result, parents, nearest_messages),
             results: vec![result],
             call_id: call.id,
             is_certain,
@@ -302,12 +302,12 @@ fn find_late_results<'s>(
 fn find_results_in_place<'s>(
     session: &'s Session,
     parents: &[Option<EntryIx>],
-    speakers: &[Option<EntryIx>],
+    nearest_messages: &[Option<EntryIx>],
     late_counts: &HashMap<Call, usize>,
 ) -> HashMap<Call<'s>, Vec<EntryIx>> {
     let mut results_in_place: HashMap<_, Vec<EntryIx>> = HashMap::default();
     for answer in all_answers(session) {
-        let Some(turn) = speaker_above(answer.result, parents, speakers) else {
+        let Some(turn) = message_above(answer.result, parents, nearest_messages) else {
             continue;
         };
         let call = Call {
@@ -368,15 +368,15 @@ fn find_first_message(
     turn: EntryIx,
     result: EntryIx,
     parents: &[Option<EntryIx>],
-    speakers: &[Option<EntryIx>],
+    nearest_messages: &[Option<EntryIx>],
 ) -> EntryIx {
     let mut first = result;
-    let mut speaker = speaker_above(result, parents, speakers);
+    let mut speaker = message_above(result, parents, nearest_messages);
     while let Some(message) = speaker
         && message != turn
     {
         first = message;
-        speaker = speaker_above(message, parents, speakers);
+        speaker = message_above(message, parents, nearest_messages);
     }
     first
 }
@@ -422,7 +422,7 @@ fn find_sent_entries(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
 }
 
 /// The parents of all entries while results are moved.
-struct Moves<'s, 'p> {
+struct ResultMoves<'s, 'p> {
     session: &'s Session,
     old_parents: &'p [Option<EntryIx>],
     new_parents: Vec<Option<EntryIx>>,
@@ -431,7 +431,7 @@ struct Moves<'s, 'p> {
     moved_results: HashSet<EntryIx>,
 }
 
-impl<'s, 'p> Moves<'s, 'p> {
+impl<'s, 'p> ResultMoves<'s, 'p> {
     /// Returns the parents before any move, given the gaps whose results may be moved.
     fn new(session: &'s Session, old_parents: &'p [Option<EntryIx>], gaps: &[Gap]) -> Self {
         let results = gaps.iter().flat_map(|gap| &gap.results);
@@ -443,7 +443,7 @@ impl<'s, 'p> Moves<'s, 'p> {
                 siblings.push(ix);
             }
         }
-        Moves {
+        ResultMoves {
             session,
             old_parents,
             new_parents: old_parents.to_vec(),

@@ -4,14 +4,14 @@ use super::pattern::Pattern;
 use super::tool::{CallSearch, KnownCalls, ToolUse};
 use super::trail::EntryContinuation;
 use crate::agents::readable::Folders;
-use crate::load::{LoadError, LoadOptions, has_failed, has_image, is_small, load, role_of};
+use crate::load::{LoadError, LoadOptions, has_failed, has_image, is_small, load, message_role};
 use crate::session::entry::{Entry, Kind, LineNo, Role};
 use crate::session::fields::{Field, FieldScope, visit_fields};
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 use crate::session::read::line_chunks::{LineChunk, chunk_ranges, count_newlines, read_chunks};
 use crate::session::read::record::{
-    self, Block, Content, Member, Record, TypedRecord, scan_record_into,
+    self, Block, Content, Member, ParsedEntry, Record, scan_record_into,
 };
 use crate::session::search::{Hit, SnippetSize};
 use crate::session::tree::active_mask;
@@ -550,9 +550,9 @@ impl<'s> FileSearch<'s> {
             return Ok(None);
         }
 
-        let kind = Kind::of_string(record.kind);
-        let role = role_of(kind, record, self.preamble.format);
-        let entry = TypedRecord {
+        let kind = Kind::from_string(record.kind);
+        let role = message_role(kind, record, self.preamble.format);
+        let entry = ParsedEntry {
             kind,
             role,
             record,
@@ -607,7 +607,7 @@ impl<'s> FileSearch<'s> {
     /// line that starts at the offset `start` in a chunk; `calls` are those on lines before it.
     fn find_tool(
         &mut self,
-        entry: &TypedRecord,
+        entry: &ParsedEntry,
         hit: &Hit,
         options: &ToolOptions,
         calls: &KnownCalls,
@@ -622,7 +622,7 @@ impl<'s> FileSearch<'s> {
             home: options.home.as_ref(),
         };
         match entry.role {
-            Role::Assistant => Ok(ToolUse::of_call(&hit.field, entry.blocks, folders)),
+            Role::Assistant => Ok(ToolUse::from_reply_field(&hit.field, entry.blocks, folders)),
             Role::ToolResult => {
                 let mut search = CallSearch {
                     source: self.source,
@@ -632,7 +632,7 @@ impl<'s> FileSearch<'s> {
                 search.find_tool(message, calls, chunk, start).map(Some)
             }
             Role::BashExecution | Role::PythonExecution => {
-                Ok(Some(ToolUse::of_execution(message, folders)))
+                Ok(Some(ToolUse::from_execution(message, folders)))
             }
             _ => Ok(None),
         }
@@ -661,7 +661,7 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Whether only the tool calls of an entry are searched.
-    fn searches_only_calls(&self, entry: &TypedRecord) -> bool {
+    fn searches_only_calls(&self, entry: &ParsedEntry) -> bool {
         let roles = &self.query.roles;
         entry.role == Role::Assistant
             && !roles.is_empty()
@@ -672,7 +672,7 @@ impl<'s> FileSearch<'s> {
 
     /// Whether the undecoded text of a message already shows that the entry matches, which saves a
     /// visit of its fields. Always false if snippets are returned: they need the decoded text.
-    fn is_certain_match(&self, entry: &TypedRecord) -> bool {
+    fn is_certain_match(&self, entry: &ParsedEntry) -> bool {
         if self.query.snippets.is_some()
             || entry.kind != Kind::Message
             || self.searches_only_calls(entry)
@@ -702,7 +702,7 @@ impl<'s> FileSearch<'s> {
 
     /// Searches the fields of an entry. Returns its first match; in an inverted search, the first
     /// text of an entry without a match.
-    fn find_in_fields(&self, entry: &TypedRecord) -> Option<Hit> {
+    fn find_in_fields(&self, entry: &ParsedEntry) -> Option<Hit> {
         let mut fields = FieldSearch {
             search: self,
             only_calls: self.searches_only_calls(entry),
@@ -732,7 +732,7 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Returns the text of an entry that matches, as far as the query requests it.
-    fn collect_texts(&self, entry: &TypedRecord) -> MatchTexts {
+    fn collect_texts(&self, entry: &ParsedEntry) -> MatchTexts {
         let mut texts = MatchTexts::default();
         let wanted = self.query.texts;
         if !wanted.whole && !wanted.every_match {
@@ -988,7 +988,7 @@ fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// Returns the role of an entry's message; for any other entry, its type.
-fn role_name<'a>(entry: &TypedRecord<'a>) -> Text<'a> {
+fn role_name<'a>(entry: &ParsedEntry<'a>) -> Text<'a> {
     let Record { kind, message, .. } = entry.record;
     let name = match entry.role {
         Role::Missing => *kind,

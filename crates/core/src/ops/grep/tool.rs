@@ -43,7 +43,11 @@ impl ToolUse {
 
     /// Returns the call in which a field of a reply is; `None` for its other fields. `field` is the
     /// path of the field.
-    pub(super) fn of_call(field: &str, blocks: &[Block], folders: Folders) -> Option<ToolUse> {
+    pub(super) fn from_reply_field(
+        field: &str,
+        blocks: &[Block],
+        folders: Folders,
+    ) -> Option<ToolUse> {
         let (index, _) = field.strip_prefix("message.content[")?.split_once(']')?;
         let index: u32 = index.parse().ok()?;
         let block = blocks.iter().find(|block| block.index == index)?;
@@ -59,7 +63,7 @@ impl ToolUse {
     }
 
     /// Returns the command or code that the user ran.
-    pub(super) fn of_execution(message: &MessageFacts, folders: Folders) -> ToolUse {
+    pub(super) fn from_execution(message: &MessageFacts, folders: Folders) -> ToolUse {
         let message = Raw::from_checked(message.bytes);
         ToolUse {
             name: Text::from(execution_tool(message)),

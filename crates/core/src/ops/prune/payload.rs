@@ -154,7 +154,7 @@ fn find_payloads(
     };
     let names = ["role", "toolName", "content", "output", "details"];
     let [role, tool, content, output, details] = find_members(object, names);
-    let role = Role::of(role);
+    let role = Role::from_member(role);
     let writer = describe_writer(role, tool);
 
     if let Some(content) = content

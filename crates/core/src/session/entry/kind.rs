@@ -160,12 +160,12 @@ macro_rules! table {
             }
 
             /// Returns the variant that a member names; `Missing` if it is not a string.
-            pub fn of(name: Option<Raw>) -> Self {
+            pub fn from_member(name: Option<Raw>) -> Self {
                 name.and_then(Raw::text).map_or(Self::Missing, |name| Self::named(name.as_bytes()))
             }
 
             /// Returns the variant that a string names; `Missing` if there is none.
-            pub fn of_string(name: Option<RawString>) -> Self {
+            pub fn from_string(name: Option<RawString>) -> Self {
                 name.map_or(Self::Missing, |name| Self::named(name.text().as_bytes()))
             }
 

@@ -71,7 +71,7 @@ impl<'a> MessageFacts<'a> {
 
 /// An entry's record, with its type and role.
 #[derive(Clone, Copy, Debug)]
-pub struct TypedRecord<'r> {
+pub struct ParsedEntry<'r> {
     /// Its type; that of an older entry is the one that migration gives it.
     pub kind: Kind,
     /// The role of its message.

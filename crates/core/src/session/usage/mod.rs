@@ -11,7 +11,7 @@ pub use agents::{SubAgents, possible_session_ends, reported_session_ends, sessio
 
 use crate::session::content::{find_members, finite_or_zero};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::record::{Member, MessageFacts, TypedRecord};
+use crate::session::read::record::{Member, MessageFacts, ParsedEntry};
 use foldhash::HashSet;
 use foldhash::fast::FixedState;
 use pisess_json::Raw;
@@ -160,24 +160,24 @@ pub struct BilledRequest {
 impl BilledRequest {
     /// Returns the request that an entry records, if any. A reply always counts, without `usage` as
     /// one of no tokens and no known cost. A tool result or another entry counts only with `usage`.
-    pub fn from_entry(entry: EntryIx, typed: &TypedRecord) -> Option<BilledRequest> {
-        let message = match typed.kind {
-            Kind::Message => typed.record.message.as_ref(),
+    pub fn from_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
+        let message = match parsed.kind {
+            Kind::Message => parsed.record.message.as_ref(),
             _ => None,
         };
         let mut reported_ends = None;
         let usage = match message {
-            Some(message) if typed.role == Role::Assistant => {
+            Some(message) if parsed.role == Role::Assistant => {
                 let usage = message.get(Member::Usage).and_then(Usage::parse);
                 usage.unwrap_or_default()
             }
-            Some(message) if typed.role == Role::ToolResult => {
+            Some(message) if parsed.role == Role::ToolResult => {
                 let result = usage_of_result(message)?;
                 reported_ends = result.reported_ends;
                 result.usage
             }
-            None if typed.kind.schema().is_billed => {
-                typed.record.get(Member::Usage).and_then(Usage::parse)?
+            None if parsed.kind.schema().is_billed => {
+                parsed.record.get(Member::Usage).and_then(Usage::parse)?
             }
             _ => return None,
         };
