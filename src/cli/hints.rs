@@ -100,7 +100,7 @@ struct Habit {
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit.
-const HABITS: [Habit; 29] = [
+const HABITS: [Habit; 28] = [
     Habit {
         typed: &["-C"],
         command: "",
@@ -240,11 +240,6 @@ const HABITS: [Habit; 29] = [
         typed: &["--reverse"],
         command: "*",
         hint: "pipe the rows into `tac`",
-    },
-    Habit {
-        typed: &["size"],
-        command: "list",
-        hint: "did you mean context (what the model sees) or tokens (sent and received)? for bytes, `pisess list -0 | xargs -0 ls -lS`",
     },
 ];
 

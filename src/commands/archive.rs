@@ -11,7 +11,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, resolve_argument};
-use crate::cli::options::ChangeArgs;
+use crate::cli::options::{ChangeArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::format::format_count;
@@ -45,8 +45,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// read again and compared before the session is removed.
 ///
 /// Name the sessions, or choose them by options. Options choose from the sessions of the current
-/// directory, of --project, or of all projects with --all. --older-than and --empty choose only the
-/// sessions that meet the condition. Chosen sessions that changed in the last ten minutes, or that
+/// directory, of --project, or of all projects with --all. --older-than, --larger-than and --empty
+/// choose only the sessions that meet the condition. Chosen sessions that changed in the last ten minutes, or that
 /// an agent may have open, are skipped. A named session that an agent may have open is refused
 /// (exit 3).
 ///
@@ -76,7 +76,10 @@ pub struct Args {
     /// 2026-10
     #[arg(long, value_name = "TIME")]
     pub older_than: Option<String>,
-    /// Choose sessions without messages
+    /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
+    #[arg(long, value_name = "SIZE", value_parser = parse_amount)]
+    pub larger_than: Option<u64>,
+    /// Choose sessions without user messages
     #[arg(long)]
     pub empty: bool,
     /// Choose sessions of the project directory DIR
@@ -108,6 +111,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let filter = ArchiveFilter {
         before_ms,
         only_empty: args.empty,
+        larger_than: args.larger_than,
     };
     let project = args
         .project
@@ -134,12 +138,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return args.change_archives(&stores, ui);
     }
 
-    let is_filtered =
-        filter.before_ms.is_some() || args.empty || args.project.is_some() || args.all;
+    let is_filtered = filter.before_ms.is_some()
+        || args.larger_than.is_some()
+        || args.empty
+        || args.project.is_some()
+        || args.all;
     if !is_filtered && args.sessions.is_empty() {
         return Err(
             Failure::usage_error("neither a session nor a filter is given").with_hint(
-                "name sessions, or choose them with --older-than, --empty, --project or --all",
+                "name sessions, or choose them with --older-than, --larger-than, --empty, --project or --all",
             ),
         );
     }

@@ -9,9 +9,10 @@ use crate::cli::foreign::{
 };
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::SessionStores;
+use crate::cli::locate::{SessionStores, is_archive};
 use crate::cli::named::{FoundSessions, find_sessions};
 use crate::cli::open::{Input, refuse_stdout};
+use crate::cli::options::parse_amount;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
@@ -33,10 +34,11 @@ use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, text_array};
-use pisess_store::{self as store, FoundFile, Glance, ReadAt};
+use pisess_store::{self as store, FoundFile, Glance, ReadAt, SessionsBeingWritten};
 use repository::repository_of;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("List the sessions of the current directory", "pisess list"),
@@ -47,6 +49,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "List the sessions below a directory, the most expensive first",
         "pisess list sessions --sort cost",
+    ),
+    Example::new(
+        "List the sessions over 10 MB of all projects, the largest first",
+        "pisess list --all --larger-than 10M --sort size",
     ),
     Example::new(
         "Count the entries of each session below a directory",
@@ -71,10 +77,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The columns are as follows; a narrow terminal shows fewer:
 ///
 /// - the age of the last user or assistant message
-/// - the end of the session's id
+/// - the short id: the last 8 characters of the session's id, or 12 if needed.
+///   Ids begin with their time, so that sessions of one minute begin alike. The
+///   short id, or its start that stands out, is accepted as SESSION
 /// - the agent (`pi`, or `omp` for oh-my-pi) and the project, if there are
 ///   several
 /// - the numbers of messages and branches
+/// - the size of the file
 /// - the size of the context at the leaf, in tokens
 /// - the cost
 /// - the name, or else the first user message that is more than a command
@@ -91,6 +100,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// at any width. `*` marks `last`, the file that changed most recently. A label
 /// counts as a change, so the first row may be another one. If --limit leaves
 /// out `last`, a note names it.
+///
+/// `●` marks a running session: another process has its file open for writing,
+/// or an agent wrote to it within the last minute.
 ///
 /// `--source claude` lists what you could import.
 ///
@@ -116,7 +128,14 @@ pub struct Args {
     pub source: Option<Origin>,
     #[command(flatten)]
     pub period: PeriodArgs,
-    /// Sort sessions by KEY (modified, created, name, project, messages, context, tokens or cost)
+    /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
+    #[arg(long, value_name = "SIZE", value_parser = parse_amount)]
+    pub larger_than: Option<u64>,
+    /// Choose sessions without user messages
+    #[arg(long)]
+    pub empty: bool,
+    /// Sort sessions by KEY (modified, created, name, project, messages, size, context, tokens or
+    /// cost)
     #[arg(
         long,
         value_name = "KEY",
@@ -179,6 +198,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if list.is_empty() && has_sessions && !has_failures {
         ui.warn("nothing was written in this period to any of these sessions");
     }
+    let has_sessions = !list.is_empty();
+    list.retain(|session| args.chooses(session));
+    if list.is_empty() && has_sessions {
+        ui.warn(NONE_CHOSEN);
+    }
+    if !args.only.is_set() {
+        mark_running(&mut list, Ids::new(ui)?.now_ms(ui));
+    }
     let torn_paths: Vec<PathBuf> = list
         .iter()
         .filter(|session| session.is_torn)
@@ -200,6 +227,39 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         Exit::Done
     })
+}
+
+/// An agent that wrote to a session within this time counts as running.
+const RUNNING: Duration = Duration::from_secs(60);
+
+/// Marks the sessions that an agent works on. The processes are looked through once, for all
+/// sessions. `now_ms` is in milliseconds since 1970.
+fn mark_running(list: &mut [ListedSession], now_ms: i64) {
+    if list.is_empty() {
+        return;
+    }
+    let being_written = SessionsBeingWritten::find();
+    for session in list {
+        if session.path == Path::new("-") || is_archive(&session.path) {
+            continue;
+        }
+        session.is_running =
+            being_written.contains(&session.path) || was_just_written(session, now_ms);
+    }
+}
+
+/// Whether an agent wrote to a session within [`RUNNING`]. Only a file that changed in that time is
+/// read.
+fn was_just_written(session: &ListedSession, now_ms: i64) -> bool {
+    let unchanged_ms = now_ms.abs_diff(session.file_modified_ms);
+    if u128::from(unchanged_ms) >= RUNNING.as_millis() {
+        return false;
+    }
+    let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now_ms.max(0).unsigned_abs());
+    let Ok(file) = Glance::open(&session.path) else {
+        return false;
+    };
+    store::has_recent_turn(&file, now, RUNNING).unwrap_or(false)
 }
 
 /// Prints the rows as paths, as JSON or as a table. `last` is the session that `last` refers to.
@@ -259,6 +319,12 @@ impl Args {
         } else {
             None
         }
+    }
+
+    /// Whether --larger-than and --empty choose a session.
+    fn chooses(&self, session: &ListedSession) -> bool {
+        let is_large_enough = self.larger_than.is_none_or(|limit| session.bytes > limit);
+        is_large_enough && (session.is_empty || !self.empty)
     }
 
     /// Returns where the rows of forks are. Programs get all forks in the same order.
@@ -450,6 +516,8 @@ fn retain_same_repository(
 
 /// Printed if none of the files found is a session.
 const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
+/// Printed if --larger-than and --empty choose no session.
+const NONE_CHOSEN: &str = "no session matches these options (hint: omit them)";
 const NONE_IN_REPOSITORY: &str =
     "no sessions for this repository (hint: --all includes all projects)";
 
@@ -605,6 +673,7 @@ fn read_foreign_file(
     let name = to_visible(&file.path.to_string_lossy());
     let mut session = read_once(&file.path, &copy, modified_ms, options, &name)?;
     session.listed.id = Text::from(survey.id);
+    session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
     session.listed.owner.clone_from(&file.owner);
     Ok(Some(SessionOfFile {
         session,
@@ -641,9 +710,11 @@ fn session_json(session: &ListedSession, row: &ListRow, is_last: bool, args: &Ar
         .text_or_null("name", session.name.as_ref())
         .text("cwd", &session.cwd)
         .text_or_null("parentSessionPath", session.parent.as_ref())
+        .number("bytes", session.bytes as f64)
         .str_or_null("created", session.created_ms.map(iso_string).as_deref())
         .str("modified", &iso_string(session.modified_ms))
         .number("messageCount", f64::from(session.message_count))
+        .number("userMessages", f64::from(session.user_message_count))
         .number("entryCount", f64::from(session.entry_count))
         .number("branchCount", f64::from(session.branch_count))
         .text("firstMessage", &first_message)
@@ -658,6 +729,7 @@ fn session_json(session: &ListedSession, row: &ListRow, is_last: bool, args: &Ar
         })
         .number("depth", row.depth as f64)
         .bool("last", is_last)
+        .bool("running", session.is_running)
         .with(repository, |object, repository| {
             object.str_or_null("repository", repository.as_deref())
         })

@@ -428,12 +428,12 @@ fn archived_sessions_are_listed_and_read() {
     assert!(sizes.contains(",\"archivedBytes\":"));
     assert_snapshot!(h.run("archive --list --all --empty"), @"2> pisess: note: no archived session matches these options (hint: omit them)");
     assert_snapshot!(h.run("list --all --archived --limit 9"), @"
-       age  id      agent  project  msgs  br  context  name or first user message
-        3d  pnew    pi     ~/kites     1   1        3  a new kite
-       4mo  omp1    omp    ~/kites     1   2        -  (archived) Tail
-       4mo  boat    pi     ~/boats     1   1        3  (archived) an old boat
-       4mo  pold    pi     ~/kites     1   1        3  (archived) an old kite
-       4mo  pempty  pi     ~/kites     0   0        -  (no messages)
+       age  id      agent  project  msgs  br   size  context  name or first user message
+        3d  pnew    pi     ~/kites     1   1  286 B        3  a new kite
+       4mo  omp1    omp    ~/kites     1   2  659 B        -  (archived) Tail
+       4mo  boat    pi     ~/boats     1   1  288 B        3  (archived) an old boat
+       4mo  pold    pi     ~/kites     1   1  288 B        3  (archived) an old kite
+       4mo  pempty  pi     ~/kites     0   0  113 B        -  (no messages)
     2> pisess: note: the last lines of 4 sessions are incomplete (hint: `pisess check --all` names them)
     ");
     // Standard input is read alone, also in a project with archived sessions that match.

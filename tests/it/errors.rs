@@ -539,10 +539,6 @@ fn common_mistakes_have_a_hint() {
         ),
         ("list -10", "did you mean --limit N?"),
         (
-            "list --sort size",
-            "or tokens (sent and received)? for bytes, `pisess list -0 | xargs -0 ls -lS`",
-        ),
-        (
             "grep -E 'a|b'",
             "omit -E: every PATTERN is a regular expression",
         ),

@@ -28,12 +28,12 @@ fn sessions_newest_first() {
         "v2.jsonl",
     ]);
     assert_snapshot!(s.unchanged("list ."), @r#"
-    age  id        agent  project       msgs  br  context    cost  name or first user message
-    1mo  6e8a4d70  pi     ~/code/ferry    25   2     1.5k   $0.04  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    1mo  8a1b7e90  pi     ~/garden         7   1      940  <$0.01  When should I sow carrots?
-    1mo  456789ab  omp    ~/photos         7   1    10.4k   $0.03  Photos by year
-    1mo  00000002  pi     ~/garden         4   2      940  <$0.01  When should I sow carrots?
-    4mo  0000babe  pi     ~/kites          6   2       31       -  Which paper for a kite?
+    age  id        agent  project       msgs  br    size  context    cost  name or first user message
+    1mo  6e8a4d70  pi     ~/code/ferry    25   2   14 kB     1.5k   $0.04  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    1mo  8a1b7e90  pi     ~/garden         7   1  2.4 kB      940  <$0.01  When should I sow carrots?
+    1mo  456789ab  omp    ~/photos         7   1  4.6 kB    10.4k   $0.03  Photos by year
+    1mo  00000002  pi     ~/garden         4   2  1.6 kB      940  <$0.01  When should I sow carrots?
+    4mo  0000babe  pi     ~/kites          6   2  1.4 kB       31       -  Which paper for a kite?
     "#);
     assert_snapshot!(s.pisess("list . --color never").terminal(80).done(), @"
     age  id        agent  project  msgs  context    cost  name or first user mes…
@@ -44,12 +44,12 @@ fn sessions_newest_first() {
     4mo  0000babe  pi     kites       6       31       -  Which paper for a kite?
     ");
     assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @r#"
-    age  id        agent  project  msgs  br  context   cost  name or first user message
-    1mo  6e8a4d70  pi     ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I ask at 2…
-    1mo  456789ab  omp    photos      7   1    10.4k  $0.03  Photos by year
+    age  id        agent  project  msgs  br    size  context   cost  name or first user message
+    1mo  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I…
+    1mo  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
     "#);
-    assert_snapshot!(s.run("list ./tour.jsonl --json"), @r#"{"path":"./tour.jsonl","id":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","agent":"pi","version":3,"name":null,"cwd":"/home/u/code/ferry","parentSessionPath":null,"created":"2026-03-14T09:26:45.589Z","modified":"2026-03-14T09:43:54.589Z","messageCount":25,"entryCount":31,"branchCount":2,"firstMessage":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"contextTokens":1541,"labels":["cause found","green"],"depth":0,"last":false}"#);
-    assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false}"#);
+    assert_snapshot!(s.run("list ./tour.jsonl --json"), @r#"{"path":"./tour.jsonl","id":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","agent":"pi","version":3,"name":null,"cwd":"/home/u/code/ferry","parentSessionPath":null,"bytes":13577,"created":"2026-03-14T09:26:45.589Z","modified":"2026-03-14T09:43:54.589Z","messageCount":25,"userMessages":6,"entryCount":31,"branchCount":2,"firstMessage":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"contextTokens":1541,"labels":["cause found","green"],"depth":0,"last":false,"running":false}"#);
+    assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"bytes":4584,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"userMessages":1,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false,"running":false}"#);
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn this_folder_all_and_since() {
         "a fork was created now"
     );
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-       age  id        msgs  context   cost  name or first user message
-    *  3mo  bbb-2222     1        7      -  question of 0199bbbb-2222
-       3mo  aaa-1111     2     1.2k  $0.25  question of 0199aaaa-1111
+       age  id        msgs   size  context   cost  name or first user message
+    *  3mo  bbb-2222     1  519 B        7      -  question of 0199bbbb-2222
+       3mo  aaa-1111     2  679 B     1.2k  $0.25  question of 0199aaaa-1111
     ");
 }
 
@@ -136,10 +136,10 @@ fn the_text_and_the_sort_key_are_always_shown() {
     4mo  0000babe  kites         -  Which paper for a kite?
     ");
     assert_snapshot!(s.pisess("list . --color never --sort created").terminal(120).done(), @r#"
-    age  created  id        agent  project  msgs  br  context   cost  name or first user message
-    1mo      1mo  456789ab  omp    photos      7   1    10.4k  $0.03  Photos by year
-    1mo      1mo  6e8a4d70  pi     ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I…
-    4mo      4mo  0000babe  pi     kites       6   2       31      -  Which paper for a kite?
+    age  created  id        agent  project  msgs  br    size  context   cost  name or first user message
+    1mo      1mo  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
+    1mo      1mo  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago…
+    4mo      4mo  0000babe  pi     kites       6   2  1.4 kB       31      -  Which paper for a kite?
     "#);
     let keys = [
         ("modified", "age"),
@@ -346,11 +346,11 @@ fn forks_stand_below_what_they_come_from() {
         "without --forks each file counts for itself"
     );
     assert_snapshot!(s.run("list --forks ."), @"
-    age  id        msgs  context   cost  name or first user message
-    3mo  root         4     2.0k  $3.00  question a1
-    3mo  fork         1     3.0k  $4.00  ↳ question a1
-    3mo  forkfork     1       11  $8.00  ↳ question a1
-    3mo  orphan       0     1.0k      -  question a1
+    age  id        msgs    size  context   cost  name or first user message
+    3mo  root         4   919 B     2.0k  $3.00  question a1
+    3mo  fork         1   825 B     3.0k  $4.00  ↳ question a1
+    3mo  forkfork     1  1.1 kB       11  $8.00  ↳ question a1
+    3mo  orphan       0   538 B     1.0k      -  question a1
     ");
     // A fork that was left is one level in, before the one that continues its source.
     put(
@@ -359,12 +359,12 @@ fn forks_stand_below_what_they_come_from() {
         &[question("e1", Some("a2"), 21)],
     );
     assert_snapshot!(s.run("list --forks ."), @"
-    age  id        msgs  context   cost  name or first user message
-    3mo  root         4     2.0k  $3.00  question a1
-    3mo  fork         1     3.0k  $4.00  ↳ question a1
-    3mo  left         1     1.0k      -  ├─ question a1
-    3mo  forkfork     1       11  $8.00  ↳ question a1
-    3mo  orphan       0     1.0k      -  question a1
+    age  id        msgs    size  context   cost  name or first user message
+    3mo  root         4   919 B     2.0k  $3.00  question a1
+    3mo  fork         1   825 B     3.0k  $4.00  ↳ question a1
+    3mo  left         1   663 B     1.0k      -  ├─ question a1
+    3mo  forkfork     1  1.1 kB       11  $8.00  ↳ question a1
+    3mo  orphan       0   538 B     1.0k      -  question a1
     ");
     let json = rows(&s.run("list --forks . --json"));
     let ids: Vec<_> = json.iter().map(|row| row["id"].clone()).collect();
@@ -398,12 +398,12 @@ fn sub_agents_are_listed_below_their_session() {
     );
     d.omp("0199dddd-4444", 6, &[]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-       age  id        msgs  context  name or first user message
-    *  3mo  ddd-4444     1        7  question of 0199dddd-4444
-       3mo  aaa-1111     1        7  question of 0199aaaa-1111
-       3mo  bbb-2222     1        7  ├─ Scout: question of 0199bbbb-2222
-       3mo  bbb-3333     1        7  ├─ Inner: question of 0199bbbb-3333
-       3mo  ccc-3333     1        7  └─ advisor: question of 0199cccc-3333
+       age  id        msgs   size  context  name or first user message
+    *  3mo  ddd-4444     1  387 B        7  question of 0199dddd-4444
+       3mo  aaa-1111     1  387 B        7  question of 0199aaaa-1111
+       3mo  bbb-2222     1  387 B        7  ├─ Scout: question of 0199bbbb-2222
+       3mo  bbb-3333     1  387 B        7  ├─ Inner: question of 0199bbbb-3333
+       3mo  ccc-3333     1  387 B        7  └─ advisor: question of 0199cccc-3333
     ");
     let listed = rows(&d.pisess("list --json").done().quiet());
     assert_eq!(listed[1]["owner"], Value::Null);
@@ -641,11 +641,13 @@ fn sessions_of_all_worktrees_of_a_repository() {
     .enumerate()
     {
         let cwd = s.path(project);
+        let cwd = cwd.display().to_string();
+        // The size of a session does not depend on where the sandbox is.
+        let padding = ".".repeat(120_usize.saturating_sub(cwd.len()));
         s.put(
             &format!("{store}/--{at}--/2026_{at}.jsonl"),
             format!(
-                "{{\"type\":\"session\",\"version\":3,\"id\":\"0000000{at}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":{:?}}}\n{}\n",
-                cwd.display().to_string(),
+                "{{\"type\":\"session\",\"version\":3,\"id\":\"0000000{at}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":{cwd:?},\"padding\":{padding:?}}}\n{}\n",
                 user("aaaa0001", None, "hi").replace("00:00:01", &format!("00:00:0{}", 9 - at)),
             ),
         );
@@ -691,16 +693,16 @@ fn sessions_of_all_worktrees_of_a_repository() {
         .env("COLUMNS", "100")
         .done();
     assert_snapshot!(table.text(), @"
-    age  id        repository  project       msgs  context  name or first user message
-    4mo  00000000  ferry       ferry            1        1  hi
-    4mo  00000002  ferry       side             1        1  hi
-    4mo  00000003  ferry       src              1        1  hi
-    4mo  00000005  ferry       gone/tree        1        1  hi
-    4mo  00000001  kite        kite             1        1  hi
-    4mo  00000004  bare.git    bare.git/tr…     1        1  hi
-    4mo  00000008  module      module           1        1  hi
-    4mo  00000006  -           broken           1        1  hi
-    4mo  00000007  -           plain            1        1  hi
+    age  id        repository  project       msgs   size  context  name or first user message
+    4mo  00000000  ferry       ferry            1  359 B        1  hi
+    4mo  00000002  ferry       side             1  359 B        1  hi
+    4mo  00000003  ferry       src              1  359 B        1  hi
+    4mo  00000005  ferry       gone/tree        1  359 B        1  hi
+    4mo  00000001  kite        kite             1  359 B        1  hi
+    4mo  00000004  bare.git    bare.git/tr…     1  359 B        1  hi
+    4mo  00000008  module      module           1  359 B        1  hi
+    4mo  00000006  -           broken           1  359 B        1  hi
+    4mo  00000007  -           plain            1  359 B        1  hi
     ");
     // Without --all, of the current directory.
     let here = || s.pisess("list --repo --json").at_home().done();
@@ -830,4 +832,196 @@ fn titles_of_forwarded_messages_have_no_blocks() {
     let rows = s.run("list .");
     assert_eq!(rows.matches("Ask Bo.").count(), 3, "{rows}");
     assert!(!rows.contains("```") && !rows.contains("sender"), "{rows}");
+}
+
+/// Sizes are those of the files. A session is larger than SIZE only if it has more bytes.
+#[test]
+fn sizes_choose_and_sort() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
+    let sizes = |line: &str| -> Vec<(String, u64)> {
+        let listed = rows(&s.run(line));
+        listed
+            .iter()
+            .map(|row| {
+                let path = row["path"].as_str().unwrap().to_owned();
+                (path, row["bytes"].as_u64().unwrap())
+            })
+            .collect()
+    };
+    let by_size = sizes("list . --sort size --json");
+    let mut expected = Vec::new();
+    for name in ["tour.jsonl", "omp.jsonl", "two-branches.jsonl"] {
+        expected.push((format!("./{name}"), s.bytes(name).len() as u64));
+    }
+    expected.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    assert_eq!(by_size, expected);
+
+    let second = by_size[1].1;
+    let larger = sizes(&format!("list . --larger-than {second} --json"));
+    assert_eq!(larger, by_size[..1]);
+    let larger = sizes(&format!(
+        "list . --larger-than {} --sort size --json",
+        second - 1
+    ));
+    assert_eq!(larger, by_size[..2]);
+    assert_eq!(
+        s.pisess("list . --larger-than 1G").done().stderr,
+        "pisess: note: no session matches these options (hint: omit them)\n"
+    );
+
+    // The column is the first that a narrow terminal leaves out, unless the list is sorted by it.
+    let heading = |line: &str, width: usize| {
+        let table = s.pisess(line).terminal(width).done().stdout;
+        let text = String::from_utf8(table).unwrap();
+        text.lines().next().unwrap().contains(" size ")
+    };
+    assert!(heading("list . --color never", 100));
+    assert!(!heading("list . --color never", 60));
+    assert!(heading("list . --color never --sort size", 60));
+}
+
+/// A session is empty if the user has written nothing to it, whatever else it has.
+#[test]
+fn empty_sessions_have_no_user_message() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111", 5, &[]);
+    let greeting = json!({"type": "custom_message", "id": "aaaa0002", "parentId": null,
+        "timestamp": time(6), "customType": "greeting", "content": "hello", "display": true});
+    let reply = answer("aaaa0003", "aaaa0002", 7, 10, 0.1);
+    let path = d.pi("0199bbbb-2222", 6, &[greeting, reply]);
+    let without_question: String =
+        d.s.text(&path)
+            .lines()
+            .filter(|line| !line.contains("\"role\":\"user\""))
+            .map(|line| format!("{line}\n"))
+            .collect();
+    d.s.put(&path, without_question);
+
+    let listed = rows(&d.pisess("list --empty --json").done().quiet());
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0]["id"], "0199bbbb-2222");
+    assert_eq!(
+        (&listed[0]["messageCount"], &listed[0]["userMessages"]),
+        (&json!(1), &json!(0))
+    );
+    let all = rows(&d.pisess("list --json").done().quiet());
+    let full = all.iter().find(|row| row["id"] == "0199aaaa-1111").unwrap();
+    assert_eq!(full["userMessages"], 1);
+}
+
+/// A session is running if an agent wrote to it within the last minute. A copy of an old session and
+/// a label set by pisess do not count.
+#[test]
+fn running_sessions_are_marked() {
+    let d = Desk::new();
+    let path = d.pi("0199aaaa-1111", 0, &[]);
+    let copied = d.pi("0199bbbb-2222", 90, &[]);
+    let written =
+        std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(1_770_000_000_000);
+    let set_written = |path: &str| {
+        let file = std::fs::File::options().append(true).open(d.s.path(path));
+        file.unwrap().set_modified(written).unwrap();
+    };
+    let running = |now: &str| -> Vec<String> {
+        let listed = d
+            .pisess("list --json")
+            .env("PISESS_NOW", now)
+            .done()
+            .quiet();
+        rows(&listed)
+            .iter()
+            .filter(|row| row["running"] == true)
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    // Both files changed at this time, but only the first got an entry.
+    set_written(&copied);
+    let reply = json!({"type": "message", "id": "aaaa0002", "parentId": "aaaa0001",
+        "timestamp": "2026-02-02T02:39:58.000Z",
+        "message": {"role": "assistant", "content": [{"type": "text", "text": "yes"}]}});
+    d.s.put(&path, format!("{}{reply}\n", d.s.text(&path)));
+    set_written(&path);
+    assert_eq!(running("2026-02-02T02:40:59.000Z"), ["0199aaaa-1111"]);
+    assert_eq!(running("2026-02-02T02:41:00.000Z"), [""; 0]);
+
+    let table = d
+        .pisess("list --color never")
+        .env("PISESS_NOW", "2026-02-02T02:40:30.000Z")
+        .done()
+        .quiet();
+    let marked: Vec<_> = table.lines().filter(|row| row.contains('●')).collect();
+    assert_eq!(marked.len(), 1, "{table}");
+    assert!(marked[0].contains("question of 0199aaaa-1111"), "{table}");
+
+    // A label is not the work of an agent.
+    d.pisess("label 0199aaaa-1111 @ done").done();
+    set_written(&path);
+    assert_eq!(running("2026-02-02T02:40:30.000Z"), [""; 0]);
+}
+
+/// A session that another process has open for writing is running, however old it is.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_open_session_is_running() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let d = Desk::new();
+    let open = d.pi("0199aaaa-1111", 0, &[]);
+    let read = d.pi("0199bbbb-2222", 0, &[]);
+    let script = "exec 3>>\"$1\" 4<\"$2\"; echo ready; read -r line";
+    let mut holder = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .args([d.s.path(&open), d.s.path(&read)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = String::new();
+    BufReader::new(holder.stdout.take().unwrap())
+        .read_line(&mut ready)
+        .unwrap();
+
+    let listed = rows(&d.pisess("list --json").done().quiet());
+    let running: Vec<_> = listed.iter().filter(|row| row["running"] == true).collect();
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    assert_eq!(running.len(), 1);
+    assert_eq!(running[0]["id"], "0199aaaa-1111");
+
+    let listed = rows(&d.pisess("list --json").done().quiet());
+    assert!(listed.iter().all(|row| row["running"] == false));
+}
+
+/// What `list` shows as an id, and its start, is accepted as SESSION.
+#[test]
+fn shown_ids_are_accepted() {
+    let d = Desk::new();
+    let ids = [
+        "019c0000-0000-7000-8000-aaaac5e7ce8a",
+        "019c0000-0000-7000-8000-bbbbc5e7ce8a",
+        "019c0000-0000-7000-8000-ccccd1d2d3d4",
+    ];
+    for id in ids {
+        d.pi(id, 0, &[]);
+    }
+    let table = d.pisess("list").done().quiet();
+    let mut shown: Vec<&str> = table
+        .lines()
+        .skip(1)
+        .map(|row| {
+            row.trim_start_matches(['*', ' '])
+                .split_whitespace()
+                .nth(1)
+                .unwrap()
+        })
+        .collect();
+    shown.sort_unstable();
+    assert_eq!(shown, ["aaaac5e7ce8a", "bbbbc5e7ce8a", "ccccd1d2d3d4"]);
+    for (short_id, id) in shown.iter().zip(ids) {
+        for name in [short_id, &short_id[..4]] {
+            let header = d.pisess(&format!("list --json {name}")).done().quiet();
+            assert_eq!(rows(&header)[0]["id"], id, "{name}");
+        }
+    }
 }

@@ -59,7 +59,10 @@ impl Desk {
             .unwrap()
             .trim_end_matches('/')
             .to_owned();
-        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-02T02:40:00.000Z", "cwd": cwd});
+        // The size of a session does not depend on where the sandbox is.
+        let padding = ".".repeat(120_usize.saturating_sub(cwd.len()));
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-02T02:40:00.000Z",
+            "cwd": cwd, "padding": padding});
         let question = json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": time(minute),
             "message": {"role": "user", "content": format!("question of {id}")}});
         let lines = [header, question].into_iter().chain(more.iter().cloned());

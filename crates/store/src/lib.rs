@@ -105,12 +105,13 @@ pub use create::{
 };
 pub use disk::{Disk, files_below, is_free, own_file, own_files_below, remove_empty_folders};
 pub use error::{Action, Cause, FileChange, StoreError, plain};
-pub use files::{OnDisk, agent_in, is_closed_pipe};
+pub use files::{OnDisk, SessionsBeingWritten, agent_in, is_closed_pipe};
 pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in,
     with_suffix,
 };
 pub use fn_writer::FnWriter;
+pub use live::has_recent_turn;
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
 pub use remove::{Unremoved, aside_of};

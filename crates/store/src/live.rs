@@ -26,7 +26,8 @@
 //! pi opens the file for each entry, and would create it again at its old path.
 
 use super::error::{Action, Cause, StoreError};
-use super::files::{Files, Stat, Writer};
+use super::files::{DISK, Files, Stat, Writer};
+use super::session_file::Glance;
 use super::snapshot::read_range;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -95,10 +96,29 @@ fn just_written(
     if is_old_inode && files.sees_writers() && !search.counts_appends {
         return Ok(None);
     }
-    let line = last_line(files, file, stat.size)?;
-    let is_working = serde_json::from_slice::<LastEntry<'_>>(&line)
-        .is_ok_and(|entry| entry.is_of_a_turn() && entry.is_from(stat.modified));
+    let is_working = ends_with_new_entry_of_turn(files, file, stat)?;
     Ok(is_working.then_some(ago))
+}
+
+/// Whether a working agent wrote to a file within this time before or after `now`, as far as the
+/// file shows: it changed then, and its last entry is from that moment, and one that a working agent
+/// writes last. A fresh copy of an old session, and a session that was only labelled, do not count.
+///
+/// # Errors
+/// If the last line cannot be read.
+pub fn has_recent_turn(file: &Glance, now: SystemTime, period: Duration) -> io::Result<bool> {
+    if distance(now, file.stat.modified) >= period {
+        return Ok(false);
+    }
+    ends_with_new_entry_of_turn(&DISK, &file.file, &file.stat)
+}
+
+/// Whether the last entry of a file was written when the file last changed, and is one that a
+/// working agent writes last.
+fn ends_with_new_entry_of_turn(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<bool> {
+    let line = last_line(files, file, stat.size)?;
+    Ok(serde_json::from_slice::<LastEntry<'_>>(&line)
+        .is_ok_and(|entry| entry.is_of_a_turn() && entry.is_from(stat.modified)))
 }
 
 /// Returns the time between two moments, in either order.

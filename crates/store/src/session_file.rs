@@ -137,8 +137,8 @@ impl Snapshot {
 /// 4).
 #[derive(Debug)]
 pub struct Glance {
-    file: File,
-    stat: Stat,
+    pub(super) file: File,
+    pub(super) stat: Stat,
 }
 
 impl Glance {

@@ -4,7 +4,7 @@ use crate::cli::ids::Ids;
 use crate::cli::locate::SessionStores;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
 use crate::format::{ID_SUFFIX_LEN, format_age, format_bytes, id_suffix};
-use crate::ops::archive::{ArchiveFacts, ArchiveFilter};
+use crate::ops::archive::{ArchiveFacts, ArchiveFilter, SESSION, SelectionFacts};
 use crate::ops::list::display_title;
 use crate::session::paths::abbreviate_home;
 use pisess_json::time::iso_string;
@@ -20,7 +20,8 @@ pub struct ArchivedSession {
     pub facts: ArchiveFacts,
     /// The number of files in the archive.
     file_count: usize,
-    /// The size of these files, and that of the archive.
+    /// The size of the session among these files, of all of them, and of the archive.
+    session_size: u64,
     original_size: u64,
     archive_size: u64,
 }
@@ -40,11 +41,14 @@ impl ArchivedSession {
         };
         let facts = ArchiveFacts::decode(&archive.head)
             .map_err(|error| Failure::from_load_error(&name, error))?;
+        let session_member = archive.members.iter().find(|member| member.name == SESSION);
+        let session_size = session_member.map_or(0, |member| member.size);
         let original_size = archive.members.iter().map(|member| member.size).sum();
         Ok(ArchivedSession {
             path: path.to_owned(),
             facts,
             file_count: archive.members.len(),
+            session_size,
             original_size,
             archive_size: file.len(),
         })
@@ -67,12 +71,16 @@ pub fn list_archived(
     let has_archives = !archives.is_empty();
     for path in archives {
         match ArchivedSession::read(&path) {
-            Ok(archived)
-                if filter.accepts(archived.facts.modified_ms, archived.facts.message_count) =>
-            {
-                list.push(archived)
+            Ok(archived) => {
+                let facts = SelectionFacts {
+                    modified_ms: archived.facts.modified_ms,
+                    is_empty: archived.facts.is_empty,
+                    bytes: archived.session_size,
+                };
+                if filter.accepts(facts) {
+                    list.push(archived);
+                }
             }
-            Ok(_) => {}
             Err(failure) => exit = exit.max(ui.report_failure(&failure)),
         }
     }

@@ -12,11 +12,12 @@ use crate::cli::status::Status;
 use crate::cli::transaction::{AttemptResult, attempt_under_lock, refuse_in_dry_run};
 use crate::format::format_age;
 use crate::ops::archive::{
-    ArchiveFacts, ArchiveFilter, SESSION, find_blob_hashes, find_companions, find_existing_blobs,
-    is_blob, session_folder,
+    ArchiveFacts, ArchiveFilter, SESSION, SelectionFacts, find_blob_hashes, find_companions,
+    find_existing_blobs, is_blob, session_folder,
 };
 use crate::ops::list::{ListedSession, read_single};
 use crate::ops::plan::Action;
+use crate::ops::prune::pruned_file;
 use crate::session::dialect::Dialect;
 use pisess_store::{
     self as store, Archive, Attempt, Cause, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile,
@@ -55,7 +56,12 @@ impl Packer<'_> {
         };
         let listed = self.read_listed(&input)?;
         let is_chosen = match self.filter {
-            Some(filter) => filter.accepts(listed.modified_ms, listed.message_count),
+            Some(filter) => filter.accepts(SelectionFacts {
+                modified_ms: listed.modified_ms,
+                // User messages may have been pruned.
+                is_empty: listed.is_empty && store::is_free(&pruned_file(file.resolved()))?,
+                bytes: listed.bytes,
+            }),
             None => true,
         };
         if !is_chosen {

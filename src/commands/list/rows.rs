@@ -6,7 +6,7 @@ use crate::cli::output::{
     COLUMN_GAP, Cell, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
     truncate_end, truncate_path, truncate_start,
 };
-use crate::format::{ID_SUFFIX_LEN, format_age, format_tokens, id_suffix};
+use crate::format::{ID_SUFFIX_LEN, format_age, format_bytes, format_tokens, id_suffix};
 use crate::ops::list::{ListRow, ListedSession, Order, display_cost, display_title};
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
@@ -165,7 +165,14 @@ fn list_columns(
 
     let marks = source.cells(ui.styles.active, |session| {
         let is_last = last == Some(session.path.as_path());
-        if is_last { "*" } else { "" }.to_owned()
+        let mut marks = String::new();
+        if is_last {
+            marks.push('*');
+        }
+        if session.is_running {
+            marks.push('●');
+        }
+        marks
     });
     let mut columns = vec![ListColumn::new(Column::text(""), marks)];
     columns.extend(source.age_columns(ui)?);
@@ -299,13 +306,14 @@ impl ColumnSource<'_> {
         lengths
     }
 
-    /// Returns the columns with the numbers of messages and branches, the tokens, the size of the
-    /// context and the cost of a session. A column is hidden if each session has one branch, or none
+    /// Returns the columns with the numbers of messages and branches, the size of the file, the
+    /// tokens, the size of the context and the cost of a session. A column is hidden if each session has one branch, or none
     /// has a context or a cost.
-    fn count_columns(&self) -> [ListColumn; 5] {
+    fn count_columns(&self) -> [ListColumn; 6] {
         let plain = Style::new();
         let messages = self.cells(plain, |session| session.message_count.to_string());
         let branches = self.cells(plain, |session| session.branch_count.to_string());
+        let sizes = self.cells(plain, |session| format_bytes(session.bytes as usize));
         let token_sums = self.cells(plain, |session| {
             let sum = session.usage.total_tokens();
             if sum > 0.0 {
@@ -331,6 +339,9 @@ impl ColumnSource<'_> {
             ListColumn::new(Column::number("br"), branches)
                 .hidden_if(have_one_branch)
                 .with_rank(1),
+            ListColumn::new(Column::number("size"), sizes)
+                .sorted_by(Order::Size)
+                .with_rank(0),
             ListColumn::new(Column::number("tokens"), token_sums)
                 .hidden_if(true)
                 .sorted_by(Order::Tokens),

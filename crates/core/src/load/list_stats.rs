@@ -20,7 +20,7 @@ impl ListStats {
     /// Adds what an entry contributes to the row of its session in a list:
     ///
     /// - any entry: its time, which may be in `period`;
-    /// - any message: one more message, and words for the title if they are better than those
+    /// - any message: one more message, one more of the user if it is theirs, and words for the title if they are better than those
     ///   before;
     /// - a reply: its model;
     /// - a message of the user or a reply, if it has `content`: the time of the last activity;
@@ -45,6 +45,7 @@ impl ListStats {
             return;
         }
         self.message_count += 1;
+        self.user_message_count += u32::from(role == Role::User);
         let Some(message) = &record.message else {
             return;
         };
@@ -129,6 +130,7 @@ pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
     EntryKey {
         key,
         is_message: parsed.kind == Kind::Message,
+        is_user_message: parsed.kind == Kind::Message && parsed.role == Role::User,
         is_pruned: false,
     }
 }

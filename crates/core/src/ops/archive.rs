@@ -221,6 +221,8 @@ pub struct ArchiveFacts {
     pub modified_ms: i64,
     /// The number of its messages.
     pub message_count: u32,
+    /// Whether it has no user message.
+    pub is_empty: bool,
 }
 
 impl ArchiveFacts {
@@ -247,6 +249,7 @@ impl ArchiveFacts {
             .text("title", &listed.title())
             .str("modified", &iso_string(listed.modified_ms))
             .number("messageCount", f64::from(listed.message_count))
+            .bool("empty", listed.is_empty)
             .finish();
         facts.push(b'\n');
         let lines_start = facts.len();
@@ -257,7 +260,8 @@ impl ArchiveFacts {
     }
 
     /// Reads what [`ArchiveFacts::encode`] returned. Missing texts count as empty, and a missing
-    /// number of messages as 0.
+    /// number of messages as 0. Earlier versions did not record whether a session is empty: then it
+    /// is if it has no messages.
     ///
     /// # Errors
     /// If it has no line of facts, or no valid time or header.
@@ -270,6 +274,10 @@ impl ArchiveFacts {
             .get("messageCount")
             .and_then(Raw::number)
             .unwrap_or_default();
+        let is_empty = match facts.get("empty").and_then(Raw::bool) {
+            Some(recorded) => recorded,
+            None => message_count == 0.0,
+        };
         Ok(ArchiveFacts {
             header: read_header(&encoded[facts_end + 1..].to_vec())?,
             agent: text("agent")
@@ -280,6 +288,7 @@ impl ArchiveFacts {
             title: text("title").unwrap_or_default(),
             modified_ms: modified_ms.ok_or_else(damaged_title)?,
             message_count: message_count as u32,
+            is_empty,
         })
     }
 }
@@ -296,15 +305,31 @@ fn damaged_title() -> LoadError {
 pub struct ArchiveFilter {
     /// The time before which the newest message must have been written, in milliseconds since 1970.
     pub before_ms: Option<i64>,
-    /// Whether only sessions without messages are chosen.
+    /// Whether only sessions without user messages are chosen.
     pub only_empty: bool,
+    /// The size in bytes that a session must exceed.
+    pub larger_than: Option<u64>,
+}
+
+/// What decides whether a session is chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectionFacts {
+    /// The time of its newest message, in milliseconds since 1970.
+    pub modified_ms: i64,
+    /// Whether it has no user message.
+    pub is_empty: bool,
+    /// Its size.
+    pub bytes: u64,
 }
 
 impl ArchiveFilter {
-    /// Whether a session is chosen, given the time of its newest message, in milliseconds since
-    /// 1970, and the number of its messages.
-    pub fn accepts(self, modified: i64, messages: u32) -> bool {
-        self.before_ms.is_none_or(|before| modified < before) && (!self.only_empty || messages == 0)
+    /// Whether a session is chosen.
+    pub fn accepts(self, session: SelectionFacts) -> bool {
+        let is_old_enough = self
+            .before_ms
+            .is_none_or(|before| session.modified_ms < before);
+        let is_large_enough = self.larger_than.is_none_or(|limit| session.bytes > limit);
+        is_old_enough && is_large_enough && (session.is_empty || !self.only_empty)
     }
 }
 

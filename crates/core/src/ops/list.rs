@@ -34,6 +34,10 @@ mod shared_start;
 pub struct ListedSession {
     /// Its file.
     pub path: PathBuf,
+    /// The size of the session in bytes; of an archived session, before compression.
+    pub bytes: u64,
+    /// When its file last changed, in milliseconds since 1970.
+    pub file_modified_ms: i64,
     /// The session that it is a sub-agent or advisor of.
     pub owner: Option<Arc<Path>>,
     /// Its id.
@@ -58,6 +62,10 @@ pub struct ListedSession {
     pub entry_count: u32,
     /// The number of entries that are messages.
     pub message_count: u32,
+    /// The number of these that are messages of the user.
+    pub user_message_count: u32,
+    /// Whether it has no user message, also among what was pruned from it.
+    pub is_empty: bool,
     /// The number of branches, as counted by `branches`.
     pub branch_count: u32,
     /// The first question.
@@ -78,6 +86,8 @@ pub struct ListedSession {
     pub is_in_period: bool,
     /// Whether its last line is incomplete.
     pub is_torn: bool,
+    /// Whether an agent works on it. That is not in the file: who lists sessions sets it.
+    pub is_running: bool,
 }
 
 /// A session that was read for a list.
@@ -131,8 +141,10 @@ pub fn read_session(
     let list_stats = std::mem::take(&mut session.collected.list_stats);
     let mut billed = std::mem::take(&mut session.collected.billed);
     let mut keys = std::mem::take(&mut session.collected.keys);
+    let mut is_empty = list_stats.user_message_count == 0;
     if let Some(pruned) = pruned {
         let unpruned = load(&pruned.restored_file(source), options)?;
+        is_empty &= unpruned.collected.list_stats.user_message_count == 0;
         billed = unpruned.collected.billed;
         keys = unpruned.collected.keys;
         for (key, entry) in keys.iter_mut().zip(&unpruned.entries) {
@@ -154,13 +166,16 @@ pub fn read_session(
 
     let header = Raw::from_checked(&session.header.bytes);
     let created_ms = session.header.started_ms();
+    let file_modified_ms = modified_ms;
     let modified_ms = match list_stats.last_activity_ms {
         Some(active_ms) if active_ms > 0.0 => active_ms as i64,
-        _ => created_ms.unwrap_or(modified_ms),
+        _ => created_ms.unwrap_or(file_modified_ms),
     };
     let period = options.list_stats.unwrap_or_default();
     let listed = ListedSession {
         path: path.to_owned(),
+        bytes: source.len(),
+        file_modified_ms,
         owner: None,
         agent: session.dialect,
         version: header.get("version").and_then(Raw::number).unwrap_or(1.0),
@@ -172,6 +187,8 @@ pub fn read_session(
         modified_ms,
         entry_count: session.entries.len() as u32,
         message_count: list_stats.message_count,
+        user_message_count: list_stats.user_message_count,
+        is_empty,
         branch_count: find_branches(&session, &tree).len() as u32,
         question_span: list_stats
             .question
@@ -187,6 +204,7 @@ pub fn read_session(
             .problems
             .iter()
             .any(|problem| problem.kind == FindingKind::TornTail),
+        is_running: false,
         is_in_period: list_stats.is_in_period || period.contains(created_ms.unwrap_or(modified_ms)),
         id: session.header.id,
     };
@@ -234,6 +252,8 @@ pub enum Order {
     Project,
     /// The most messages first.
     Messages,
+    /// The largest file first.
+    Size,
     /// The largest context first.
     Context,
     /// The most tokens first.
@@ -259,6 +279,7 @@ pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
         }
         Order::Project => list.sort_by(|a, b| a.cwd.as_bytes().cmp(b.cwd.as_bytes())),
         Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.message_count)),
+        Order::Size => list.sort_by_key(|session| std::cmp::Reverse(session.bytes)),
         Order::Context => sort_descending(list, |session| session.context_tokens.unwrap_or(-1.0)),
         Order::Tokens => sort_descending(list, |session| session.usage.total_tokens()),
         Order::Cost => sort_descending(list, |session| session.usage.cost),
@@ -620,6 +641,7 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
     }
     listed.entry_count = 0;
     listed.message_count = 0;
+    listed.user_message_count = 0;
     listed.usage = UsageSums::default();
     let mut billed = reading.billed.iter().peekable();
     for (index, entry) in reading.keys.iter().enumerate() {
@@ -634,6 +656,7 @@ pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession)
         if !entry.is_pruned {
             listed.entry_count += 1;
             listed.message_count += u32::from(entry.is_message);
+            listed.user_message_count += u32::from(entry.is_user_message);
         }
         // What was pruned was paid for as well.
         if let Some(request) = request {

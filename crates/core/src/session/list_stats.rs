@@ -73,6 +73,8 @@ pub struct EntryKey {
     pub key: u128,
     /// Whether it is a message.
     pub is_message: bool,
+    /// Whether it is a message of the user.
+    pub is_user_message: bool,
     /// Whether it was pruned from the session.
     pub is_pruned: bool,
 }
@@ -87,6 +89,8 @@ impl EntryKey {
 pub struct ListStats {
     /// Entries that are messages.
     pub message_count: u32,
+    /// Those that are messages of the user.
+    pub user_message_count: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
     pub last_activity_ms: Option<f64>,
     /// Whether an entry is in the period that was requested.
@@ -104,6 +108,7 @@ impl ListStats {
     /// `first`. The earlier question stays, and so does the earlier of two equally good openings.
     pub fn append(&mut self, next: ListStats, first: u32) {
         self.message_count += next.message_count;
+        self.user_message_count += next.user_message_count;
         self.last_activity_ms = match (self.last_activity_ms, next.last_activity_ms) {
             (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
             (ours, theirs) => ours.or(theirs),

@@ -1,10 +1,11 @@
 //! Linux: which processes have a file open for writing (rule 5), which file systems copy files up,
 //! copying within the kernel, and reserving space. Its counterpart is `other.rs`.
 
-use super::{Stat, Writer};
+use super::{DISK, Files, Stat, Writer};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -103,6 +104,67 @@ pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
     other_processes()
         .find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid))
         .map(|pid| Writer { pid: Some(pid) })
+}
+
+/// The session files (`*.jsonl`) that other processes had open for writing at one moment. Finding
+/// all of them takes one pass over `/proc`, however many sessions are asked about.
+#[derive(Debug, Default)]
+pub struct SessionsBeingWritten {
+    /// Device and inode of each file.
+    inodes: BTreeSet<(u64, u64)>,
+}
+
+impl SessionsBeingWritten {
+    /// Looks through all processes, except those that [`writer_of`] skips.
+    pub fn find() -> SessionsBeingWritten {
+        let mut found = SessionsBeingWritten::default();
+        for pid in other_processes() {
+            let files = session_files_written_by(pid);
+            if !files.is_empty() && !runs_this_program(pid) {
+                for stat in files {
+                    found.inodes.insert((stat.device, stat.inode));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the file at this path is one of them.
+    pub fn contains(&self, path: &Path) -> bool {
+        if self.inodes.is_empty() {
+            return false;
+        }
+        match DISK.stat_at(path) {
+            Ok(stat) => self.inodes.contains(&(stat.device, stat.inode)),
+            Err(_) => false,
+        }
+    }
+}
+
+/// Returns the session files that a process has open for writing. As in [`writes`], names are
+/// compared first.
+fn session_files_written_by(pid: u32) -> Vec<Stat> {
+    let mut files = Vec::new();
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return files;
+    };
+    for entry in descriptors.flatten() {
+        let link = entry.path();
+        let Ok(target) = std::fs::read_link(&link) else {
+            continue;
+        };
+        if target.extension().is_none_or(|suffix| suffix != "jsonl") {
+            continue;
+        }
+        let is_written = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|fd| is_open_for_writing(pid, fd));
+        if is_written && let Ok(found) = std::fs::metadata(&link) {
+            files.push(super::os::stat_of(&found));
+        }
+    }
+    files
 }
 
 /// Returns a process of an agent that runs in one of these directories. Agents are recognized by

@@ -3,10 +3,11 @@
 
 #[cfg(windows)]
 pub(super) use super::os::writer_of;
+use super::{DISK, Files};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Not supported here: the caller copies the bytes itself.
@@ -31,8 +32,27 @@ pub(super) fn sees_writers() -> bool {
 }
 
 #[cfg(not(windows))]
-pub(super) fn writer_of(_: &std::path::Path, _: &super::Stat) -> Option<super::Writer> {
+pub(super) fn writer_of(_: &Path, _: &super::Stat) -> Option<super::Writer> {
     None
+}
+
+/// The session files that other processes have open for writing. On Windows, each file is looked at
+/// when it is asked about; elsewhere, none is known.
+#[derive(Debug, Default)]
+pub struct SessionsBeingWritten;
+
+impl SessionsBeingWritten {
+    pub fn find() -> SessionsBeingWritten {
+        SessionsBeingWritten
+    }
+
+    /// Whether the file at this path is one of them.
+    pub fn contains(&self, path: &Path) -> bool {
+        match DISK.stat_at(path) {
+            Ok(stat) => writer_of(path, &stat).is_some(),
+            Err(_) => false,
+        }
+    }
 }
 
 pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
