@@ -1,11 +1,10 @@
 //! The texts shared by `--help`, the man pages and the documents, each written once as a value.
 //!
-//! The commands print parts of them after their options. `tests/it/generated.rs` generates the man
-//! pages from all of them; `tests/it/documents.rs` compares `docs/jobs.md` with them and runs the
-//! examples.
+//! `help.rs` arranges them as `--help` and `pisess help TOPIC` print them. `tests/it/generated.rs`
+//! generates the man pages from all of them; `tests/it/documents.rs` compares `docs/jobs.md` with
+//! them and runs the examples.
 
-use super::output::{Column, Table};
-use clap::{Arg, Command};
+use clap::Command;
 
 /// A row of a table: a form and its meaning.
 pub type GuideRow = (&'static str, &'static str);
@@ -161,9 +160,10 @@ pub struct Section {
     pub paragraphs: &'static [&'static str],
     /// The rows of the table below the paragraphs.
     pub rows: &'static [GuideRow],
-    /// The heading of the shared options that it explains. The help of a command names these
-    /// options, and leaves their meaning to the topic.
+    /// The heading of the shared options that it explains.
     pub option_heading: Option<&'static str>,
+    /// What it explains, for the help of a command that has these options.
+    pub about: &'static str,
 }
 
 impl Section {
@@ -178,6 +178,7 @@ impl Section {
             paragraphs,
             rows: &[],
             option_heading: None,
+            about: "",
         }
     }
 
@@ -185,9 +186,10 @@ impl Section {
         Section { rows, ..self }
     }
 
-    const fn with_options(self, heading: &'static str) -> Section {
+    const fn with_options(self, heading: &'static str, about: &'static str) -> Section {
         Section {
             option_heading: Some(heading),
+            about,
             ..self
         }
     }
@@ -332,7 +334,7 @@ pub const TOPICS: [Section; 10] = [
              lists.",
         ],
     )
-    .with_options("Summary"),
+    .with_options("Summary", "where a summary comes from"),
     Section::new(
         "hooks",
         "HOOKS",
@@ -355,7 +357,7 @@ pub const TOPICS: [Section; 10] = [
              `PISESS_SUMMARIZER` are unset.",
         ],
     )
-    .with_options("Hook"),
+    .with_options("Hook", "what a hook receives, and what it may reply"),
     Section::new(
         "writing",
         "WRITING",
@@ -378,7 +380,7 @@ pub const TOPICS: [Section; 10] = [
              links.",
         ],
     )
-    .with_options("Writing"),
+    .with_options("Writing", "how files are changed, and what is refused"),
     Section::new(
         "agents",
         "RUNNING AGENTS",
@@ -466,7 +468,7 @@ impl Example {
     }
 }
 
-/// The text that follows the options in the help of one command.
+/// What the help of one command has besides its description and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Guide {
     /// Examples of its use.
@@ -506,60 +508,9 @@ impl Guide {
         codes
     }
 
-    /// Returns the end of the command's long help: its examples, and the topics that explain what it
-    /// shares with other commands.
-    pub fn command_help(&self, command: &Command) -> String {
-        let mut text = String::from("Examples:\n");
-        for example in self.examples {
-            text += &format!(
-                "  # {}\n  {}\n\n",
-                example.what,
-                fold_line(example.line, HELP_COLUMNS - 2)
-            );
-        }
-        let rows = self.topic_rows(command);
-        let rows = rows
-            .iter()
-            .map(|(topic, what)| [(*topic).to_owned(), what.clone()]);
-        let topics = format_rows(rows);
-        text + "More, with `pisess help TOPIC`:\n" + topics.trim_end()
-    }
-
-    /// Returns the topics that concern a command, each with what it explains.
-    fn topic_rows(&self, command: &Command) -> Vec<(&'static str, String)> {
-        let mut rows = Vec::new();
-        for topic in &TOPICS {
-            let Some(heading) = topic.option_heading else {
-                continue;
-            };
-            let hidden = command
-                .get_arguments()
-                .filter(|arg| arg.is_hide_long_help_set())
-                .filter(|arg| arg.get_help_heading() == Some(heading));
-            let names: Vec<_> = hidden.map(option_name).collect();
-            if !names.is_empty() {
-                rows.push((topic.name, names.join(", ")));
-            }
-        }
-        if takes_reference(command) {
-            let forms = "REF: @ (where the conversation is), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3, REF+3, REF^{user}";
-            rows.push(("references", forms.to_owned()));
-        }
-        let codes = match self.found {
-            Some(found) => format!("1 here means: {found}"),
-            None => "how the command ended".to_owned(),
-        };
-        rows.push(("exit-codes", codes));
-        rows
-    }
-}
-
-/// Returns an option as the list of a topic names it, such as `--output (-o)`.
-fn option_name(arg: &Arg) -> String {
-    let long = arg.get_long().unwrap_or_default();
-    match arg.get_short() {
-        Some(short) => format!("--{long} (-{short})"),
-        None => format!("--{long}"),
+    /// Returns the meaning of exit code 1, if the command uses it.
+    pub(crate) fn found_meaning(&self) -> Option<&'static str> {
+        self.found
     }
 }
 
@@ -576,144 +527,4 @@ pub fn takes_reference(command: &Command) -> bool {
     names
         .flatten()
         .any(|name| name.split('|').any(|name| name == "REF"))
-}
-
-/// The width of a help text. Examples are folded here, because a line that clap wraps would be two
-/// commands to a shell.
-const HELP_COLUMNS: usize = 80;
-
-/// Returns a command line folded with backslashes, broken only at spaces outside quotes.
-fn fold_line(line: &str, columns: usize) -> String {
-    let mut folded = String::new();
-    let mut indent = 0;
-    let mut rest = line;
-    while indent + rest.len() > columns {
-        // Leave room for the backslash, and for the indent of a continuation line.
-        let room = columns - indent - " \\".len();
-        let Some(space) = last_space(rest, room) else {
-            break;
-        };
-        folded += &format!("{} \\\n      ", &rest[..space]);
-        indent = 4;
-        rest = &rest[space + 1..];
-    }
-    folded + rest
-}
-
-/// Returns the offset of the last space outside quotes among the first `most_bytes` bytes.
-fn last_space(line: &str, most_bytes: usize) -> Option<usize> {
-    let mut quote = None;
-    let mut space = None;
-    for (at, c) in line.char_indices().take_while(|&(at, _)| at <= most_bytes) {
-        match (c, quote) {
-            ('\'' | '"', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            (' ', None) => space = Some(at),
-            _ => {}
-        }
-    }
-    space
-}
-
-/// Returns the end of the long help of `pisess` itself.
-pub fn general_help() -> String {
-    format!(
-        "REF arguments name an entry in one of these forms:\n{}\n\
-         SESSION is a file, - for standard input, `last` (this directory's newest),\n\
-         `last~1` (the one before), part of an id, or a name.\n\n\
-         `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
-         {}\n\
-         Exit codes:\n{}",
-        format_table(REFERENCES),
-        indent_text(
-            &format!("{}.", topic_names().collect::<Vec<_>>().join(", ")),
-            0
-        ),
-        format_table(EXIT_CODES).trim_end()
-    )
-}
-
-/// Returns the names of the topics.
-pub fn topic_names() -> impl Iterator<Item = &'static str> {
-    TOPICS.iter().map(|section| section.name)
-}
-
-/// Returns the section with this name, as a text. `shared_options` has the options that several
-/// commands share.
-pub fn topic_text(name: &str, shared_options: &Command) -> Option<String> {
-    let section = TOPICS.iter().find(|section| section.name == name)?;
-    let mut text = format!("{}\n", section.title);
-    for paragraph in section.paragraphs {
-        let plain = paragraph.replace('`', "");
-        text.push('\n');
-        text.push_str(&indent_text(&plain, 2));
-    }
-    if !section.rows.is_empty() {
-        text.push('\n');
-        text.push_str(&format_table(section.rows.iter().copied()).replace('`', ""));
-    }
-    if let Some(heading) = section.option_heading {
-        text.push_str("\n  Options:\n");
-        text.push_str(&format_rows(option_rows(shared_options, heading)));
-    }
-    Some(text)
-}
-
-/// Returns the options below a heading, each with its help.
-fn option_rows(shared_options: &Command, heading: &str) -> Vec<[String; 2]> {
-    let mut rows = Vec::new();
-    for arg in shared_options.get_arguments() {
-        if arg.get_help_heading() != Some(heading) {
-            continue;
-        }
-        let mut name = option_name(arg);
-        if arg.get_action().takes_values()
-            && let Some(values) = arg.get_value_names()
-        {
-            name += &format!(" {}", values.join(" "));
-        }
-        let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        if arg.get_action().takes_values()
-            && let [default] = arg.get_default_values()
-        {
-            help += &format!(" [default: {}]", default.to_string_lossy());
-        }
-        rows.push([name, help]);
-    }
-    rows
-}
-
-/// Returns the end of the short help.
-pub fn short_help() -> String {
-    format!("Exit codes:\n{}", format_table(EXIT_CODES).trim_end())
-}
-
-/// Returns the rows of a guide as a text, indented.
-fn format_table(rows: impl IntoIterator<Item = GuideRow>) -> String {
-    let rows = rows.into_iter();
-    format_rows(rows.map(|(form, meaning)| [form.to_owned(), meaning.to_owned()]))
-}
-
-/// Returns rows as a text, indented.
-fn format_rows(rows: impl IntoIterator<Item = [String; 2]>) -> String {
-    let mut table = Table::new([Column::text(""), Column::text("").allow_shrink()]);
-    for row in rows {
-        table.add_text_row(row);
-    }
-    table
-        .format_wrapped(HELP_COLUMNS - 2)
-        .lines()
-        .map(|line| format!("  {line}\n"))
-        .collect()
-}
-
-/// Returns a text wrapped to the width of a help text, each line indented by `indent` columns.
-fn indent_text(text: &str, indent: usize) -> String {
-    let mut table = Table::new([Column::text("").allow_shrink()]);
-    table.add_text_row([text.to_owned()]);
-    table
-        .format_wrapped(HELP_COLUMNS - indent)
-        .lines()
-        .map(|line| format!("{:indent$}{line}\n", ""))
-        .collect()
 }

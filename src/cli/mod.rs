@@ -6,6 +6,8 @@ pub mod options;
 
 pub mod output;
 
+pub mod help;
+
 mod failures;
 pub mod files;
 

@@ -34,7 +34,8 @@ pub mod tree;
 pub mod undo;
 
 use crate::cli::choose::{self, LineParser, PartialLine, Stop};
-use crate::cli::guide::{self, Guide};
+use crate::cli::guide::Guide;
+use crate::cli::help::{self, COMMON_HEADING, GroupedCommand};
 use crate::cli::options::{ColorChoice, LinkChoice, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::summary_source::SummaryArgs;
@@ -57,7 +58,7 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
 )]
 #[command(
     override_usage = "pisess [OPTIONS] <COMMAND>",
-    next_help_heading = "Common options"
+    next_help_heading = COMMON_HEADING
 )]
 struct Cli {
     /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set, or
@@ -97,7 +98,7 @@ struct Cli {
 }
 
 struct Command {
-    /// What it is for: a row of the table of commands in `docs/jobs.md`.
+    /// What it is for: a heading of `--help`, and of the jobs in `docs/jobs.md`.
     group: &'static str,
     name: &'static str,
     guide: Guide,
@@ -121,14 +122,13 @@ macro_rules! commands {
 
 /// All commands, in the order of `--help`.
 const COMMANDS: &[Command] = commands! {
-    "look": tree path show branches context diff;
     "find": list grep blame stats;
-    "move": switch pop summarize merge fork pick;
+    "read": tree path show branches context diff;
+    "rewind": switch pop undo merge fork pick;
     "annotate": label append edit;
-    "shorten": compact prune;
+    "shorten": compact summarize prune;
     "share": export redact;
-    "move files": relocate archive import join;
-    "maintain": undo migrate check completions;
+    "maintain": import relocate archive join migrate check completions;
 };
 
 /// Returns the arguments of a command, which clap has validated.
@@ -146,20 +146,30 @@ pub fn command_groups() -> impl Iterator<Item = (&'static str, &'static str)> {
     COMMANDS.iter().map(|command| (command.group, command.name))
 }
 
-/// Returns the whole command line with all help, for man pages and completions.
+/// Returns the whole command line, for man pages and completions.
 pub fn build_cli() -> clap::Command {
     let mut cli = Cli::command();
-    let shared = define_shared_options();
     for command in COMMANDS {
-        let defined = hide_shared_options(command.define_subcommand(), &shared);
-        let help = command.guide.command_help(&defined);
-        cli = cli.subcommand(defined.after_long_help(help));
+        cli = cli.subcommand(command.define_subcommand());
     }
     cli.subcommand(define_help())
-        .after_help(guide::short_help())
-        .after_long_help(guide::general_help())
         .allow_external_subcommands(true)
         .external_subcommand_value_parser(value_parser!(OsString))
+}
+
+/// Returns the whole command line with its help arranged.
+fn build_cli_with_help() -> clap::Command {
+    let mut commands: Vec<GroupedCommand> = Vec::new();
+    for (group, name) in command_groups() {
+        commands.push(GroupedCommand { group, name });
+    }
+    let last_group = commands.last().map_or("", |command| command.group);
+    commands.push(GroupedCommand {
+        group: last_group,
+        name: "help",
+    });
+    let guides: Vec<_> = command_guides().collect();
+    help::arrange_help(build_cli(), &commands, &guides)
 }
 
 /// Defines the options that several commands share, for the topics that explain them.
@@ -168,26 +178,10 @@ fn define_shared_options() -> clap::Command {
     SummaryArgs::augment_args(WriteArgs::augment_args(command))
 }
 
-/// Hides the options that a topic explains from the long help of a command. An option whose help
-/// differs in this command stays.
-fn hide_shared_options(command: clap::Command, shared: &clap::Command) -> clap::Command {
-    command.mut_args(|arg| {
-        let has_same_help = shared
-            .get_arguments()
-            .filter(|other| other.get_help_heading().is_some())
-            .any(|other| other.get_id() == arg.get_id() && other.get_help() == arg.get_help());
-        if has_same_help {
-            arg.hide_long_help(true)
-        } else {
-            arg
-        }
-    })
-}
-
 /// Defines `pisess help`. The one of clap prints only the help of commands, but topics and
 /// external programs have a help, too.
 fn define_help() -> clap::Command {
-    let topics: Vec<_> = guide::topic_names().collect();
+    let topics: Vec<_> = help::topic_names().collect();
     let name = Arg::new("NAME")
         .value_name("COMMAND|TOPIC")
         .help("The command or topic")
@@ -203,7 +197,7 @@ fn define_help() -> clap::Command {
 impl Command {
     /// Whether a pager shows its output on a terminal: it only prints, and that may be long.
     fn is_paged(&self) -> bool {
-        matches!(self.group, "look" | "find")
+        matches!(self.group, "find" | "read")
     }
 
     fn define_subcommand(&self) -> clap::Command {
@@ -297,7 +291,7 @@ fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
             return Ok(matches);
         }
     }
-    build_cli().try_get_matches_from(args)
+    build_cli_with_help().try_get_matches_from(args)
 }
 
 /// How `cli::choose` parses command lines, which are defined here.
@@ -375,7 +369,7 @@ fn flush_output(exit: Exit, ui: &mut Ui) -> Result<u8, Failure> {
 /// and an unknown name is refused with the usual hints.
 fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, Failure> {
     let shared = define_shared_options();
-    if let Some(text) = name.and_then(|name| guide::topic_text(name, &shared)) {
+    if let Some(text) = name.and_then(|name| help::topic_text(name, &shared)) {
         if !no_pager {
             ui.enable_pager();
         }

@@ -39,7 +39,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
 ]);
 
-/// Move payloads, old entries or a branch of a session into a file beside it.
+/// Make a session smaller; what is removed can be restored.
 ///
 /// Moves images, results of tools and commands, and details stored by extensions and tools to
 /// SESSION.pruned, if they are larger than --over. A short placeholder, such as `[image removed,

@@ -34,7 +34,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ])
 .with_found("nothing to summarize and no summary given, or a hook cancelled the operation");
 
-/// Print a summary of the conversation, or move to another entry with one.
+/// Summarize the conversation, or the branch that you leave.
 ///
 /// Without REF, prints a summary of the whole conversation, and writes nothing. With --print, prints
 /// the summary that a move to REF would append. The agent's preamble is left out.

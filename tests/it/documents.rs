@@ -13,6 +13,7 @@
 //! `tests/recipes/run` starts after installing the tools. In the other blocks, `documents/jq.rs`
 //! replaces jq.
 
+mod jobs;
 mod model;
 
 use crate::pty::on_terminal;

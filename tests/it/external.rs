@@ -142,7 +142,7 @@ fn are_listed_with_the_others() {
     s.put("two/pisess-no-program", "");
     let listed = call(&s, "one\x1b two", "--list").done();
     let lines: Vec<_> = listed.text().lines().map(str::to_owned).collect();
-    assert_eq!(lines[0], "tree         Draw the conversation as a tree");
+    assert_eq!(lines[0], "list         List sessions, newest first");
     let programs = lines
         .iter()
         .position(|line| line.starts_with("help "))

@@ -34,6 +34,7 @@ mod fuzz;
 mod generated;
 mod grep;
 mod hazards;
+mod help;
 mod hook;
 mod hostile;
 mod import;

@@ -2,7 +2,7 @@
 
 use super::entries::{EntryCandidates, models_near_end};
 use super::matching::{copy_candidate, filter_candidates, new_candidate};
-use crate::cli::guide;
+use crate::cli::help;
 use crate::cli::locate::{Scope, SessionStores, read_archive_facts};
 use crate::cli::named::resolve_argument;
 use crate::cli::options::value_name;
@@ -83,7 +83,7 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
             CompletionCandidate::new(subcommand.get_name()).help(subcommand.get_about().cloned()),
         );
     }
-    help_candidates.extend(guide::topic_names().map(CompletionCandidate::new));
+    help_candidates.extend(help::topic_names().map(CompletionCandidate::new));
 
     let references = Arc::new(move |word: &str| entries.complete_reference(word));
     let paths = Arc::new(move |word: &str| {

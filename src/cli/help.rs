@@ -1,0 +1,414 @@
+//! Arranges what `-h`, `--help` and `pisess help TOPIC` print, from the texts of `guide.rs`.
+//!
+//! The help of a command begins with its examples. Options that several commands share follow its
+//! own, a line each, without the blank lines that clap puts between options.
+
+use super::guide::{Guide, GuideRow, REFERENCES, TOPICS, takes_reference};
+use super::output::{Column, Table};
+use clap::builder::Styles;
+use clap::{Arg, Command};
+
+/// The heading of the options that every command has.
+pub const COMMON_HEADING: &str = "Common options";
+
+/// The headings of options that several commands share, in the order of the help. A topic explains
+/// all but the last.
+const SHARED_HEADINGS: [&str; 4] = ["Summary", "Hook", "Writing", COMMON_HEADING];
+
+/// A command in the list of all, with what it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupedCommand {
+    pub group: &'static str,
+    pub name: &'static str,
+}
+
+/// The first commands that a newcomer can run, and what they do.
+const FIRST_COMMANDS: [GuideRow; 3] = [
+    ("pisess list --all", "list your conversations, newest first"),
+    ("pisess grep --all -i WORD", "search them"),
+    ("pisess tree last", "draw this directory's newest session"),
+];
+
+/// Where more help is.
+const HELP_FORMS: [GuideRow; 3] = [
+    ("pisess --help", "what each command does"),
+    ("pisess COMMAND --help", "examples and options of a command"),
+    (
+        "pisess help TOPIC",
+        "references, sessions, times, hooks, exit codes, …",
+    ),
+];
+
+/// The forms of a SESSION argument.
+const SESSION_FORMS: &str = "SESSION is a file, - for standard input, `last` (the session of this \
+    directory that changed last), `last~1` (the one before), part of an id, or a name.";
+
+/// Returns the whole command line with its help arranged.
+pub fn arrange_help(
+    cli: Command,
+    commands: &[GroupedCommand],
+    guides: &[(&'static str, Guide)],
+) -> Command {
+    let overview = overview_text(&cli, commands);
+    let full_text = full_text(&cli, commands);
+    let mut common = Vec::new();
+    for arg in cli.get_arguments() {
+        if arg.is_global_set() {
+            common.push(arg.clone());
+        }
+    }
+
+    let mut cli = cli
+        .help_template("{before-help}")
+        .before_help(overview)
+        .before_long_help(full_text)
+        .mut_args(hide_if_shared);
+    for (name, guide) in guides {
+        cli = cli.mut_subcommand(name, |command| {
+            arrange_command(command, Some(guide), &common)
+        });
+    }
+    cli.mut_subcommand("help", |command| arrange_command(command, None, &common))
+}
+
+/// Returns a command with its help arranged: summary, usage, examples, description, options.
+fn arrange_command(command: Command, guide: Option<&Guide>, common: &[Arg]) -> Command {
+    let mut shared_options = Vec::new();
+    for heading in SHARED_HEADINGS {
+        let args: Vec<&Arg> = command
+            .get_arguments()
+            .chain(common)
+            .filter(|arg| arg.get_help_heading() == Some(heading) && !arg.is_hide_set())
+            .collect();
+        if !args.is_empty() {
+            shared_options.push(SharedOptions { heading, args });
+        }
+    }
+    let short_end = short_end(&shared_options);
+    let long_end = long_end(&command, guide, &shared_options);
+    let long_start = long_start(&command, guide);
+
+    let command = if long_start.is_empty() {
+        command
+    } else {
+        command.before_long_help(long_start)
+    };
+    command
+        // The summary is printed before the usage, the description after it.
+        .long_about(None::<&str>)
+        .help_template("{about}\n\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}")
+        .after_help(short_end)
+        .after_long_help(long_end)
+        .mut_args(hide_if_shared)
+}
+
+/// The options of a command below one of [`SHARED_HEADINGS`].
+struct SharedOptions<'a> {
+    heading: &'static str,
+    args: Vec<&'a Arg>,
+}
+
+/// Hides an option from the sections that clap prints, if the help has a table of its own for it.
+fn hide_if_shared(arg: Arg) -> Arg {
+    let is_shared = arg
+        .get_help_heading()
+        .is_some_and(|heading| SHARED_HEADINGS.contains(&heading));
+    if is_shared {
+        arg.hide_short_help(true).hide_long_help(true)
+    } else {
+        arg
+    }
+}
+
+/// Returns the examples and the description of a command.
+fn long_start(command: &Command, guide: Option<&Guide>) -> String {
+    let mut text = String::new();
+    if let Some(guide) = guide {
+        text += &heading_line("Examples");
+        for example in guide.examples {
+            text += &format!(
+                "  # {}\n  {}\n\n",
+                example.what,
+                fold_line(example.line, HELP_COLUMNS - 2)
+            );
+        }
+    }
+    let description = command
+        .get_long_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    // The first paragraph is the summary, which precedes the usage.
+    if let Some((_, details)) = description.split_once("\n\n") {
+        text += details.trim_end();
+    }
+    text.trim_end().to_owned()
+}
+
+/// Returns the end of the short help: the names of the shared options.
+fn short_end(shared_options: &[SharedOptions]) -> String {
+    let mut rows = Vec::new();
+    for shared in shared_options {
+        let names: Vec<String> = shared.args.iter().map(|arg| option_name(arg)).collect();
+        rows.push([shared.heading.to_owned(), names.join(", ")]);
+    }
+    heading_line("More options") + &format_rows(rows)
+}
+
+/// Returns the end of the long help: the shared options, and the topics that explain more.
+fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOptions]) -> String {
+    let mut text = String::new();
+    for shared in shared_options {
+        text += &heading_line(shared.heading);
+        text += &format_rows(option_rows(shared.args.iter().copied()));
+        text.push('\n');
+    }
+    let Some(guide) = guide else {
+        return text;
+    };
+
+    let mut rows = Vec::new();
+    for topic in &TOPICS {
+        let has_options = shared_options
+            .iter()
+            .any(|shared| topic.option_heading == Some(shared.heading));
+        if has_options {
+            rows.push([topic.name.to_owned(), topic.about.to_owned()]);
+        }
+    }
+    if takes_reference(command) {
+        let forms = "REF: @ (where the conversation is), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3, REF+3, REF^{user}";
+        rows.push(["references".to_owned(), forms.to_owned()]);
+    }
+    let codes = match guide.found_meaning() {
+        Some(found) => format!("1 here means: {found}"),
+        None => "how the command ended".to_owned(),
+    };
+    rows.push(["exit-codes".to_owned(), codes]);
+    text + &heading_line("More, with `pisess help TOPIC`") + &format_rows(rows)
+}
+
+/// Returns what `pisess` alone and `pisess -h` print: at most 24 lines of 80 columns.
+fn overview_text(cli: &Command, commands: &[GroupedCommand]) -> String {
+    let mut rows: Vec<[String; 2]> = Vec::new();
+    for command in commands {
+        match rows.last_mut() {
+            Some([group, names]) if group == command.group => {
+                *names += &format!(", {}", command.name);
+            }
+            _ => rows.push([command.group.to_owned(), command.name.to_owned()]),
+        }
+    }
+    let mut option_names: Vec<String> = cli.get_arguments().map(option_name).collect();
+    option_names.extend(["--help (-h)".to_owned(), "--version (-V)".to_owned()]);
+    let options = format!("Options: {}", option_names.join(", "));
+    [
+        summary_and_usage(cli),
+        format_rows(rows),
+        heading_line("To start") + &format_table(FIRST_COMMANDS),
+        heading_line("Help") + &format_table(HELP_FORMS),
+        indent_text(&options, 0),
+    ]
+    .join("\n")
+}
+
+/// Returns what `pisess --help` prints.
+fn full_text(cli: &Command, commands: &[GroupedCommand]) -> String {
+    let name_width = commands
+        .iter()
+        .map(|command| command.name.len())
+        .max()
+        .unwrap_or_default();
+    let mut text = summary_and_usage(cli);
+    let mut group = "";
+    for command in commands {
+        if command.group != group {
+            group = command.group;
+            text += &format!("\n{}", heading_line(&capitalize(group)));
+        }
+        let about = cli
+            .find_subcommand(command.name)
+            .and_then(Command::get_about)
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        text += &format!("  {:name_width$}  {about}\n", command.name);
+    }
+
+    let options = cli.get_arguments().filter(|arg| !arg.is_global_set());
+    let common_options = cli.get_arguments().filter(|arg| arg.is_global_set());
+    let mut rows = option_rows(options);
+    rows.push([
+        "-h, --help".to_owned(),
+        "Print help (-h: on half a screen)".to_owned(),
+    ]);
+    rows.push(["-V, --version".to_owned(), "Print the version".to_owned()]);
+    text += &format!("\n{}{}", heading_line("Options"), format_rows(rows));
+    text += &format!(
+        "\n{}{}",
+        heading_line(COMMON_HEADING),
+        format_rows(option_rows(common_options))
+    );
+
+    let topics = topic_names().collect::<Vec<_>>().join(", ");
+    text + &format!(
+        "\n{}{}\n\
+         {}\n\
+         `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
+         {}",
+        heading_line("REF arguments name an entry in one of these forms"),
+        format_table(REFERENCES),
+        indent_text(SESSION_FORMS, 0),
+        indent_text(&format!("{topics}."), 0)
+    )
+}
+
+fn summary_and_usage(cli: &Command) -> String {
+    let about = cli.get_about().map(ToString::to_string).unwrap_or_default();
+    format!("{about}\n\n{}\n", cli.clone().render_usage().ansi())
+}
+
+/// Returns a heading and its colon in the style of clap's headings.
+fn heading_line(title: &str) -> String {
+    let styles = Styles::styled();
+    let style = styles.get_header();
+    format!("{style}{title}:{style:#}\n")
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => format!("{}{}", first.to_uppercase(), chars.as_str()),
+        None => String::new(),
+    }
+}
+
+/// Returns an option as a list of names has it, such as `--output (-o)`.
+fn option_name(arg: &Arg) -> String {
+    let long = arg.get_long().unwrap_or_default();
+    match arg.get_short() {
+        Some(short) => format!("--{long} (-{short})"),
+        None => format!("--{long}"),
+    }
+}
+
+/// Returns options, each with its help.
+fn option_rows<'a>(args: impl Iterator<Item = &'a Arg>) -> Vec<[String; 2]> {
+    let mut rows = Vec::new();
+    for arg in args {
+        let short = match arg.get_short() {
+            Some(short) => format!("-{short}, "),
+            None => "    ".to_owned(),
+        };
+        let mut name = format!("{short}--{}", arg.get_long().unwrap_or_default());
+        let takes_value = arg.get_action().takes_values();
+        if takes_value && let Some(values) = arg.get_value_names() {
+            let values = values.join(" ");
+            name += &if arg.is_require_equals_set() {
+                format!("[=<{values}>]")
+            } else {
+                format!(" <{values}>")
+            };
+        }
+        let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        if takes_value && let [default] = arg.get_default_values() {
+            help += &format!(" [default: {}]", default.to_string_lossy());
+        }
+        rows.push([name, help]);
+    }
+    rows
+}
+
+/// Returns the names of the topics.
+pub fn topic_names() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|section| section.name)
+}
+
+/// Returns the section with this name, as a text. `shared_options` has the options that several
+/// commands share.
+pub fn topic_text(name: &str, shared_options: &Command) -> Option<String> {
+    let section = TOPICS.iter().find(|section| section.name == name)?;
+    let mut text = format!("{}\n", section.title);
+    for paragraph in section.paragraphs {
+        let plain = paragraph.replace('`', "");
+        text.push('\n');
+        text.push_str(&indent_text(&plain, 2));
+    }
+    if !section.rows.is_empty() {
+        text.push('\n');
+        text.push_str(&format_table(section.rows.iter().copied()).replace('`', ""));
+    }
+    if let Some(heading) = section.option_heading {
+        text.push_str("\n  Options:\n");
+        let options = shared_options
+            .get_arguments()
+            .filter(|arg| arg.get_help_heading() == Some(heading));
+        text.push_str(&format_rows(option_rows(options)));
+    }
+    Some(text)
+}
+
+/// The width of a help text. Examples are folded here, because a line that clap wraps would be two
+/// commands to a shell.
+const HELP_COLUMNS: usize = 80;
+
+/// Returns a command line folded with backslashes, broken only at spaces outside quotes.
+fn fold_line(line: &str, columns: usize) -> String {
+    let mut folded = String::new();
+    let mut indent = 0;
+    let mut rest = line;
+    while indent + rest.len() > columns {
+        // Leave room for the backslash, and for the indent of a continuation line.
+        let room = columns - indent - " \\".len();
+        let Some(space) = last_space(rest, room) else {
+            break;
+        };
+        folded += &format!("{} \\\n      ", &rest[..space]);
+        indent = 4;
+        rest = &rest[space + 1..];
+    }
+    folded + rest
+}
+
+/// Returns the offset of the last space outside quotes among the first `most_bytes` bytes.
+fn last_space(line: &str, most_bytes: usize) -> Option<usize> {
+    let mut quote = None;
+    let mut space = None;
+    for (at, c) in line.char_indices().take_while(|&(at, _)| at <= most_bytes) {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            (' ', None) => space = Some(at),
+            _ => {}
+        }
+    }
+    space
+}
+
+/// Returns the rows of a guide as a text, indented.
+fn format_table(rows: impl IntoIterator<Item = GuideRow>) -> String {
+    let rows = rows.into_iter();
+    format_rows(rows.map(|(form, meaning)| [form.to_owned(), meaning.to_owned()]))
+}
+
+/// Returns rows as a text, indented.
+fn format_rows(rows: impl IntoIterator<Item = [String; 2]>) -> String {
+    let mut table = Table::new([Column::text(""), Column::text("").allow_shrink()]);
+    for row in rows {
+        table.add_text_row(row);
+    }
+    table
+        .format_wrapped(HELP_COLUMNS - 2)
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect()
+}
+
+/// Returns a text wrapped to the width of a help text, each line indented by `indent` columns.
+fn indent_text(text: &str, indent: usize) -> String {
+    let mut table = Table::new([Column::text("").allow_shrink()]);
+    table.add_text_row([text.to_owned()]);
+    table
+        .format_wrapped(HELP_COLUMNS - indent)
+        .lines()
+        .map(|line| format!("{:indent$}{line}\n", ""))
+        .collect()
+}
