@@ -17,7 +17,7 @@ mod jobs;
 mod model;
 
 use crate::pty::on_terminal;
-use crate::sandbox::example;
+use crate::sandbox::{example, write_script};
 use pisess::guide;
 use std::cell::Cell;
 use std::fs;
@@ -157,10 +157,7 @@ impl Desk {
 
     /// Writes a command that examples call but that not every machine has.
     fn script(&self, name: &str, text: &str) {
-        use std::os::unix::fs::PermissionsExt;
-        let bin = self.path("tools");
-        fs::write(bin.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&self.path("tools").join(name), text);
     }
 
     /// Runs a line in a shell. Returns what appears on the terminal or in the pipe, and the exit

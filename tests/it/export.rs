@@ -135,19 +135,16 @@ fn a_redacted_page_is_replaced_by_a_redacted_one() {
 #[cfg(unix)]
 #[test]
 fn open_starts_a_browser() {
-    use std::os::unix::fs::PermissionsExt;
-
     let s = Sandbox::with(&["tour.jsonl"]);
     let opened = s.path("opened");
-    s.put(
+    let browser = s.path("browser");
+    s.script(
         "browser",
-        format!(
-            "#!/bin/sh\nprintf '%s %s' \"$1\" \"$2\" > '{0}.new'\nmv '{0}.new' '{0}'\n",
+        &format!(
+            "printf '%s %s' \"$1\" \"$2\" > '{0}.new'\nmv '{0}.new' '{0}'",
             opened.display()
         ),
     );
-    let browser = s.path("browser");
-    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
     let command_line = format!("{} --new", browser.display());
 
     let run = s

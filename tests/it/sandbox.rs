@@ -136,9 +136,9 @@ impl Sandbox {
     /// Writes an executable shell script.
     #[cfg(unix)]
     pub fn script(&self, name: &str, text: &str) {
-        use std::os::unix::fs::PermissionsExt;
-        self.put(name, format!("#!/bin/sh\n{text}\n"));
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write_script(&path, text);
     }
 
     /// Returns the bytes of a file.
@@ -417,6 +417,26 @@ impl Call<'_> {
             line: self.line,
         }
     }
+}
+
+/// Writes an executable shell script. Another process writes it: a child that another test starts at
+/// the same time would inherit the open file of this process, and a file that is open for writing
+/// cannot be executed ("Text file busy").
+#[cfg(unix)]
+pub fn write_script(path: &Path, text: &str) {
+    use std::process::Stdio;
+
+    let mut writer = Command::new("sh")
+        .args(["-c", "cat > \"$1\" && chmod 755 \"$1\"", "sh"])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let script = format!("#!/bin/sh\n{text}\n");
+    let mut stdin = writer.stdin.take().unwrap();
+    stdin.write_all(script.as_bytes()).unwrap();
+    drop(stdin);
+    assert!(writer.wait().unwrap().success(), "{}", path.display());
 }
 
 /// A finished run. Displayed as in a shell: stdout, stderr after `2>`, an exit code other than 0.
