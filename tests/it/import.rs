@@ -911,21 +911,21 @@ fn list_shows_what_could_be_imported() {
     }
     let before = h.0.files();
     assert_snapshot!(h.run("list --all --source claude").quiet(), @"
-    age  id        msgs  br  context  name or first user message
-    2mo  000000a5    10   2     9.1k  Which spar for a kite?
-    7mo  000000a4     3   1    12.9k  How long a line?
-    7mo  000000a3    10   1    12.9k  Spars
-    7mo  000000a2    12   3    12.9k  A washi kite
-    7mo  000000a1    10   1    12.9k  Which paper for a kite?
+    age  id        msgs  br    size  context  name or first user message
+    2mo  000000a5    10   2  7.4 kB     9.1k  Which spar for a kite?
+    7mo  000000a4     3   1  2.1 kB    12.9k  How long a line?
+    7mo  000000a3    10   1  9.3 kB    12.9k  Spars
+    7mo  000000a2    12   3  8.2 kB    12.9k  A washi kite
+    7mo  000000a1    10   1  6.1 kB    12.9k  Which paper for a kite?
     ");
     assert_snapshot!(h.run("list --all --source codex --sort messages").quiet(), @"
-     age  id        msgs  br  context  name or first user message
-     5mo  000000b6    10   2      173  How long is the tail?
-     2mo  000000b2     9   2     1.2k  Which paper for a kite?
-     2mo  000000b1     9   1     9.4k  Paper for a kite
-     2mo  000000b5     7   1       26  Say it in events.
-    10mo  6098ae0e     7   1      100  Which paper for a kite?
-     2mo  000000b3     4   1       16  A long question.
+     age  id        msgs  br    size  context  name or first user message
+     5mo  000000b6    10   2  8.2 kB      173  How long is the tail?
+     2mo  000000b2     9   2  6.5 kB     1.2k  Which paper for a kite?
+     2mo  000000b1     9   1  5.6 kB     9.4k  Paper for a kite
+     2mo  000000b5     7   1  1.8 kB       26  Say it in events.
+    10mo  6098ae0e     7   1  1.3 kB      100  Which paper for a kite?
+     2mo  000000b3     4   1  2.1 kB       16  A long question.
     ");
     assert_snapshot!(h.run("list --source codex"), @"2> pisess: note: no sessions of Codex for the current directory (hint: `pisess list --source codex --all` includes all projects)");
     // The rows are those of the sessions that they become.
@@ -1214,11 +1214,11 @@ fn sub_agents_are_below_their_session() {
         assert!(h.stored() == before);
     }
     assert_snapshot!(h.run("list --all").quiet(), @"
-    age  id        agent  msgs  context  name or first user message
-    7mo  c7955523  omp      10    12.9k  Which paper for a kite?
-    7mo  34bd5c45  omp       2        -  └─ a7: Look.
-    7mo  41a4fe69  pi       10    12.9k  Which paper for a kite?
-    7mo  b6516b6a  pi        2        4  └─ a7: Look.
+    age  id        agent  msgs    size  context  name or first user message
+    7mo  c7955523  omp      10  9.9 kB    12.9k  Which paper for a kite?
+    7mo  34bd5c45  omp       2  2.2 kB        -  └─ a7: Look.
+    7mo  41a4fe69  pi       10  9.4 kB    12.9k  Which paper for a kite?
+    7mo  b6516b6a  pi        2  1.7 kB        4  └─ a7: Look.
     ");
     // One file can only be one session.
     h.run(&format!("import -q ./p/{id}.jsonl -o ./new")).quiet();
@@ -1603,4 +1603,182 @@ fn no_directory_gets_control_characters_in_its_name() {
         assert!(!sessions[0].contains(char::is_control), "{sessions:?}");
         home.0.run("import ./plain.jsonl -o ./new");
     }
+}
+
+/// A source with these lines, whose members `sessionId`, `cwd` and a time are added.
+fn put_claude_lines(s: &Sandbox, lines: &[&str]) {
+    let mut source = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        let members = line.strip_prefix('{').unwrap();
+        source += &format!(
+            r#"{{"sessionId":"c1a0","cwd":"/home/u/kites","timestamp":"2026-05-01T08:00:{index:02}.000Z",{members}"#
+        );
+        source += "\n";
+    }
+    s.put("source.jsonl", source);
+}
+
+/// What the user typed while Claude Code worked is in no line of the user's.
+#[test]
+fn import_keeps_what_was_typed_while_claude_code_worked() {
+    let s = Sandbox::new();
+    put_claude_lines(
+        &s,
+        &[
+            r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"Build a kite."}}"#,
+            r#"{"type":"attachment","uuid":"2","parentUuid":"1","attachment":{"type":"file","filename":"/home/u/kites/plan.md","displayPath":"plan.md","content":{"type":"text","file":{"filePath":"/home/u/kites/plan.md","content":"Washi, two spars."}}}}"#,
+            r#"{"type":"assistant","uuid":"3","parentUuid":"2","message":{"id":"m1","role":"assistant","model":"claude-opus-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","content":"A red one."}"#,
+            r#"{"type":"user","uuid":"4","parentUuid":"3","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"spar"}]}}"#,
+            r#"{"type":"queue-operation","operation":"remove","content":"A red one."}"#,
+            r#"{"type":"attachment","uuid":"5","parentUuid":"4","attachment":{"type":"queued_command","prompt":"A red one.","commandMode":"prompt","origin":{"kind":"human"}}}"#,
+            r#"{"type":"attachment","uuid":"6","parentUuid":"5","attachment":{"type":"queued_command","prompt":"<task-notification>done</task-notification>","commandMode":"task-notification"}}"#,
+            r#"{"type":"attachment","uuid":"7","parentUuid":"6","attachment":{"type":"queued_command","prompt":[{"type":"text","text":"From another session."}],"origin":{"kind":"peer"}}}"#,
+            r#"{"type":"assistant","uuid":"8","parentUuid":"7","message":{"id":"m2","role":"assistant","model":"claude-opus-5","content":"Red it is."}}"#,
+        ],
+    );
+    assert_snapshot!(s.run("tree --filter all ./source.jsonl"), @"
+    77df7c30  • user: Build a kite.
+    d75aadd2  • claude.file: plan.md Washi, two spars.  (hidden)
+    a6706a88  • model: claude-opus-5
+    85e089d1  • assistant: (calls Bash)
+    51a0032f  • custom: claude.queue-operation
+    b14e7fc2  • Bash: ls
+    9461bb8d  • user: A red one.
+    fee7877a  • custom: claude.attachment
+    25178778  • claude.notification: <task-notification>done</task-notification>
+    dc0af840  • claude.meta: From another session.  (hidden)
+    55187aac  • assistant: Red it is.
+    6b0b78c3  • custom: foreign_session_import  ← active
+    ");
+    assert_snapshot!(s.run("tree --filter user-only ./source.jsonl"), @"
+    77df7c30  • user: Build a kite.
+    9461bb8d  • user: A red one.  (the leaf is below, not shown)
+    ");
+}
+
+/// Older versions wrote no attachment, and newer ones may write it before or after the line of the
+/// queue. The text is one message in each case.
+#[test]
+fn import_takes_a_queued_prompt_once() {
+    let user = r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"Build a kite."}}"#;
+    let enqueue = r#"{"type":"queue-operation","operation":"enqueue","content":"A red one."}"#;
+    let remove = r#"{"type":"queue-operation","operation":"remove"}"#;
+    let attachment = r#"{"type":"attachment","uuid":"2","parentUuid":"1","attachment":{"type":"queued_command","prompt":"A red one."}}"#;
+    let edited = r#"{"type":"queue-operation","operation":"popAll"}"#;
+    let prompts_of = |lines: &[&str]| {
+        let s = Sandbox::new();
+        put_claude_lines(&s, lines);
+        s.run("tree --filter user-only ./source.jsonl")
+            .matches("user: A red one.")
+            .count()
+    };
+    assert_eq!(prompts_of(&[user, enqueue, remove]), 1);
+    assert_eq!(prompts_of(&[user, enqueue, remove, attachment]), 1);
+    assert_eq!(prompts_of(&[user, enqueue, attachment, remove]), 1);
+    assert_eq!(prompts_of(&[user, enqueue, edited, remove]), 0);
+    assert_eq!(prompts_of(&[user, enqueue]), 0);
+}
+
+/// An attachment that is written before the results of parallel calls follows a result.
+#[test]
+fn import_puts_no_attachment_between_a_call_and_its_result() {
+    let s = Sandbox::new();
+    put_claude_lines(
+        &s,
+        &[
+            r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"Build a kite."}}"#,
+            r#"{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m1","role":"assistant","model":"claude-opus-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}"#,
+            r#"{"type":"assistant","uuid":"3","parentUuid":"2","message":{"id":"m1","role":"assistant","model":"claude-opus-5","content":[{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"pwd"}}]}}"#,
+            r#"{"type":"attachment","uuid":"4","parentUuid":"3","attachment":{"type":"queued_command","prompt":"A red one.","commandMode":"prompt"}}"#,
+            r#"{"type":"user","uuid":"5","parentUuid":"2","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"spar"}]}}"#,
+            r#"{"type":"user","uuid":"6","parentUuid":"3","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"/"}]}}"#,
+            r#"{"type":"assistant","uuid":"7","parentUuid":"6","message":{"id":"m2","role":"assistant","model":"claude-opus-5","content":[{"type":"text","text":"Red it is."}]}}"#,
+        ],
+    );
+    assert_snapshot!(s.run("context --as text ./source.jsonl"), @r#"
+    [User]: Build a kite.
+
+    [Assistant tool calls]: Bash(command="ls")
+
+    [Tool result]: spar
+
+    [User]: A red one.
+
+    [Assistant tool calls]: Bash(command="pwd")
+
+    [Tool result]: /
+
+    [Assistant]: Red it is.
+    "#);
+    assert_eq!(s.run("check -q ./source.jsonl"), "");
+}
+
+/// Files that other programs write in the format of Claude Code have members that it never lacks.
+#[test]
+fn import_reads_lines_without_parents_and_content_that_is_a_string() {
+    let s = Sandbox::new();
+    put_claude_lines(
+        &s,
+        &[
+            r#"{"type":"user","uuid":"1","message":{"role":"user","content":"Which paper?"}}"#,
+            r#"{"type":"assistant","uuid":"2","message":{"role":"assistant","content":"Washi."}}"#,
+            r#"{"type":"user","uuid":"3","message":{"role":"user","content":"And the tail?"}}"#,
+        ],
+    );
+    assert_snapshot!(s.run("path ./source.jsonl"), @"
+    2  77df7c30  2026-05-01 08:00  user: Which paper?
+    3  fee8a048             08:00  model: unknown
+    4  26c01808             08:00  assistant: Washi.
+    5  861d8301             08:00  user: And the tail?
+    6  93b9c575             08:00  custom: foreign_session_import
+    ");
+}
+
+#[test]
+fn import_reads_two_values_on_a_line() {
+    let s = Sandbox::new();
+    let first = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"c1a0","message":{"role":"user","content":"Which paper?"}}"#;
+    let second = r#"{"type":"user","uuid":"2","parentUuid":"1","sessionId":"c1a0","message":{"role":"user","content":"And the tail?"}}"#;
+    let third = second.replace(
+        r#""uuid":"2","parentUuid":"1""#,
+        r#""uuid":"3","parentUuid":"2""#,
+    );
+    s.put(
+        "source.jsonl",
+        format!("{first}{second}\n{third}\n{first} {{\n"),
+    );
+    assert_snapshot!(s.run("tree --filter all ./source.jsonl"), @"
+    77df7c30  • user: Which paper?
+    1db75f5c  • user: And the tail?
+    f911f027  • user: And the tail?
+    3664e7b4  • custom: claude.malformed
+    1cf4780c  • custom: foreign_session_import  ← active
+    ");
+}
+
+#[test]
+fn import_reads_items_of_codex_without_a_type() {
+    let s = Sandbox::new();
+    let payloads = [
+        r#"{"role":"user","content":[{"type":"input_text","text":"Which paper?"}]}"#,
+        r#"{"call_id":"c1","name":"shell","arguments":"{\"command\":[\"ls\"]}"}"#,
+        r#"{"call_id":"c1","output":"washi"}"#,
+        r#"{"role":"assistant","content":"Washi."}"#,
+    ];
+    let mut source = r#"{"timestamp":"2026-03-02T10:00:00.000Z","type":"session_meta","payload":{"id":"019cad00-0000-7000-8000-0000000000c1","cwd":"/home/u/kites"}}"#.to_owned();
+    for payload in payloads {
+        source += &format!(
+            "\n{{\"timestamp\":\"2026-03-02T10:00:01.000Z\",\"type\":\"response_item\",\"payload\":{payload}}}"
+        );
+    }
+    s.put("source.jsonl", source + "\n");
+    assert_snapshot!(s.run("path ./source.jsonl"), @"
+    2  afd4611b  2026-03-02 10:00  custom: codex.session_meta
+    3  7a55ade9             10:00  user: Which paper?
+    4  c53d29ca             10:00  assistant: (calls shell)
+    5  1584465e             10:00  shell: ls
+    6  5196c5a9             10:00  assistant: Washi.
+    7  46e9c3bc             10:00  custom: foreign_session_import
+    ");
 }

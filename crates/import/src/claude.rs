@@ -7,9 +7,11 @@
 //! its result ([`held`]). Lines that Claude Code writes a second time, as it does before a
 //! compaction, are kept as custom entries.
 
+mod attachments;
 mod blocks;
 mod held;
 mod injected;
+mod queue;
 
 use super::parts::{
     custom_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
@@ -17,6 +19,7 @@ use super::parts::{
 };
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use super::{Origin, SourceReader};
+use attachments::read_attachment;
 use blocks::{
     answered_call_id, build_result_message, convert_response_block, convert_stop_reason,
     convert_user_block,
@@ -24,12 +27,15 @@ use blocks::{
 use foldhash::HashMap;
 use held::HeldLine;
 use injected::{InjectedKind, META_MESSAGE, classify_injected};
-use pisess_core::session::content::{find_members, finite_or_zero, is_block, join_text};
+use pisess_core::session::content::{
+    find_members, finite_or_zero, is_block, join_text, text_content,
+};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
+use queue::PromptQueue;
 use std::array::from_fn;
 use std::io;
 
@@ -72,6 +78,8 @@ pub struct ClaudeReader<'o> {
     /// Whether the user has named the session.
     has_user_title: bool,
     time_ms: i64,
+    /// What the user typed while Claude Code worked.
+    prompt_queue: PromptQueue,
     /// The compaction that was announced and whose summary has not been read yet.
     announced_compaction: AnnouncedCompaction,
 }
@@ -120,6 +128,8 @@ struct ClaudeLine<'a> {
     kind: Option<Raw<'a>>,
     uuid: Option<Text<'a>>,
     parent: Option<Text<'a>>,
+    /// Whether it names no parent at all, not even `null`, as files made by other programs do.
+    lacks_parent: bool,
     message: Option<Raw<'a>>,
     /// Whether it is on a side chain of the file, which is where a sub-agent wrote.
     is_sidechain: bool,
@@ -308,6 +318,7 @@ impl<'o> ClaudeReader<'o> {
         }
 
         let uuid = uuid.and_then(Raw::text);
+        let lacks_parent = parent.is_none();
         let parent = parent.and_then(Raw::text);
         ClaudeLine {
             offset,
@@ -315,6 +326,7 @@ impl<'o> ClaudeReader<'o> {
             kind,
             uuid: uuid.filter(|id| !id.is_empty()),
             parent: parent.filter(|id| !id.is_empty()),
+            lacks_parent,
             message: message.filter(|message| message.is_object()),
             // In the file of a sub-agent, every line is marked, and none is aside.
             is_sidechain: is_sidechain && !self.is_sub_agent_file,
@@ -349,6 +361,8 @@ impl<'o> ClaudeReader<'o> {
         match line.message {
             Some(message) if kind.is("user") => self.add_user_line(line, message),
             Some(message) if kind.is("assistant") => self.add_response_line(line, message),
+            None if kind.is("attachment") => self.add_attachment(line),
+            None if kind.is("queue-operation") => self.add_queued_prompt(line),
             None if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") => {
                 self.add_title(line, kind)
             }
@@ -367,7 +381,7 @@ impl<'o> ClaudeReader<'o> {
     /// - A line whose parent was read is attached to its parent.
     /// - A line whose parent is missing follows the line before it: in the main conversation, or
     ///   for a line of a side chain, in the file.
-    /// - A root, which has a `uuid` and no parent, follows what was kept before the tree.
+    /// - A root, which has a `uuid` and the parent `null`, follows what was kept before the tree.
     /// - Any other line, such as the first one of a side chain, follows the main conversation.
     fn find_parent(&self, line: &ClaudeLine) -> (Option<NodeIx>, Option<usize>) {
         if let Some(uuid) = &line.parent {
@@ -382,7 +396,7 @@ impl<'o> ClaudeReader<'o> {
             return (attach_to, None);
         }
 
-        let is_root = line.uuid.is_some() && !line.is_sidechain;
+        let is_root = line.uuid.is_some() && !line.lacks_parent && !line.is_sidechain;
         let attach_to = if is_root {
             self.last_before_tree
         } else {
@@ -631,6 +645,41 @@ impl<'o> ClaudeReader<'o> {
         Ok(Some(node.into()))
     }
 
+    /// Adds what the user typed while Claude Code worked, or a file that the user mentioned.
+    fn add_attachment(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
+        let Some(attachment) = read_attachment(line.raw) else {
+            return Ok(None);
+        };
+        let text = Raw::from_checked(&attachment.content).text();
+        if text.is_some_and(|text| self.prompt_queue.take_attached(&text)) {
+            return Ok(None);
+        }
+        let (parent, _) = self.find_parent(line);
+        let draft = match attachment.injected {
+            Some(injected) => line.draft_injected(injected, &attachment.content),
+            None => {
+                let message = Object::new()
+                    .str("role", "user")
+                    .json("content", &attachment.content);
+                line.draft_message(message, &[], &[])
+            }
+        };
+        let node = self.writer.append(parent, draft)?;
+        Ok(Some(node.into()))
+    }
+
+    /// Adds what the user typed while Claude Code worked, if this line of the queue shows that the
+    /// turn takes it up.
+    fn add_queued_prompt(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
+        let Some(text) = self.prompt_queue.read_operation(line.raw) else {
+            return Ok(None);
+        };
+        let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
+        let (parent, _) = self.find_parent(line);
+        let node = self.writer.append(parent, draft)?;
+        Ok(Some(node.into()))
+    }
+
     /// Adds the summary of a compaction.
     fn add_compaction(&mut self, line: &ClaudeLine, summary: &Text) -> io::Result<NodeIx> {
         let known_parent = line.parent.as_ref().and_then(|id| self.find_line(id));
@@ -670,6 +719,15 @@ impl<'o> ClaudeReader<'o> {
         message: Raw,
     ) -> io::Result<Option<LineNodes>> {
         let content = message.get("content").unwrap_or(Raw::NULL);
+        // Claude Code writes blocks. Programs that write its files also write a string.
+        let block_of_string;
+        let content = match content.text() {
+            Some(text) if !text.is_empty() => {
+                block_of_string = text_content(&text);
+                Raw::from_checked(&block_of_string)
+            }
+            _ => content,
+        };
         let error = non_empty_text(line.raw, "error");
         let (converted_blocks, unconverted_blocks): (Vec<_>, Vec<_>) = content
             .items()

@@ -19,8 +19,8 @@ use super::parts::{
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use super::{Origin, SourceReader, for_each_object};
 use content::{
-    convert_content_blocks, fingerprint, item_fingerprints, join_texts, list_reasoning_texts,
-    thinking_block,
+    convert_content_blocks, find_item_type, fingerprint, item_fingerprints, join_texts,
+    list_reasoning_texts, thinking_block,
 };
 use foldhash::{HashMap, HashSet};
 use history::{History, begins_turn};
@@ -388,7 +388,7 @@ impl CodexReader<'_> {
     /// kept as a line: it has no counterpart, or repeats an event that became a message.
     fn add_item(&mut self, line: &CodexLine) -> io::Result<bool> {
         let item = line.payload;
-        let Some(item_type) = non_empty_text(item, "type") else {
+        let Some(item_type) = find_item_type(item) else {
             return Ok(false);
         };
         let item_type = item_type.to_string_lossy();

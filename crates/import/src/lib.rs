@@ -24,8 +24,10 @@ use pisess_core::ops::fork::{ForkOptions, build_head_for};
 use pisess_core::ops::plan::file_name;
 use pisess_core::session::content::find_members;
 use pisess_core::session::dialect::Dialect;
+use pisess_core::session::entry::Span;
 use pisess_core::session::read::line_chunks::{Line, for_each_line, read_chunks};
 use pisess_json::Raw;
+use pisess_json::scan::Scanner;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
@@ -521,20 +523,49 @@ fn for_each_object(
     };
     for_each_line(source, 0..len, |line| {
         let line_end = line.span.end() + u64::from(line.has_newline);
-        let value = Raw::parse(line.bytes).ok();
+        let values = split_values(&line);
         let is_blank = line.bytes.trim_ascii().is_empty();
         // A torn line does not count as read, so the next import reads it.
-        if value.is_none() && !line.has_newline && !is_blank {
+        if values.is_empty() && !line.has_newline && !is_blank {
             extent.is_torn = true;
             return Ok(());
         }
-        if !is_blank {
-            visit(line, value.filter(|value| value.is_object()))?;
+        if values.is_empty() && !is_blank {
+            visit(line, None)?;
+        }
+        for (value_line, value) in values {
+            visit(value_line, Some(value).filter(|value| value.is_object()))?;
         }
         extent.bytes_read = line_end;
         Ok::<(), io::Error>(())
     })?;
     Ok(extent)
+}
+
+/// Returns the values of a line, each with its part of the line; none if the line is not JSON as a
+/// whole. There are several where two processes wrote at the same time, and a newline was lost.
+fn split_values<'b>(line: &Line<'b>) -> Vec<(Line<'b>, Raw<'b>)> {
+    if let Ok(value) = Raw::parse(line.bytes) {
+        return vec![(*line, value)];
+    }
+    let mut values = Vec::new();
+    let mut scanner = Scanner::document(line.bytes);
+    while !scanner.at_end() {
+        let Ok(bytes) = scanner.read_value() else {
+            return Vec::new();
+        };
+        let start = scanner.pos() - bytes.len();
+        let part = Line {
+            span: Span {
+                start: line.span.start + start as u64,
+                len: bytes.len() as u64,
+            },
+            bytes,
+            has_newline: line.has_newline,
+        };
+        values.push((part, Raw::from_checked(bytes)));
+    }
+    values
 }
 
 /// The id of the session, if the line names it: any line of Claude Code, and in Codex the line of

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A meta line, which Claude Code adds in the name of the user (the text of a skill, an image), is
-//! held while a call has no result, too. What the user said is not: the calls may never get one.
+//! held while a call has no result, too, and so is an attachment. What the user said in a line of
+//! its own is not: the calls may never get one.
 //!
 //! What follows the response in the conversation releases its lines, even if calls have no result
 //! then. So does a limit on the number and size of held lines. When an import ends, a line behind
@@ -21,6 +22,7 @@
 //! *Rejected:* one message with all calls of a response, as pi and oh-my-pi write it. If an import
 //! ends between two of the lines, the first is written already.
 
+use super::attachments::read_attachment;
 use super::blocks::answered_call_id;
 use super::{CallPlace, ClaudeLine, ClaudeReader, LineNodes, draft_kept_line};
 use crate::parts::non_empty_text;
@@ -57,7 +59,7 @@ enum HeldRole {
     Part,
     /// The result of this call.
     Result(Box<[u8]>),
-    /// A meta line: what Claude Code adds in the name of the user.
+    /// A meta line, which Claude Code adds in the name of the user, or an attachment.
     Meta,
 }
 
@@ -138,9 +140,12 @@ impl ClaudeReader<'_> {
         (has_open_call || is_behind_another).then_some(response)
     }
 
-    /// Returns the response to which a meta line is attached, if a call of it has no result yet.
+    /// Returns the response to which a meta line or an attachment is attached, if a call of it has
+    /// no result yet.
     fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<usize> {
-        if !line.is_of_kind("user") || !line.has_flag("isMeta") || line.has_results() {
+        let is_meta_line =
+            line.is_of_kind("user") && line.has_flag("isMeta") && !line.has_results();
+        if !is_meta_line && !line.is_attachment() {
             return None;
         }
         let (_, response) = self.find_parent(line);
@@ -301,8 +306,14 @@ impl<'a> ClaudeLine<'a> {
         self.blocks().any(|block| is_block(block, "tool_result"))
     }
 
+    /// Whether the line has an attachment that the model sees.
+    fn is_attachment(&self) -> bool {
+        let is_of_type = self.kind.is_some_and(|kind| kind.is("attachment"));
+        is_of_type && self.message.is_none() && read_attachment(self.raw).is_some()
+    }
+
     /// Whether nothing of the response before it comes after it: it is another response, or said by
-    /// the user, or a compaction. Results and meta lines are not. A further part of the response
+    /// the user, or an attachment, or a compaction. Results and meta lines are not. A further part of the response
     /// must have been held before this is asked.
     fn ends_response(&self) -> bool {
         if self.is_of_kind("assistant") {
@@ -310,6 +321,9 @@ impl<'a> ClaudeLine<'a> {
         }
         if self.is_of_kind("user") {
             return !self.has_flag("isMeta") && !self.has_results();
+        }
+        if self.is_attachment() {
+            return true;
         }
         non_empty_text(self.raw, "subtype").is_some_and(|subtype| subtype == *"compact_boundary")
     }

@@ -19,13 +19,12 @@ pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
 /// thought of a reasoning item. Events repeat each thought on its own. An item of another type, or
 /// without text or id, has none.
 pub fn item_fingerprints(item: Raw) -> Vec<u64> {
-    let [item_type, role, content, call_id, id] =
-        find_members(item, ["type", "role", "content", "call_id", "id"]);
-    let Some(item_type) = item_type else {
+    let [role, content, call_id, id] = find_members(item, ["role", "content", "call_id", "id"]);
+    let Some(item_type) = find_item_type(item) else {
         return Vec::new();
     };
 
-    if item_type.is("message") {
+    if item_type == *"message" {
         let text = join_texts(content.unwrap_or(Raw::NULL));
         if text.is_empty() {
             return Vec::new();
@@ -35,7 +34,7 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
         return vec![fingerprint(speaker, &text)];
     }
 
-    if item_type.is("reasoning") {
+    if item_type == *"reasoning" {
         return list_reasoning_texts(item)
             .iter()
             .map(|thought| fingerprint("assistant", thought))
@@ -43,10 +42,7 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
     }
 
     // Such as `function_call`, `web_search_call` and `custom_tool_call_output`.
-    let is_call = item_type
-        .text()
-        .is_some_and(|item_type| item_type.to_string_lossy().contains("call"));
-    if !is_call {
+    if !item_type.to_string_lossy().contains("call") {
         return Vec::new();
     }
     let call_id = call_id
@@ -58,8 +54,31 @@ pub fn item_fingerprints(item: Raw) -> Vec<u64> {
     }
 }
 
-/// Joins the texts of content without a separator.
+/// Returns the type of an item. Files made by other programs have items without one, whose members
+/// show what they are.
+pub fn find_item_type(item: Raw) -> Option<Text> {
+    if let Some(item_type) = non_empty_text(item, "type") {
+        return Some(item_type);
+    }
+    let names = ["role", "content", "call_id", "name", "arguments", "output"];
+    let [role, content, call_id, name, arguments, output] = find_members(item, names);
+    let shown_type = if role.is_some() && content.is_some() {
+        "message"
+    } else if call_id.is_some() && output.is_some() {
+        "function_call_output"
+    } else if call_id.is_some() && name.is_some() && arguments.is_some() {
+        "function_call"
+    } else {
+        return None;
+    };
+    Some(Text::from(shown_type))
+}
+
+/// Joins the texts of content without a separator. Content that is a string is one text.
 pub fn join_texts(content: Raw) -> Text<'static> {
+    if let Some(text) = content.text() {
+        return text.into_owned();
+    }
     join_with(content.items().filter_map(block_text), "")
 }
 
@@ -97,6 +116,9 @@ pub fn thinking_block(thought: &Text) -> Vec<u8> {
 
 /// Converts the texts and images of content to blocks of pi; other blocks are left out.
 pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
+    if let Some(text) = content.text().filter(|text| !text.is_empty()) {
+        return vec![text_block(&text)];
+    }
     let mut blocks = Vec::new();
     for block in content.items() {
         if let Some(text) = block_text(block) {
