@@ -189,6 +189,7 @@ fn the_built_in_summary_of_a_whole_story() {
     The last request, word for word (entry ee2b93f5):
     > Hm. What would you do instead?
 
+    - What the session began with: "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?"
     - The request before it: "Just add a day when it comes out negative.": answered: "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."
 
     ## Constraints & Preferences

@@ -13,6 +13,11 @@ pub(super) const OTHER_SECTIONS: usize = 4_600;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
+/// A request of at least this many columns says what the work is for. A shorter one, such as
+/// "another one, longer", refers to what was said before.
+pub(super) const LONG_REQUEST: usize = 60;
+/// The first long request, and the newest one if the current request is short.
+pub(super) const PURPOSE: usize = 300;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
 /// All points of a section.

@@ -37,12 +37,12 @@ use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
-use budget::{MAX_HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
+use budget::{LONG_REQUEST, MAX_HELD, NEWEST, POINT, PURPOSE, RECENT, SHORT_REPLY, WORDS};
 use message::{ReplyEnd, SummaryMessage};
 use quote::{cut_middle, display_width, ends_in_question, one_line, quote_line};
 use sections::*;
 use std::io;
-use tool_calls::ToolHistory;
+use tool_calls::{OpenFailures, ToolHistory};
 use turns::Turn;
 
 /// What a summary is made from.
@@ -122,13 +122,15 @@ impl SearchedMessage {
 struct SummaryBuilder {
     /// What the previous summary and the user say beyond the requests.
     points: Sections,
+    /// The start of the first long request: what the session is for. Empty if there was none.
+    purpose: String,
     /// The current turn. What precedes the first request is a turn, too.
     turn: Turn,
     /// The turns before, oldest first.
     earlier_turns: Vec<Turn>,
     tool_history: ToolHistory,
     /// The failures that are still open, found when all messages are read.
-    failures: Vec<String>,
+    failures: OpenFailures,
     redactor: Redactor,
     /// Whether the last turn continues after the summary.
     is_split: bool,
@@ -208,6 +210,9 @@ impl SummaryBuilder {
     /// quotes word for word, if there is one. The points so far are replaced.
     fn continue_from(&mut self, summary: &str) {
         let previous = Sections::parse(summary);
+        if let Some(purpose) = previous.rests_with_lead(PURPOSE_LEAD).next() {
+            self.purpose = purpose.trim_matches('"').to_owned();
+        }
         if let Some(request) = previous.find_quotation(REQUEST_LEAD) {
             let mut remarks = Vec::new();
             for remark in previous.rests_with_lead(REMARK_LEAD) {
@@ -228,26 +233,40 @@ impl SummaryBuilder {
                 remarks,
                 ..Turn::default()
             };
+            self.keep_purpose();
         }
         self.points = previous.into_earlier();
     }
 
+    /// Keeps the current request as the purpose of the session, if it is the first long one.
+    fn keep_purpose(&mut self) {
+        let request = &self.turn.request;
+        if self.purpose.is_empty() && display_width(request) >= LONG_REQUEST {
+            self.purpose = one_line(request, PURPOSE);
+        }
+    }
+
     /// Adds a user message: to the current request, if the agent is at work on it or the message is
     /// only a nod to it; otherwise as the next request. A message that answers a question at the
-    /// end of the reply is a decision as well.
+    /// end of the reply, or corrects the reply, is a decision as well.
     fn add_request(&mut self, entry: &str, text: &str) {
         let turn = &mut self.turn;
         let is_running = turn.reply_end == ReplyEnd::ToolUse
             || turn.reply_end == ReplyEnd::NoReply && turn.call_count > 0;
-        let is_nod = display_width(text) < SHORT_REPLY && !turn.is_answered();
+        let is_asked = turn.is_answered() && ends_in_question(turn.last_words());
+        if is_asked && turns::is_answer(turn.last_words(), text) {
+            let decision = turns::describe_decision(turn.last_words(), text);
+            self.points.add(Section::Decisions, decision);
+        } else if turn.is_answered() && turns::is_correction(text) {
+            let correction = format!("The user corrected: {}", quote_line(text, POINT));
+            self.points.add(Section::Decisions, correction);
+        }
+
+        // A nod to a question belongs to the request about which the assistant asked.
+        let is_nod = display_width(text) < SHORT_REPLY && (!turn.is_answered() || is_asked);
         if !turn.request.is_empty() && (is_running || is_nod) {
             turn.add_to_request(text);
             return;
-        }
-
-        if turn.is_answered() && ends_in_question(turn.last_words()) && !ends_in_question(text) {
-            let decision = turns::describe_decision(turn.last_words(), text);
-            self.points.add(Section::Decisions, decision);
         }
         self.end_turn();
         self.tool_history.turn_number += 1;
@@ -257,6 +276,7 @@ impl SummaryBuilder {
             request: text.to_owned(),
             ..Turn::default()
         };
+        self.keep_purpose();
     }
 
     /// Moves the current turn to the earlier ones, and adds the sentences of its request that

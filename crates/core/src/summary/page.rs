@@ -4,7 +4,8 @@ use super::SummaryBuilder;
 use super::budget::*;
 use super::message::ReplyEnd;
 use super::quote::{
-    count_fitting, count_utf16, ends_in_question, format_quotation, quote_line, strip_transitions,
+    count_fitting, count_utf16, display_width, ends_in_question, format_quotation, one_line,
+    quote_line, strip_transitions,
 };
 use super::sections::*;
 use super::tool_calls::fold_series;
@@ -60,7 +61,7 @@ impl SummaryBuilder {
 
     /// Whether the current turn is unanswered, or a failure is open.
     fn is_unfinished(&self) -> bool {
-        !self.turn.is_answered() || !self.failures.is_empty()
+        !self.turn.is_answered() || !self.failures.points.is_empty()
     }
 
     /// Returns the newest points of a section that fit.
@@ -72,11 +73,42 @@ impl SummaryBuilder {
     /// may refer.
     fn other_goals(&self) -> Vec<String> {
         let mut goals = self.newest_points(Section::Goal, SECTION);
+        goals.extend(self.purposes());
         if let Some(turn) = self.earlier_turns.last() {
             let request = describe_turn(turn, NEWEST);
             goals.push(format!("The request before it: {request}"));
         }
         goals
+    }
+
+    /// Returns what the session is for: the first long request, and if the current one is short,
+    /// the newest long one. The current request and the one before it are quoted anyway.
+    fn purposes(&self) -> Vec<String> {
+        let mut quoted_anyway = vec![one_line(&self.turn.request, PURPOSE)];
+        if let Some(turn) = self.earlier_turns.last() {
+            quoted_anyway.push(one_line(&turn.request, PURPOSE));
+        }
+        let mut purposes = Vec::new();
+        if !self.purpose.is_empty() && !quoted_anyway.contains(&self.purpose) {
+            purposes.push(format!(
+                "{PURPOSE_LEAD}{}",
+                quote_line(&self.purpose, PURPOSE)
+            ));
+        }
+
+        let is_short = display_width(&self.turn.request) < LONG_REQUEST;
+        let mut earlier_requests = self.earlier_turns.iter().rev().map(|turn| &turn.request);
+        let newest_long = earlier_requests.find(|request| display_width(request) >= LONG_REQUEST);
+        if is_short && let Some(request) = newest_long {
+            let request = one_line(request, PURPOSE);
+            if request != self.purpose && !quoted_anyway.contains(&request) {
+                purposes.push(format!(
+                    "{LONG_REQUEST_LEAD}{}",
+                    quote_line(&request, PURPOSE)
+                ));
+            }
+        }
+        purposes
     }
 
     /// Returns the points of In Progress, without the assistant's remarks.
@@ -102,7 +134,7 @@ impl SummaryBuilder {
     /// Returns the failures, then those of a previous summary that are not settled, as far as they
     /// fit, and the number of the others.
     fn blocked_points(&self) -> Vec<String> {
-        let mut points = self.failures.clone();
+        let mut points = self.failures.points.clone();
         for point in self.newest_points(Section::Blocked, LIST) {
             let failure = point.trim_start_matches(EARLIER_MARK);
             if !self.tool_history.is_settled(failure) {
@@ -188,10 +220,10 @@ impl SummaryBuilder {
     /// Returns a sentence on how far the current request is.
     fn describe_progress(&self) -> String {
         let turn = &self.turn;
-        let failure_note = if self.failures.is_empty() {
-            ""
-        } else {
+        let failure_note = if self.failures.is_of_current_turn {
             ", with a failure left open (see Blocked)"
+        } else {
+            ""
         };
         let calls_done = format!("{} summarized here", count_calls(turn.call_count));
         match turn.reply_end {
@@ -202,7 +234,7 @@ impl SummaryBuilder {
                 format!("{REPLIED_LEAD}{failure_note}. What is next is below, if anything.")
             }
             _ if self.is_split => {
-                format!("{OPEN_LEAD}; its answer, if any, follows this summary ({calls_done}).")
+                format!("{OPEN_LEAD}; its answer, if any, follows this summary. ({calls_done}.)")
             }
             _ => format!("{GO_ON_LEAD}: {}, {calls_done}.", describe_end(turn)),
         }
@@ -299,9 +331,25 @@ fn describe_turn(turn: &Turn, max: usize) -> String {
     }
     if !answer.is_empty() {
         description.push_str(": ");
-        description.push_str(&quote_line(answer, max));
+        description.push_str(&quote_answer(answer, max));
     }
     description
+}
+
+/// Quotes an answer in at most about `max` units. If it has to be cut and its start names no value,
+/// the first line that does is quoted as well: a value is in a code span, or in a pair `a → b`.
+fn quote_answer(answer: &str, max: usize) -> String {
+    let names_value = |text: &str| text.contains(['`', '→']);
+    let is_cut = count_utf16(answer) > max;
+    if is_cut && !names_value(&one_line(answer, max)) {
+        let value_line = answer.lines().find(|line| names_value(line));
+        if let Some(value_line) = value_line {
+            let start = one_line(answer, max / 2);
+            let value = one_line(value_line, max / 2);
+            return quote_line(&format!("{start} {value}"), max);
+        }
+    }
+    quote_line(answer, max)
 }
 
 /// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none

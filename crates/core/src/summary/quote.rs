@@ -222,13 +222,15 @@ pub(super) fn ends_in_question(text: &str) -> bool {
 /// An exclamation of fewer columns only leads over to what follows.
 const SHORT_EXCLAMATION: usize = 30;
 
-/// Returns a remark without what only leads over: a short exclamation at its start, and the
-/// sentence at its end that announces, with a colon, what comes next.
+/// Returns a remark without what only leads over: a short exclamation or "Done." at its start, and
+/// the sentence at its end that announces, with a colon, what comes next.
 pub(super) fn strip_transitions(remark: &str) -> &str {
     let mut text = remark.trim();
     let first_sentence = text.split_sentence_bounds().next().unwrap_or_default();
     let is_exclamation = first_sentence.trim_end().ends_with(['!', '！']);
-    if is_exclamation && display_width(first_sentence.trim()) < SHORT_EXCLAMATION {
+    let is_short_exclamation =
+        is_exclamation && display_width(first_sentence.trim()) < SHORT_EXCLAMATION;
+    if is_short_exclamation || first_sentence.trim() == "Done." {
         text = &text[first_sentence.len()..];
     }
 

@@ -85,6 +85,11 @@ pub(super) const TODO_LIST_LEAD: &str = "Todo list, as its tool last reported it
 pub(super) const LAST_WORDS_LEAD: &str = "The assistant's last words";
 const QUOTATION_LEADS: [&str; 3] = [REQUEST_LEAD, TODO_LIST_LEAD, LAST_WORDS_LEAD];
 
+/// The beginnings of the points that say what the work is for. Each summary writes them anew.
+pub(super) const PURPOSE_LEAD: &str = "What the session began with: ";
+pub(super) const LONG_REQUEST_LEAD: &str = "The last request that says more: ";
+const PURPOSE_LEADS: [&str; 2] = [PURPOSE_LEAD, LONG_REQUEST_LEAD];
+
 /// The beginnings of points that the built-in summary writes.
 pub(super) const REMARK_LEAD: &str = "Said on the way: ";
 pub(super) const REPLIED_LEAD: &str = "The request under Goal was replied to";
@@ -211,6 +216,7 @@ impl Sections {
             items.retain(|item| {
                 !starts_with_one_of(item, &PROGRESS_LEADS)
                     && !starts_with_one_of(item, &DONE_LEADS)
+                    && !starts_with_one_of(item, &PURPOSE_LEADS)
                     && !starts_with_one_of(item, &QUOTATION_LEADS)
             });
         }
@@ -219,12 +225,16 @@ impl Sections {
 
     /// Returns the items of a previous summary that the next one takes over, marked as earlier.
     /// What was blocked, under way or next is taken over once: items of these sections that are
-    /// marked already are dropped.
+    /// marked already are dropped, and so are points elsewhere that say what is to be done next.
+    /// Headings without a text are not taken over.
     pub fn into_earlier(self) -> Self {
         let mut earlier = self.without_restated();
         for section in [Section::InProgress, Section::Blocked, Section::NextSteps] {
             let items = earlier.items_mut(section);
             items.retain(|item| !item.starts_with(EARLIER_MARK));
+        }
+        for items in &mut earlier.0 {
+            items.retain(|item| !is_heading_only(item) && !is_old_plan(item));
         }
         for item in earlier.0.iter_mut().flatten() {
             // No item is marked twice.
@@ -292,6 +302,24 @@ impl Sections {
         items.drain(..excess);
         items.push(text);
     }
+}
+
+/// Whether a point is nothing but the heading of a list.
+fn is_heading_only(item: &str) -> bool {
+    let text = item.trim_start_matches(EARLIER_MARK).trim();
+    text.is_empty() || text.ends_with(':') && !text.contains('\n')
+}
+
+/// The words with which a model's summary begins what is still to be done.
+const PLAN_WORDS: [&str; 5] = ["need to ", "needs to ", "next", "pending", "todo"];
+
+/// Whether a point was a plan when the summary before the last was made.
+fn is_old_plan(item: &str) -> bool {
+    let Some(text) = item.strip_prefix(EARLIER_MARK) else {
+        return false;
+    };
+    let text = strip_marks(text).trim_start_matches('*').to_lowercase();
+    PLAN_WORDS.iter().any(|word| text.starts_with(word))
 }
 
 /// Returns the form of an item in which equal items are recognized.

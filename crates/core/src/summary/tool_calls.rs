@@ -181,7 +181,7 @@ impl ToolHistory {
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
-    ) -> Vec<String> {
+    ) -> OpenFailures {
         let mut failures = Vec::new();
         for (index, run) in self.runs.iter().enumerate().rev() {
             let Some(step) = run.failed_step() else {
@@ -192,10 +192,18 @@ impl ToolHistory {
                 continue;
             }
             let turn = turns.clone().find(|turn| turn.number == run.turn_number);
-            failures.push(self.describe_failure(run, step, turn, later_runs));
+            let failure = self.describe_failure(run, step, turn, later_runs);
+            // What only looks whether something is there fails without a consequence.
+            let is_answered = turn.is_some_and(Turn::is_answered);
+            if !(failure.may_be_over && is_answered && run.is_probe()) {
+                failures.push(failure);
+            }
         }
         failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
-        failures.into_iter().map(|failure| failure.point).collect()
+        OpenFailures {
+            is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
+            points: failures.into_iter().map(|failure| failure.point).collect(),
+        }
     }
 
     /// Describes a failed step of a run, given the turn of the run and the later runs.
@@ -231,6 +239,7 @@ impl ToolHistory {
             format!("{call}: {state} ({since}; may be over)")
         };
         OpenFailure {
+            is_of_current_turn,
             may_be_over: !is_open,
             is_in_last_words: is_of_current_turn && is_mentioned,
             point,
@@ -238,8 +247,18 @@ impl ToolHistory {
     }
 }
 
+/// The failures that no later call settled.
+#[derive(Default)]
+pub(super) struct OpenFailures {
+    /// Their descriptions, in the order in which they matter.
+    pub points: Vec<String>,
+    /// Whether one of them is of the current turn.
+    pub is_of_current_turn: bool,
+}
+
 /// A failure that no later call settled.
 struct OpenFailure {
+    is_of_current_turn: bool,
     may_be_over: bool,
     /// Whether the last words of the current turn mention it.
     is_in_last_words: bool,
@@ -291,6 +310,14 @@ impl ToolRun {
             return None;
         }
         self.command.steps.last()
+    }
+
+    /// Whether the call only asks whether a program or an expression works.
+    fn is_probe(&self) -> bool {
+        let mut words = self.call.command.split_whitespace();
+        words.clone().next() == Some("which")
+            || self.call.command.contains("command -v ")
+            || words.any(|word| matches!(word, "-e" | "--version"))
     }
 
     /// Whether the call repeats a step, and it is known whether the step passed: then an earlier

@@ -28,13 +28,16 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Adds a user message sent during the work on the request, or to continue it.
+    /// Adds a user message sent during the work on the request, to continue it, or to answer a
+    /// question about it.
     pub fn add_to_request(&mut self, text: &str) {
+        let lead = if self.is_answered() {
+            "(Answered to the assistant's question:)"
+        } else {
+            "(Added while it was being worked on:)"
+        };
         self.reply_end = ReplyEnd::NoReply;
-        let request = format!(
-            "{}\n\n(Added while it was being worked on:)\n{text}",
-            self.request
-        );
+        let request = format!("{}\n\n{lead}\n{text}", self.request);
         self.request = cut_middle(&request, 2 * WHOLE_REQUEST);
     }
 
@@ -79,14 +82,28 @@ impl Turn {
     }
 }
 
-/// The words at the start of a sentence that forbid or demand something in general, and before them
-/// in that sentence. Other sentences are taken as part of a request that has been dealt with,
-/// however emphatic they are.
-const FIRST_WORDS: &str =
-    r"(do\ not|don['’]?t|no|only|without|avoid|kein\w*|pas\ de|sin|sem|senza|без)\s";
-const BEFORE_FIRST_WORDS: &str = r"(and\ |but\ |please\ )*";
+/// The words at the start of a clause that forbid or demand something in general. Other clauses are
+/// taken as part of a request that has been dealt with, however emphatic they are.
+const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|keep|leave
+    | kein\w*|pas\ de|sin|sem|senza|без)\s";
 
-/// The words that do so anywhere in a sentence. What is beside a word is matched in place of `\b`,
+/// What may stand before these words: up to three words that only lead over to them. A word with a
+/// slip of the pen is most often a `please`.
+const BEFORE_FIRST_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
+    pl\w{2,5}|can\ you|could\ you|for\ now),?\ ){0,3}";
+
+/// Clauses that begin like a wish and are none.
+const NO_WISH: &str = r"^(keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
+    | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than)\b)";
+
+/// `no` and a thing: "no console logs". A bare `no` answers, and says nothing of later work.
+const NO_THING: &str = r"no\ [\w-]{3,}";
+
+/// What the user wants in general, and what is to stay as it is.
+const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
+    | want\ (only|no|nothing)\s|(nothing|anything|everything)\ else";
+
+/// The words that do so anywhere in a clause. What is beside a word is matched in place of `\b`,
 /// for which the fast automata of `regex` work only in ASCII.
 const ANY_WORDS: &str = r"
     (^|\W)(never|always|must|mustn['’]t|from\ now\ on
@@ -96,17 +113,22 @@ const ANY_WORDS: &str = r"
     | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
     | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
 
-/// Matches a sentence that binds later work, too.
+/// Matches a clause that binds later work, too.
 static BINDING: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(&format!(
-        r"(?ix) ^{BEFORE_FIRST_WORDS}{FIRST_WORDS} | {ANY_WORDS}"
+        r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
     ))
 });
 
-/// Matches every line with such a sentence, and few others: to divide a line into sentences takes
+static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(&format!("(?ix) {NO_WISH}")));
+
+/// Matches every line with such a clause, and few others: to divide a line into sentences takes
 /// much longer.
-static MAY_BIND: LazyLock<Regex> =
-    LazyLock::new(|| compile_regex(&format!(r"(?ix) (^|\W){FIRST_WORDS} | {ANY_WORDS}")));
+static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(&format!(
+        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
+    ))
+});
 
 /// Matches lines of code and of logs.
 static CODE: LazyLock<Regex> =
@@ -116,24 +138,108 @@ fn compile_regex(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant")
 }
 
-/// Returns the sentences of a message that remain binding, in quotation marks: those in prose that
-/// [`BINDING`] matches, that are not questions, and that are neither a nod nor too long to quote.
+/// The number of lines around code in which nothing is taken for a wish: the text of an error, or
+/// of a report that was pasted.
+const LINES_AROUND_CODE: usize = 2;
+
+/// Returns the sentences of a message that remain binding, in quotation marks: those in prose with
+/// a clause that [`BINDING`] matches, that are not questions, and that are neither a nod nor too
+/// long to quote. A message that begins with a code span is about the code.
 pub(super) fn binding_sentences(text: &str) -> Vec<String> {
+    if text.trim_start().starts_with('`') {
+        return Vec::new();
+    }
     let start: String = text.chars().take(WHOLE_REQUEST).collect();
     let mut quotations = Vec::new();
-    for line in prose_lines(&start) {
-        if !MAY_BIND.is_match(line) || CODE.is_match(line) {
+    for line in prose_apart_from_code(&start) {
+        if !MAY_BIND.is_match(line) {
             continue;
         }
         for sentence in line.unicode_sentences() {
             let sentence = strip_marks(sentence.trim());
             let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
-            if BINDING.is_match(sentence) && !ends_in_question(sentence) && is_quotable {
+            if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
                 quotations.push(quote_line(sentence, POINT));
             }
         }
     }
     quotations
+}
+
+/// Returns the lines of prose that no code is near. The items of a list are the user's own words,
+/// wherever they are.
+fn prose_apart_from_code(text: &str) -> Vec<&str> {
+    let prose: Vec<&str> = prose_lines(text).collect();
+    let code_lines: Vec<usize> = (0..prose.len())
+        .filter(|&index| CODE.is_match(prose[index]))
+        .collect();
+    let mut apart = Vec::new();
+    for (index, line) in prose.into_iter().enumerate() {
+        let is_item = strip_marks(line).len() < line.trim_end().len();
+        let is_near_code = code_lines.iter().any(|&code| {
+            let distance = code.abs_diff(index);
+            distance == 0 || distance <= LINES_AROUND_CODE && !is_item
+        });
+        if !is_near_code {
+            apart.push(line);
+        }
+    }
+    apart
+}
+
+fn has_binding_clause(sentence: &str) -> bool {
+    for clause in sentence.split([',', ';', ':', '，', '；', '：', '、']) {
+        let clause = clause.trim_start();
+        if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The words with which a message answers a question.
+const ANSWERS: &str = r"(?i)^\W*(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
+
+/// An answer of fewer columns needs no word in common with the question.
+const SHORT_ANSWER: usize = 60;
+
+/// A word of at least this many characters is one of content.
+const CONTENT_WORD: usize = 5;
+
+/// Whether a message answers the question before it, and is not simply what came next: it is short,
+/// begins as an answer does, names an item of a list, or has a word of the question.
+pub(super) fn is_answer(question: &str, message: &str) -> bool {
+    static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_regex(ANSWERS));
+    if ends_in_question(message) {
+        return false;
+    }
+    if display_width(message) < SHORT_ANSWER || ANSWER.is_match(message) {
+        return true;
+    }
+    let first_name = message
+        .split(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    let can_name_item = (1..=LONGEST_ITEM_NAME).contains(&first_name.len());
+    if can_name_item && find_item(question, first_name).is_some() {
+        return true;
+    }
+
+    let asked = last_prose_line(question).to_lowercase();
+    let words_asked: Vec<&str> = asked.unicode_words().collect();
+    let said = message.to_lowercase();
+    said.unicode_words()
+        .any(|word| word.chars().count() >= CONTENT_WORD && words_asked.contains(&word))
+}
+
+/// Whether a message corrects what the assistant did or said.
+pub(super) fn is_correction(message: &str) -> bool {
+    static CORRECTION: LazyLock<Regex> = LazyLock::new(|| {
+        compile_regex(
+            r"(?i)^\W*(no,|nope,|nah,|actually,? |rather,? |instead,? |i meant |not that)",
+        )
+    });
+    CORRECTION.is_match(message)
 }
 
 /// Describes a decision by the last line of a question and its answer. If a short answer names

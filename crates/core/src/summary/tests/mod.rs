@@ -194,7 +194,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     - (none)
 
     ## Next Steps
-    1. The request under Goal is still open; its answer, if any, follows this summary (7 tool calls summarized here).
+    1. The request under Goal is still open; its answer, if any, follows this summary. (7 tool calls summarized here.)
 
     The assistant's last words, 1 tool call before the end:
     > The test passes, with the column widths of a.md. Next is the report.

@@ -161,3 +161,22 @@ fn no_answer_is_quoted_twice() {
         assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
     }
 }
+
+#[test]
+fn an_answer_that_is_cut_keeps_its_value() {
+    let long =
+        "I looked at the configuration of the board and at the two places that read it. ".repeat(6);
+    let messages = [
+        user("Which port does the board use, and who sets it?"),
+        says(&format!(
+            "Done. {long}\nThe port is `8081`, from board.toml."
+        )),
+        user("Now describe the board on the start page, please."),
+        edit("index.html"),
+        says("It is described."),
+    ];
+    let text = summary(None, messages);
+    let before = below(&text, "## Goal").pop().unwrap();
+    assert!(before.contains("answered: \"I looked"), "{before}");
+    assert!(before.contains("`8081`"), "{before}");
+}

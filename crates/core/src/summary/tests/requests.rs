@@ -123,17 +123,113 @@ fn a_short_request_comes_with_what_it_refers_to() {
         user("yes"),
     ];
     let text = summary(None, messages);
-    assert_eq!(quotation(&text, REQUEST), "yes");
-    let before = below(&text, "## Goal").pop().unwrap();
+    let request = quotation(&text, REQUEST);
+    assert!(request.starts_with("Draft the release notes"), "{text}");
     assert!(
-        before.starts_with("- The request before it: \"Draft the release notes"),
-        "{before}"
+        request.ends_with("(Answered to the assistant's question:)\nyes"),
+        "{text}"
     );
-    assert!(before.ends_with(
-        ": answered: \"Here they are. / - a / - b / Shall I put them into CHANGELOG.md?\""
-    ));
+    assert!(
+        below(&text, "## Key Decisions")[0].ends_with("the user answered \"yes\""),
+        "{text}"
+    );
     assert!(
         below(&text, "## Next Steps")[0].starts_with("1. Go on with the request under Goal: "),
+        "{text}"
+    );
+}
+
+/// A short request says little: what the session is for stands beside it, through any number of
+/// compactions.
+#[test]
+fn summary_keeps_what_the_session_is_for() {
+    let purpose =
+        "Rewrite the ferry timetable so that trips past midnight are right, with tests for each.";
+    let newer = "Then write a page about the timetable for the harbour office, in plain words.";
+    let mut text = summary(None, [user(purpose), says("It is rewritten.")]);
+    assert!(!text.contains("What the session began with"), "{text}");
+    text = summary(
+        Some(&text),
+        [
+            user(newer),
+            says("It is written."),
+            user("A map would help as well."),
+            says("Added a map."),
+            user("Another one, longer."),
+            edit("map.md"),
+        ],
+    );
+    for _ in 0..2 {
+        let goal = below(&text, "## Goal").join("\n");
+        assert!(
+            goal.contains(&format!("What the session began with: \"{purpose}\"")),
+            "{goal}"
+        );
+        text = summary(Some(&text), [edit("map.md")]);
+    }
+    let text = summary(
+        None,
+        [
+            user(purpose),
+            says("It is rewritten."),
+            user(newer),
+            says("It is written."),
+            user("A map would help as well."),
+            says("Added a map."),
+            user("Another one, longer."),
+        ],
+    );
+    let goal = below(&text, "## Goal").join("\n");
+    assert!(
+        goal.contains(&format!("The last request that says more: \"{newer}\"")),
+        "{goal}"
+    );
+}
+
+#[test]
+fn summary_takes_an_answer_for_a_decision_and_not_what_came_next() {
+    let question = "Both work. Shall I use the nearer day, or add a day?";
+    let decisions_after = |message: &str| {
+        let messages = [
+            user("Make the ferry times right across midnight, please."),
+            says(question),
+            user(message),
+            says("All right."),
+        ];
+        let text = summary(None, messages);
+        let decisions = below(&text, "## Key Decisions");
+        decisions.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for answer in [
+        "the nearer one",
+        "Yes, and tell me afterwards how many of the trips in the timetable have changed by that.",
+        "I would rather not have another branch in that function, so take the nearer of the two.",
+    ] {
+        assert!(
+            decisions_after(answer)[0].contains("the user answered"),
+            "{answer}"
+        );
+    }
+    let other =
+        "Have you seen that the build on the server has been red since this morning, by chance?";
+    assert_eq!(decisions_after(other), ["- (none)"]);
+    let next =
+        "Now please look at the start page of the office, whose colours are wrong on a phone.";
+    assert_eq!(decisions_after(next), ["- (none)"]);
+}
+
+#[test]
+fn summary_keeps_corrections_as_decisions() {
+    let messages = [
+        user("Draw the ferry lines on the map, please."),
+        says("They are drawn."),
+        user("No, the northern line goes past the island, and actually it is the slower one."),
+        says("Corrected."),
+    ];
+    let text = summary(None, messages);
+    let decisions = below(&text, "## Key Decisions");
+    assert!(
+        decisions[0].starts_with("- The user corrected: \"No, the northern line"),
         "{text}"
     );
 }
@@ -302,6 +398,13 @@ fn a_constraint_forbids_or_demands_in_general() {
         "всегда спрашивай перед удалением",
         "必ずテストを書いてください",
         "يجب أن تبقى الأسماء كما هي",
+        "i would only want e2e tests",
+        "stop commiting everything",
+        "looks good, no rgb indices!",
+        "plase don't rewrite the changelog",
+        "ok but keep the old names",
+        "and please leave everything else as it is",
+        "i only want the numbers in that table",
     ] {
         assert_eq!(
             super::super::turns::binding_sentences(text).len(),
@@ -319,6 +422,12 @@ fn a_constraint_forbids_or_demands_in_general() {
         "Must it always be like this?",
         "> never do this again, said the log",
         "fn never() { must(); }",
+        "no, that was right before",
+        "keep going with the rest of it",
+        "no need for another test here",
+        "I don't know why the tests fail",
+        "`cargo test` must pass without it",
+        "the run says:\nerror: x(1) is unused\nthe field is never read in the whole crate",
     ] {
         assert_eq!(
             super::super::turns::binding_sentences(text),

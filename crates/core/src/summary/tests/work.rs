@@ -233,3 +233,24 @@ fn a_command_whose_exit_code_is_lost_is_not_listed_as_passed() {
     messages.push(bash("make c && ls", None));
     assert!(section(&messages, "### Done").contains("`make c && ls`"));
 }
+
+/// What only asked whether a program is there fails without a consequence, once the request is
+/// answered. The state of the work names only failures of the current request.
+#[test]
+fn probes_and_earlier_failures_do_not_hold_up_an_answered_request() {
+    let failed = |output: &str| format!("{output}\n\nCommand exited with code 127");
+    let messages = [
+        user("Which compiler builds the ferry board here?"),
+        bash("gcc-14 --version", Some(&failed("gcc-14: not found"))),
+        bash("make board", Some(&failed("make: *** no rule"))),
+        says("Clang builds it."),
+        user("Now describe the board on the start page, please."),
+        edit("index.html"),
+        says("It is described."),
+    ];
+    let text = summary(None, messages);
+    let blocked = below(&text, "### Blocked").join("\n");
+    assert!(!blocked.contains("gcc-14"), "{text}");
+    assert!(blocked.contains("`make board`"), "{text}");
+    assert!(!text.contains("with a failure left open"), "{text}");
+}
