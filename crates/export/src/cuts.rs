@@ -92,7 +92,7 @@ impl Cuts {
     }
 }
 
-/// Returns the first request of a path, or of a part of one, and the last `count` entries of the path, in
+/// Returns the first request in a range of entries, and the last `count` entries of the range, in
 /// file order.
 pub(super) fn first_request_and_last(
     session: &Session,

@@ -468,7 +468,7 @@ impl Fragment {
             }
         }
         if matches.has_any_word() {
-            self.collected.found.push((entry, matches));
+            self.collected.search_matches.push((entry, matches));
         }
     }
 

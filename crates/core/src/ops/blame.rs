@@ -49,7 +49,8 @@ pub struct BlamedLines {
     pub source: Option<usize>,
 }
 
-/// Returns who wrote the lines of a text, in order: runs of lines with the same source.
+/// Attributes each line of a text to the newest operation that wrote it. Returns runs of lines with
+/// the same source, in order.
 pub fn blame_lines(text: &str, mut written: Vec<WrittenText>) -> Vec<BlamedLines> {
     // The newest first. Of several with the same time, the one that was read last is the newest.
     written.reverse();
@@ -79,20 +80,21 @@ struct Blame<'t> {
     lines: Vec<&'t str>,
     sources: Vec<Option<usize>>,
     /// The indexes of each line's text.
-    places: HashMap<&'t str, Vec<usize>>,
+    indexes: HashMap<&'t str, Vec<usize>>,
 }
 
 impl<'t> Blame<'t> {
+    /// Prepares a text of which no line is attributed yet.
     fn new(text: &'t str) -> Blame<'t> {
         let lines: Vec<&str> = text.lines().collect();
-        let mut places: HashMap<&str, Vec<usize>> = HashMap::default();
+        let mut indexes: HashMap<&str, Vec<usize>> = HashMap::default();
         for (index, &line) in lines.iter().enumerate() {
-            places.entry(line).or_default().push(index);
+            indexes.entry(line).or_default().push(index);
         }
         Blame {
             sources: vec![None; lines.len()],
             lines,
-            places,
+            indexes,
         }
     }
 
@@ -105,19 +107,21 @@ impl<'t> Blame<'t> {
         }
     }
 
+    /// Attributes a line, unless a newer call wrote it: calls are added from the newest on.
     fn attribute(&mut self, index: usize, source: usize) {
         self.sources[index].get_or_insert(source);
     }
 
-    /// Attributes the lines that are left of a file that was written as a whole.
+    /// Attributes the lines of the file that are left of a text which was written as the whole
+    /// file.
     fn add_whole_file(&mut self, text: &str, source: usize) {
-        let written: Vec<&str> = text.lines().collect();
-        let changes = diff_ranges(&written, &self.lines);
-        for kept in unchanged_ranges(&changes, self.lines.len()) {
-            if !has_distinctive_line(&self.lines[kept.clone()]) {
+        let written_lines: Vec<&str> = text.lines().collect();
+        let changes = diff_ranges(&written_lines, &self.lines);
+        for unchanged in unchanged_ranges(&changes, self.lines.len()) {
+            if !has_distinctive_line(&self.lines[unchanged.clone()]) {
                 continue;
             }
-            for index in kept {
+            for index in unchanged {
                 self.attribute(index, source);
             }
         }
@@ -130,34 +134,39 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes the lines of a new text that the old text does not have. If the file has the whole
-    /// new text, these are all of them. If not, they are those that occur once in the file.
+    /// Attributes the lines that the new text of an edit adds to the old one. If the file still has
+    /// the whole new text in one place, all of these lines are attributed; otherwise only those
+    /// that occur once in the file.
     fn add_replacement(&mut self, replacement: &TextReplacement, source: usize) {
-        let old: Vec<&str> = replacement.old.lines().collect();
-        let new: Vec<&str> = replacement.new.lines().collect();
-        let mut added_lines: Vec<usize> = Vec::new();
-        for change in diff_ranges(&old, &new) {
-            added_lines.extend(change.added);
+        let old_lines: Vec<&str> = replacement.old.lines().collect();
+        let new_lines: Vec<&str> = replacement.new.lines().collect();
+        let mut added: Vec<usize> = Vec::new();
+        for change in diff_ranges(&old_lines, &new_lines) {
+            added.extend(change.added);
         }
-        if let Some(start) = self.find_only_place(&new) {
-            for index in added_lines {
+
+        if let Some(start) = self.find_only_place(&new_lines) {
+            for index in added {
                 self.attribute(start + index, source);
             }
             return;
         }
-        for index in added_lines {
-            let line = new[index];
-            if let Some([place]) = self.places.get(line).map(Vec::as_slice)
-                && is_distinctive(line)
-            {
-                let place = *place;
-                self.attribute(place, source);
+
+        // A later edit changed the new text. What is left of it is found line by line.
+        for index in added {
+            let line = new_lines[index];
+            if !is_distinctive(line) {
+                continue;
+            }
+            if let Some(&[only_index]) = self.indexes.get(line).map(Vec::as_slice) {
+                self.attribute(only_index, source);
             }
         }
     }
 
-    /// Returns the index of the first of these lines in the file, if they occur there once. The
-    /// first and the last may be parts of a line, because an edit need not replace whole lines.
+    /// Returns the index in the file at which these lines begin, if they occur there exactly once.
+    /// The first and the last may be parts of a line of the file, because an edit need not replace
+    /// whole lines.
     fn find_only_place(&self, wanted: &[&str]) -> Option<usize> {
         let (&first, rest) = wanted.split_first()?;
         if !has_distinctive_line(wanted) {
@@ -166,7 +175,7 @@ impl<'t> Blame<'t> {
 
         // Most edits replace whole lines, which are found by the first of them.
         let mut whole_starts: Vec<usize> = Vec::new();
-        let starts = self.places.get(first).map(Vec::as_slice);
+        let starts = self.indexes.get(first).map(Vec::as_slice);
         for &start in starts.unwrap_or_default() {
             if self.lines.get(start + 1..start + wanted.len()) == Some(rest) {
                 whole_starts.push(start);
@@ -178,17 +187,17 @@ impl<'t> Blame<'t> {
             _ => return None,
         }
 
-        let mut found = None;
+        let mut only_start = None;
         for start in 0..self.lines.len() {
             if !self.fits_in_part(start, wanted) {
                 continue;
             }
-            if found.is_some() {
+            if only_start.is_some() {
                 return None;
             }
-            found = Some(start);
+            only_start = Some(start);
         }
-        found
+        only_start
     }
 
     /// Whether these lines are in the file from an index on. The first may be the end of a line, and

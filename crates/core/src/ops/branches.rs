@@ -36,9 +36,9 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Returns the entry that people see as the last of the branch. That is its tip, unless the
-    /// tree hides the tip: then it is the nearest entry above that is not hidden, or the tip if all
-    /// are. Hidden are notes such as the mark of a switch.
+    /// Returns the last entry of the branch that the tree shows: the tip, or its nearest ancestor
+    /// that is not hidden. Notes such as the mark of a switch are hidden. If all are, it is the
+    /// tip.
     pub fn last_shown_entry(&self, session: &Session) -> EntryIx {
         for ix in session.ancestors(Some(self.tip)) {
             let kind = session.entry(ix).kind;
@@ -165,8 +165,8 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
     None
 }
 
-/// Returns, by entry, whether it is part of a branch. That is so if it, or an entry below it, is
-/// not a note; and for notes that are a branch of their own: see [`notes_at_leaf`].
+/// Returns, by entry, whether it is part of a branch. These are all entries that are not notes, the
+/// ancestors of such entries, and notes that are a branch of their own (see [`notes_at_leaf`]).
 ///
 /// `order` has all entries, parents before their children.
 fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
@@ -192,10 +192,10 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     is_part
 }
 
-/// Returns the notes at the leaf, from the leaf upwards, if they are a branch of their own: if the
-/// conversation continues beside them, the next message begins a branch at the leaf. Without a
-/// continuation, the notes belong to the branch that ends above them, and the result is empty.
-/// Notes with no entry above them are always a branch.
+/// Returns the notes at the leaf, from the leaf upwards, if they are a branch of their own. They
+/// are if the conversation continues beside them, because the next message then begins a branch at
+/// the leaf, or if no entry is above them. Otherwise the result is empty: they belong to the branch
+/// that ends above them.
 ///
 /// `continues` is called at most once, with the entry above the notes.
 pub(super) fn notes_at_leaf(

@@ -74,29 +74,30 @@ struct PartMeter<'a> {
 }
 
 impl PartMeter<'_> {
+    /// Adds the estimate of a message to its part, or for a reply to those of its calls.
     fn add_message(&mut self, entry: EntryIx, message: Raw) {
         let tokens = self.agent.estimate_message(message);
         let role_name = message.get_text("role").unwrap_or_default();
         match self.by {
-            PartKey::Entry => self.add(None, Some(entry), tokens),
+            PartKey::Entry => self.add_to_part(None, Some(entry), tokens),
             PartKey::Role => {
                 let name = role_name.into_string_lossy();
-                self.add(Some(name).filter(|name| !name.is_empty()), None, tokens);
+                self.add_to_part(Some(name).filter(|name| !name.is_empty()), None, tokens);
             }
             PartKey::Tool | PartKey::File => match Role::from_member(message.get("role")) {
                 Role::Assistant => self.add_reply(message, tokens),
                 Role::ToolResult => {
                     let name = self.name_of_result(message);
-                    self.add(name, None, tokens);
+                    self.add_to_part(name, None, tokens);
                 }
-                _ => self.add(None, None, tokens),
+                _ => self.add_to_part(None, None, tokens),
             },
         }
     }
 
     /// Adds the calls of a reply to their tools or files, and the rest to none.
     fn add_reply(&mut self, message: Raw, tokens: u64) {
-        let mut rest = tokens;
+        let mut unassigned = tokens;
         let content = message.get("content").unwrap_or(Raw::NULL);
         for block in content.items() {
             if !member_is(block, "type", "toolCall") {
@@ -106,13 +107,13 @@ impl PartMeter<'_> {
             if let Some(id) = block.get_text("id") {
                 self.names_by_call.insert(id.into_bytes(), name.clone());
             }
-            // Each estimate is rounded up. The parts are not more than the whole.
-            let share = self.estimate_call(block).min(rest);
-            rest -= share;
-            self.add(name, None, share);
+            // Each estimate is rounded up, so their sum may exceed that of the whole reply.
+            let share = self.estimate_call(block).min(unassigned);
+            unassigned -= share;
+            self.add_to_part(name, None, share);
         }
-        if rest > 0 {
-            self.add(None, None, rest);
+        if unassigned > 0 {
+            self.add_to_part(None, None, unassigned);
         }
     }
 
@@ -125,6 +126,7 @@ impl PartMeter<'_> {
         self.agent.estimate_message(Raw::from_checked(&reply))
     }
 
+    /// Returns the tool of a call, or the file that it names; `None` if it names none.
     fn name_of_call(&self, call: Raw) -> Option<String> {
         let [name, arguments] = find_members(call, ["name", "arguments"]);
         if self.by == PartKey::Tool {
@@ -134,6 +136,8 @@ impl PartMeter<'_> {
         Some(self.paths.resolve(&path))
     }
 
+    /// Returns the tool of a result, or the file of its call. The call was added before: it precedes
+    /// its result in the context.
     fn name_of_result(&self, result: Raw) -> Option<String> {
         if self.by == PartKey::Tool
             && let Some(tool) = result.get_text("toolName")
@@ -147,7 +151,8 @@ impl PartMeter<'_> {
             .flatten()
     }
 
-    fn add(&mut self, name: Option<String>, entry: Option<EntryIx>, tokens: u64) {
+    /// Adds tokens to the part with this name or of this entry, which is new if there is none yet.
+    fn add_to_part(&mut self, name: Option<String>, entry: Option<EntryIx>, tokens: u64) {
         let parts = &mut self.parts;
         let position = *self
             .positions

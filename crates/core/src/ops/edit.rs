@@ -120,8 +120,8 @@ fn check_in_context(
     Ok(())
 }
 
-/// Adds an edit after which the model sees this content of an entry. If it is `None`, the entry is
-/// omitted.
+/// Adds an edit that replaces what the model sees of an entry by this content. `None` omits the
+/// entry.
 pub(super) fn add_edit(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
     let replacement = content.map(|content| Object::new().json("content", &content).finish());
     let target = chain.session.id(target);
@@ -265,8 +265,8 @@ fn find_separated_calls(
     Ok(Some(collect_with_results(&pairs, &separated, changes)))
 }
 
-/// Returns these messages with calls, and all of their results: a message is kept or omitted
-/// together with them.
+/// Returns the entries with these calls, and all entries with their results: the two must be kept
+/// or omitted together.
 fn collect_with_results(
     pairs: &[CallPair],
     messages: &HashSet<EntryIx>,

@@ -8,7 +8,7 @@
 
 use super::chain::Chain;
 use super::switch::new_mark;
-use super::{IdSource, find_upwards, first_staying};
+use super::{IdSource, find_upwards, first_remaining_kept};
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
@@ -185,11 +185,11 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
 }
 
 /// Returns copies of these entries, without labels and leaf records, each under its nearest
-/// ancestor that is copied. If the first kept entry of a compaction is not copied, the first entry
-/// after it on the path that is copied takes its place.
+/// ancestor that is copied. If the first kept entry of a compaction is not copied, the next copied
+/// entry after it on the path takes its place.
 ///
-/// `entries` has all entries for which `is_wanted` is true, as far as they are ancestors of others
-/// in it.
+/// For each entry in `entries`, all its ancestors for which `is_wanted` is true must be in
+/// `entries`, too.
 fn copy_without_labels(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -197,7 +197,7 @@ fn copy_without_labels(
 ) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
     let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
-    // Then no compaction refers to an entry that is not copied, and none has to be read.
+    // In this case, no compaction refers to an entry that is not copied, so none has to be read.
     let all_are_copied = entries
         .iter()
         .all(|&ix| is_copied(ix) && session.entry(ix).parent.is_none_or(&is_wanted));
@@ -221,7 +221,7 @@ fn copy_without_labels(
             && !all_are_copied
             && let Some(kept) = find_first_kept(reader, ix)?
             && !is_copied(kept)
-            && let Some(first) = first_staying(session, ix, kept, is_copied)
+            && let Some(first) = first_remaining_kept(session, ix, kept, is_copied)
         {
             new_first_kept = Some(session.id(first).into_owned());
         }

@@ -150,8 +150,9 @@ fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal
     Ok(())
 }
 
-/// Returns the lines of both copies: each line that only the second has follows the one that it
-/// follows there. A parent precedes its children, if it does so in the copies.
+/// Returns the lines of the first copy, in which the lines that only the second has are inserted:
+/// each after the line that precedes it in the second copy. A parent precedes its children if it
+/// does so in both copies.
 fn interleave(first: &Session, second: &Session) -> Join {
     let mut join = Join {
         lines: Vec::with_capacity(first.entries.len()),
@@ -202,7 +203,7 @@ impl Join {
         self.lines.len()
     }
 
-    /// Writes the header of the first copy, and the lines of both as they are.
+    /// Writes the header of the first copy, then the joined lines, byte for byte.
     pub fn write(
         &self,
         first: SessionCopy,

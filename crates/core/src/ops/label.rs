@@ -63,8 +63,8 @@ struct LabelSetting<'a> {
     name: Option<&'a Text<'a>>,
 }
 
-/// Returns entries for the settings that change a label, each under the one before, and the first
-/// under the leaf.
+/// Returns a chain of label entries below the leaf, one for each setting that changes something: a
+/// label that its target has already is not set again.
 fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);

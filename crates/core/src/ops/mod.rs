@@ -173,9 +173,11 @@ fn find_upwards(
     found
 }
 
-/// Returns the entry nearest to `kept` for which `stays` is true, on the path from `kept` to `ix`,
-/// both included. `None` if there is none, or if `kept` is not on the path to `ix`.
-fn first_staying(
+/// Returns the entry that becomes the first kept entry of the compaction `ix` when entries are left
+/// out: the topmost one for which `stays` is true on the path from `kept`, the first kept entry
+/// so far, down to `ix`. Both ends are included. `None` if no entry stays, or if `kept` is not on
+/// the path to `ix`.
+fn first_remaining_kept(
     session: &Session,
     ix: EntryIx,
     kept: EntryIx,

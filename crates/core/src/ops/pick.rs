@@ -11,7 +11,7 @@
 //! ```
 
 use super::edit::call_ids;
-use super::{IdSource, Refusal, find_upwards, first_staying, parent_id};
+use super::{IdSource, Refusal, find_upwards, first_remaining_kept, parent_id};
 use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
@@ -386,7 +386,8 @@ impl Graft<'_> {
         let mut first = kept;
         if self.session.entry(kept).kind == Kind::Label && !self.target_path.contains(&kept) {
             let is_no_label = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
-            first = first_staying(self.session, compaction, kept, is_no_label).unwrap_or(kept);
+            first =
+                first_remaining_kept(self.session, compaction, kept, is_no_label).unwrap_or(kept);
         }
         if first == compaction {
             return Ok(Some(own_id));

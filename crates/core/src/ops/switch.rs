@@ -194,8 +194,8 @@ pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
 
 /// Returns the leaf before the move that an entry shows; `None` if it shows no move.
 ///
-/// A mark records the move. Any other entry shows one by the order of the file: it was appended
-/// after a move if its parent is not the leaf as it was before.
+/// A mark records its move. Any other entry shows a move if its parent is not the leaf that the
+/// entries before it in the file left behind.
 ///
 /// `ancestry` is set when it is first needed, for the other calls with the same session.
 fn leaf_before_move(
@@ -243,7 +243,7 @@ fn leaf_before_move(
 }
 
 /// Returns the mark of a move between two positions, given by their ids; `None` is the root.
-/// `undone_ids` are the ids of the entries that the move takes back, if it is that of an `undo`.
+/// `undone_ids` are the ids of the entries that an `undo` takes back; any other move has none.
 pub(super) fn new_mark(from: Option<&Text>, to: Option<&Text>, undone_ids: &[Text]) -> Object {
     let undone_ids: Vec<_> = undone_ids.iter().map(encode_to_vec).collect();
     let data = Object::new()

@@ -78,8 +78,8 @@ pub fn build_view<'a>(
     build_selected_view(session, leaf, filter, query, layout, |_| true)
 }
 
-/// Filters and lays out the entries of a range, in one column even if they are not on the path to
-/// the leaf.
+/// Filters and lays out the entries of a range. The range is laid out as if it were the active
+/// path, in one column; the leaf and the active path of the view are those of the session.
 pub fn build_range_view<'a>(
     session: &'a Session,
     range: EntryRange,
@@ -98,6 +98,7 @@ pub fn build_range_view<'a>(
     }
 }
 
+/// Filters and lays out the entries that `is_selected` accepts, as if `leaf` were the leaf.
 fn build_selected_view<'a>(
     session: &'a Session,
     leaf: Option<EntryIx>,
@@ -421,6 +422,7 @@ struct RowSearch<'s> {
 }
 
 impl<'s> RowSearch<'s> {
+    /// Parses a query, in the way of the session's agent.
     fn new(session: &'s Session, query: &str) -> Self {
         let fuzzy = if session.agent().has_fuzzy_search() {
             Some(parse_query(query))
@@ -434,8 +436,8 @@ impl<'s> RowSearch<'s> {
         }
     }
 
-    /// Whether an entry or its label matches: all words in all its text, or the agent's own search
-    /// in its row.
+    /// Whether an entry matches: its fields and its label together contain all words, or the
+    /// agent's own fuzzy search finds it. A query without words matches all entries.
     fn is_match(&self, labels: &Labels, ix: EntryIx) -> bool {
         if self.words.is_empty() {
             return true;
@@ -447,12 +449,14 @@ impl<'s> RowSearch<'s> {
 
         let label = labels.get(ix);
         if let Some(label) = &label {
-            let mut found = match matches {
+            // By word: whether it is in a field, or in the label.
+            let mut is_found = match matches {
                 Some(matches) => matches.words.clone(),
                 None => vec![false; self.words.len()],
             };
-            self.words.mark_found(&label.to_string_lossy(), &mut found);
-            if found.iter().all(|&is_found| is_found) {
+            self.words
+                .mark_found(&label.to_string_lossy(), &mut is_found);
+            if !is_found.contains(&false) {
                 return true;
             }
         }

@@ -52,8 +52,8 @@ pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     Ok(entries.collect())
 }
 
-/// What a refusal calls a message that the model or a tool wrote; `None` for other entries. Such a
-/// message is not an operation of a user, so that `undo` leaves it to `pop`.
+/// Returns the noun for a message of the model or of a tool, for a refusal; `None` for any other
+/// entry. Such a message is not an operation of a user, so `undo` leaves it to `pop`.
 fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
     if session.is_message(ix, Role::Assistant) {
         Some("reply")
@@ -116,8 +116,8 @@ pub fn undo(
     Ok(chain.change)
 }
 
-/// Returns the entries that were taken back by moving the leaf, except those from which the
-/// conversation went on: an entry that has a descendant outside the undone ones is in use again.
+/// Returns the entries that `undo` took back by moving the leaf, without those in use again: an
+/// entry is in use again if a descendant of it is neither undone nor bookkeeping.
 pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
     for ix in session.entry_indexes() {
@@ -216,9 +216,10 @@ fn last_write(reader: &EntryReader) -> io::Result<Option<WriteRange>> {
     Ok(None)
 }
 
-/// Returns the entry before the write of an undo, given its mark, the last entry of that write. The
-/// labels, names and edits that the undo restored are directly before the mark. They are a chain
-/// under the position to which the undo went.
+/// Returns the entry before the write of an undo, of which `mark_ix` is the last entry: the mark.
+///
+/// The labels, names and edits that the undo restored are directly before the mark. They form a
+/// chain that begins below the position to which the undo moved the leaf.
 fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Option<EntryIx> {
     let mut before = mark_ix.previous();
     let Some(start) = mark.to else {
@@ -240,7 +241,7 @@ fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Op
 /// The `customType` of the entry that oh-my-pi appends when it exits.
 const SESSION_EXIT: &str = "session_exit";
 
-/// What an entry is to `undo`.
+/// How `undo` treats an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UndoKind {
     /// A record that an agent writes on its own, and not an operation.
@@ -252,8 +253,8 @@ enum UndoKind {
     Move,
 }
 
-/// Returns what an entry is to `undo` by its type. An agent's records that are `custom` entries are
-/// not recognized here: see [`is_record`].
+/// Returns how `undo` treats an entry, by its type. Records of an agent that are `custom` entries
+/// are not recognized here: see [`is_record`].
 fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
     match session.entry(ix).kind {
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => UndoKind::Record,
@@ -466,8 +467,8 @@ fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Te
     })
 }
 
-/// Restores what the model saw of each entry that the operation edited, by another edit: with the
-/// content of the edit before, or else with the stored content.
+/// Restores what the model saw of each entry that the operation edited, by another edit. It has the
+/// content of the edit in effect before the operation or, without one, the stored content.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;

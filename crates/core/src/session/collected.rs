@@ -72,7 +72,7 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// Returns that of an entry for which nothing is recorded.
+    /// Returns an attribution with nothing but its entry.
     pub fn empty(entry: EntryIx) -> Attribution {
         let none = Slice::default();
         Attribution {
@@ -229,7 +229,7 @@ collected! {
     /// The calls that name a file, in file order, if requested.
     file_calls: Option<Vec<FileCall>>,
     /// The matches in all text of the entries, in file order, if requested.
-    found: Vec<(EntryIx, Matches)>,
+    search_matches: Vec<(EntryIx, Matches)>,
     /// The `timestamp` of each entry as stored, if requested.
     timestamps: Vec<Slice>,
     /// The requests that entries record, in file order and without copies, if requested.

@@ -130,8 +130,8 @@ pub fn join_text_borrowed<'a>(content: Option<Raw<'a>>, separator: &str) -> Text
     join_text_blocks(content, separator, |text| text?.text())
 }
 
-/// Returns the text of content: a string unchanged, or what `to_text` returns for the member `text`
-/// of each text block, joined. Blocks for which it returns `None` are left out.
+/// Returns the text of content: a string unchanged, or the texts of its text blocks, joined.
+/// `to_text` converts the member `text` of a block, and returns `None` for one to leave out.
 fn join_text_blocks<'a>(
     content: Option<Raw<'a>>,
     separator: &str,

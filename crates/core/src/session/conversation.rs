@@ -76,8 +76,8 @@ impl<'s> Conversation<'s> {
         std::iter::successors(self.next_child(start), |&ix| self.next_child(ix)).collect()
     }
 
-    /// Returns the child at which the conversation is followed further: the one on the path to the
-    /// leaf. Without such a child, it is the last one that is conversation, else the last one.
+    /// Returns the child at which the conversation is followed further: the child on the path to
+    /// the leaf, else the last child that belongs to the conversation, else the last child.
     fn next_child(&self, ix: EntryIx) -> Option<EntryIx> {
         let children = self.tree.children(ix);
         if let Some(&on_path) = children.iter().find(|child| self.is_active[child.index()]) {

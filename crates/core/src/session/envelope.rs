@@ -79,8 +79,8 @@ pub fn called_skill(message: &str) -> Option<&str> {
     Some(read_skill_call(message)?.name)
 }
 
-/// Returns the command that the user typed, given the message that an agent made of it. `None` for
-/// any other message, and if the message is cut within the instructions of a skill.
+/// Returns the command that the user typed, given the message into which an agent expanded it.
+/// `None` for any other message, and if the message is cut within the instructions of a skill.
 pub fn typed_command(message: &str) -> Option<String> {
     if let Some(call) = read_skill_call(message) {
         return Some(format_skill_call(call.name, call.arguments?));

@@ -33,7 +33,7 @@ pub struct Field<'a, 'p> {
 }
 
 impl<'a> Field<'a, '_> {
-    /// Returns its decoded text; for a number, its spelling.
+    /// Returns the decoded text of a string, or the spelling of a number.
     pub fn text(&self) -> Text<'a> {
         self.value
             .text()
@@ -61,7 +61,7 @@ impl<'a> Field<'a, '_> {
         )
     }
 
-    /// Returns its path, as in `message.content[1].arguments["a key"]`.
+    /// Returns the path of the field, as in `message.content[1].arguments["a key"]`.
     pub fn path(&self) -> String {
         // Most paths are not longer than `message.content[1].arguments.oldText`.
         let mut path = String::with_capacity(48);

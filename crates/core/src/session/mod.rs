@@ -149,12 +149,12 @@ pub struct Session {
 impl Session {
     /// Returns what an entry's request used, if it records one and usage was requested.
     pub fn usage_of(&self, ix: EntryIx) -> Option<&Usage> {
-        let at = self
+        let index = self
             .collected
             .billed
             .binary_search_by_key(&ix, |request| request.entry)
             .ok()?;
-        Some(&self.collected.billed[at].usage)
+        Some(&self.collected.billed[index].usage)
     }
 
     /// Returns the requests in a scope, in file order; none if usage was not requested when the
@@ -234,11 +234,11 @@ impl Session {
 
     /// Returns the id of the parent of a root, if its line names one.
     pub fn dangling_id(&self, ix: EntryIx) -> Option<Text<'_>> {
-        let at = self
+        let index = self
             .dangling
             .binary_search_by_key(&ix, |parent| parent.entry)
             .ok()?;
-        Some(self.text(self.dangling[at].text))
+        Some(self.text(self.dangling[index].text))
     }
 
     /// Returns the text of an entry's row, if rows were requested; for a tool result, without the
@@ -265,12 +265,12 @@ impl Session {
     /// Returns the matches of the words that the load searched for in an entry's text, if there are
     /// any.
     pub fn search_matches(&self, ix: EntryIx) -> Option<&Matches> {
-        let at = self
+        let index = self
             .collected
-            .found
+            .search_matches
             .binary_search_by_key(&ix, |&(entry, _)| entry)
             .ok()?;
-        Some(&self.collected.found[at].1)
+        Some(&self.collected.search_matches[index].1)
     }
 
     /// Returns the text of an entry for the agent's fuzzy search, without the label; empty if the
@@ -279,7 +279,7 @@ impl Session {
     pub fn fuzzy_text(&self, ix: EntryIx) -> Text<'_> {
         let texts = &self.collected.fuzzy_texts;
         match texts.binary_search_by_key(&ix, |text| text.entry) {
-            Ok(at) => self.text(texts[at].text),
+            Ok(index) => self.text(texts[index].text),
             Err(_) => Text::default(),
         }
     }
@@ -358,11 +358,11 @@ impl Session {
 
     /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
     pub fn entry_of_record(&self, number: f64) -> Option<EntryIx> {
-        let at = self
+        let index = self
             .entries
             .binary_search_by(|entry| f64::from(entry.record).total_cmp(&number))
             .ok()?;
-        Some(EntryIx::new(at))
+        Some(EntryIx::new(index))
     }
 
     /// Returns the type of an entry, as its line names it; empty if it has none.
@@ -384,8 +384,8 @@ impl Session {
 
     fn other_name(&self, ix: EntryIx) -> Option<Text<'_>> {
         let names = &self.collected.other_names;
-        let at = names.binary_search_by_key(&ix, |name| name.entry).ok()?;
-        Some(self.text(names[at].text))
+        let index = names.binary_search_by_key(&ix, |name| name.entry).ok()?;
+        Some(self.text(names[index].text))
     }
 
     /// Whether the entry is a message with this role.

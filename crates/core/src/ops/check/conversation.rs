@@ -44,7 +44,7 @@ pub(super) fn is_of_version_1(entry: &Entry) -> bool {
     entry.flags.contains(Flags::NO_ID_KEY) && entry.flags.contains(Flags::NO_PARENT_KEY)
 }
 
-/// Checks what loading knows of an entry: whether it has content, its type and role, and its time.
+/// Checks the facts that loading collected of an entry: its content, type, role and time.
 fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     if entry.kind == Kind::Message

@@ -152,6 +152,8 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
+    /// Returns the finding for an entry without an id, or whose id is not a string. The caller adds
+    /// the fix.
     fn missing_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
         let is_odd = self.odd_ids_of(ix).is_some_and(|odd| odd.id.is_some());
@@ -166,6 +168,8 @@ impl<'s> Graph<'s, '_> {
         finding_in_entry(session, ix, kind, message).with_worst_case(is_last)
     }
 
+    /// Returns the finding for an entry whose id a later entry has as well, which the agents find
+    /// in its place. The caller adds the fix.
     fn duplicate_id_finding(&self, ix: EntryIx) -> Finding {
         let session = self.session;
         let twin = session.find_entry(&session.id(ix)).unwrap_or(ix);
@@ -240,8 +244,8 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Attaches an entry whose parent is missing to the replacement for that parent, and reports
-    /// it. Returns it, not reported yet, if there is no replacement, or if the entry is the
-    /// replacement or an ancestor of it.
+    /// it. Returns the orphan, which is then not reported, if there is no replacement or if
+    /// attaching it would close a cycle.
     fn attach_or_return(
         &mut self,
         ix: EntryIx,
@@ -294,10 +298,11 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports entries whose parent is missing, and attaches each for which one parent is certain.
-    /// That is the new parent of an earlier orphan with the same missing parent: the two are
-    /// siblings. Else it is the entry before, if that is the only end of the conversation so far.
-    /// An orphan stays a root if neither exists, or if it is an ancestor of both.
+    /// Reports entries whose parent is missing, and attaches each for which one parent is certain:
+    /// - the parent that an earlier orphan with the same missing parent got, because the two are
+    ///   siblings,
+    /// - else the entry before it in the file, if that is the only end of the conversation so far.
+    /// An orphan stays a root if neither exists, or if both would close a cycle.
     ///
     /// To be called last: the ends are counted by the parents after the repair, so that a second
     /// repair changes nothing.

@@ -145,8 +145,8 @@ impl LineRepair {
         Cow::Owned(converted.into_bytes())
     }
 
-    /// Adds a value that [`LineRepair::report_and_convert_to_utf8`] returned. If it was not
-    /// converted, its bytes are read from the source when they are needed.
+    /// Adds a value that [`LineRepair::report_and_convert_to_utf8`] returned: converted text is
+    /// stored, and an unconverted value is referred to in the source.
     pub fn keep_or_write(&mut self, located: &LocatedValue, line: Cow<[u8]>) {
         match line {
             Cow::Borrowed(_) => self.keep_value(located),
@@ -154,7 +154,8 @@ impl LineRepair {
         }
     }
 
-    /// Adds the value as it is in the source, as a line of its own.
+    /// Keeps a value as a line of its own. Its bytes are not copied: the repaired file refers to
+    /// them in the source.
     pub fn keep_value(&mut self, located: &LocatedValue) {
         self.count_repaired_line(located.number);
         self.report_missing_newline(located);

@@ -125,6 +125,7 @@ fn find_missing_in_blocks(
     None
 }
 
+/// Returns what a block lacks first, by the table of its type.
 fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
     if !has_member(block.members, "type") {
         return Some("`type` is missing".to_owned());

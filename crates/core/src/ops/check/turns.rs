@@ -102,7 +102,7 @@ fn report_gaps(
 }
 
 /// Returns, for each entry, the nearest entry at or above it that the model sees as a message. Tool
-/// results are passed over.
+/// results are passed over, because they may follow a call.
 fn find_nearest_messages(
     reader: &EntryReader,
     parents: &[Option<EntryIx>],

@@ -67,12 +67,12 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     Ok(hunks)
 }
 
-/// Returns the messages on the left of which a hunk may show lines: those that changed, and those
-/// near them. `starts` has the number of lines before each message, and in all.
+/// Returns the range of messages of the left context whose lines a hunk may show: the changed
+/// messages and their neighbours. `starts` has the number of lines before each message, and in all.
 ///
 /// A hunk shows all lines between two changes, which are up to `2 * CONTEXT_LINES`. So that many
-/// lines may be shown below the change; above it, `CONTEXT_LINES` suffice, because the lines from
-/// the change before are below that one.
+/// lines are needed below a change. Above it, `CONTEXT_LINES` suffice: the lines after the previous
+/// change are needed for that change already.
 fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
     let first_line = starts[changed.start].saturating_sub(CONTEXT_LINES);
     let end_line = starts[changed.end] + 2 * CONTEXT_LINES;

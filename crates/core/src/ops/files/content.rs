@@ -93,7 +93,7 @@ impl FileContent {
     }
 
     /// Adds lines that were read. If they differ from the known lines, something else changed the
-    /// file, and only they are known.
+    /// file: then only the lines that were read are known.
     fn add_part(&mut self, part: ReadPart) {
         let added = KnownLines {
             first_line: Some(part.first_line),
@@ -114,7 +114,7 @@ impl FileContent {
         self.complete_parts();
     }
 
-    /// If the known lines are all lines of the file, makes them its content.
+    /// If the known lines turn out to be all lines of the file, makes them its content.
     fn complete_parts(&mut self) {
         if let Known::Parts(parts) = &mut self.known
             && let [part] = &mut parts[..]
@@ -125,9 +125,11 @@ impl FileContent {
         }
     }
 
+    /// Applies an edit to the known lines. Where its place is not known, only its new texts become
+    /// known; an edit that does not fit the whole content is counted.
     fn apply_edits(&mut self, edits: &TextEdits) {
         match &mut self.known {
-            Known::Nothing => self.known = Known::Parts(loose_parts(edits)),
+            Known::Nothing => self.known = Known::Parts(unplaced_parts(edits)),
             Known::Whole(text) => match apply_to_whole(text, edits) {
                 Some(edited) => *text = edited,
                 None => self.unfit_edits += 1,
@@ -137,15 +139,15 @@ impl FileContent {
                     if !keeps_line_count(edits) {
                         forget_numbers(parts);
                     }
-                    parts.extend(loose_parts(edits));
+                    parts.extend(unplaced_parts(edits));
                 }
             }
         }
     }
 }
 
-/// Returns the new texts of an edit whose place in the file is not known.
-fn loose_parts(edits: &TextEdits) -> Vec<KnownLines> {
+/// Returns the new texts of an edit as lines without numbers: their place in the file is not known.
+fn unplaced_parts(edits: &TextEdits) -> Vec<KnownLines> {
     let mut parts = Vec::new();
     for replacement in &edits.replacements {
         parts.push(KnownLines {
@@ -158,21 +160,24 @@ fn loose_parts(edits: &TextEdits) -> Vec<KnownLines> {
     parts
 }
 
-/// Whether a text has these lines at their place.
+/// Whether a text has these lines at their numbers.
 fn contains_lines(text: &str, lines: &KnownLines) -> bool {
     let Some(first_line) = lines.first_line else {
         return false;
     };
-    let mut own = text.split('\n').skip(first_line - 1);
-    lines.text.split('\n').all(|line| own.next() == Some(line))
+    let mut text_lines = text.split('\n').skip(first_line - 1);
+    lines
+        .text
+        .split('\n')
+        .all(|line| text_lines.next() == Some(line))
 }
 
 /// Whether each new text of an edit has as many lines as the old one.
 fn keeps_line_count(edits: &TextEdits) -> bool {
     edits.replacements.iter().all(|replacement| {
-        let old = normalize_line_ends(&replacement.old);
-        let new = normalize_line_ends(&replacement.new);
-        old.split('\n').count() == new.split('\n').count()
+        let old_text = normalize_line_ends(&replacement.old);
+        let new_text = normalize_line_ends(&replacement.new);
+        old_text.split('\n').count() == new_text.split('\n').count()
     })
 }
 

@@ -167,8 +167,8 @@ struct NamedCall {
     path: String,
 }
 
-/// Returns the calls of a message; `None` for each that names no file, or that a tool made itself
-/// and that did not succeed.
+/// Returns the calls of a message, in their order. A call is `None` if it names no file, or if a
+/// tool made it and it failed.
 fn read_calls(message: Raw, paths: RecordedPaths) -> Vec<Option<NamedCall>> {
     let mut calls = Vec::new();
     for call in stored_calls(message) {
@@ -177,6 +177,8 @@ fn read_calls(message: Raw, paths: RecordedPaths) -> Vec<Option<NamedCall>> {
     calls
 }
 
+/// Reads a call; `None` as for [`read_calls`]. A call that a tool made itself has a `status`, and
+/// counts as having succeeded with `ok`.
 fn read_call(call: Raw, paths: RecordedPaths) -> Option<NamedCall> {
     let is_nested = call.get("status").is_some();
     if is_nested && !member_is(call, "status", "ok") {
@@ -255,6 +257,7 @@ struct ToolOutput {
 }
 
 impl ToolOutput {
+    /// Reads the output from the message of a result.
     fn read(message: Raw) -> ToolOutput {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let details = message.get("details").unwrap_or(Raw::NULL);

@@ -1,7 +1,7 @@
 //! Searches one file.
 
 use super::pattern::Pattern;
-use super::tool::{CallSearch, KnownCalls, ToolUse};
+use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse};
 use super::trail::EntryContinuation;
 use crate::agents::readable::Folders;
 use crate::load::{LoadError, LoadOptions, has_failed, has_image, is_small, load, message_role};
@@ -266,6 +266,7 @@ enum Stopped {
 }
 
 impl<'s> FileSearch<'s> {
+    /// Prepares a search that begins at `start_point`. Nothing is read yet.
     fn new(
         source: &'s dyn ReadAt,
         query: &'s Query,
@@ -421,10 +422,10 @@ impl<'s> FileSearch<'s> {
         };
         let mut next_position = prefilter.map(|prefilter| prefilter.candidate_positions(bytes));
 
-        let mut read = ReadLines::default();
+        let mut state = ChunkState::default();
         let mut line_start = 0;
         while let Some(start) = next_candidate_line(bytes, line_start, next_position.as_mut()) {
-            let searched = self.search_line(chunk, start, &mut read)?;
+            let searched = self.search_line(ChunkLine { chunk, start }, &mut state)?;
             line_start = searched.end + 1;
             if let Some(found) = searched.found
                 && on_match(found)?.is_break()
@@ -441,9 +442,10 @@ impl<'s> FileSearch<'s> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Counts lines up to the one that starts at the offset `start` in a chunk, and returns the
-    /// number of that line. From the first call on, all lines of the search are counted.
-    fn count_lines_to(&mut self, chunk: LineChunk, start: usize) -> io::Result<LineNo> {
+    /// Counts the lines of the file before a line of a chunk, and returns the number of that line.
+    /// From the first call on, all lines of the search are counted.
+    fn count_lines_to(&mut self, line: ChunkLine) -> io::Result<LineNo> {
+        let ChunkLine { chunk, start } = line;
         self.is_counting = true;
         if self.counted.end < chunk.start {
             // The chunks before this one needed no number, so their lines were not counted.
@@ -505,23 +507,24 @@ impl<'s> FileSearch<'s> {
         })
     }
 
-    /// Searches the line that starts at the offset `start` in a chunk. A line that is not JSON
-    /// cannot be searched, and is counted as unread. `read` is what earlier lines of the chunk had.
+    /// Searches a line of a chunk. A line that is not JSON cannot be searched, and is counted as
+    /// unread. `state` is updated by the line.
     fn search_line<'b>(
         &mut self,
-        chunk: LineChunk<'b>,
-        start: usize,
-        read: &mut ReadLines<'b>,
+        line: ChunkLine<'b>,
+        state: &mut ChunkState<'b>,
     ) -> Result<SearchedLine, LoadError> {
+        let ChunkLine { chunk, start } = line;
         let from_start = &chunk.bytes[start..];
         let mut scanner = Scanner::new(from_start);
         let mut record = Record::default();
-        let scanned = scan_record_into(&mut scanner, &mut self.keys, &mut record, &mut read.blocks);
+        let scanned =
+            scan_record_into(&mut scanner, &mut self.keys, &mut record, &mut state.blocks);
         if scanned.is_ok() && scanner.at_end() {
             if self.query.tools.is_some() {
-                read.calls.add_calls(&read.blocks);
+                state.calls.add_calls(&state.blocks);
             }
-            let found = self.search_record(&record, read, chunk, start)?;
+            let found = self.search_record(&record, state, line)?;
             let end = start + scanner.pos();
             return Ok(SearchedLine { end, found });
         }
@@ -530,20 +533,19 @@ impl<'s> FileSearch<'s> {
         let end = start + memchr(b'\n', from_start).unwrap_or(from_start.len());
         let is_last = chunk.start + end as u64 >= self.source.len();
         if !is_last && !chunk.bytes[start..end].trim_ascii().is_empty() {
-            let line = self.count_lines_to(chunk, start)?;
-            self.note_unread(1, line);
+            let line_no = self.count_lines_to(line)?;
+            self.note_unread(1, line_no);
         }
         Ok(SearchedLine { end, found: None })
     }
 
-    /// Searches the entry that a record is, from the line that starts at the offset `start` in a
-    /// chunk. Returns its match; in an inverted search, the entry if it does not match.
+    /// Searches the entry that a record is; `line` is its line, and `state` has its blocks. Returns
+    /// its match; in an inverted search, the entry if it does not match.
     fn search_record(
         &mut self,
         record: &Record,
-        read: &ReadLines,
-        chunk: LineChunk,
-        start: usize,
+        state: &ChunkState,
+        line: ChunkLine,
     ) -> Result<Option<Match>, LoadError> {
         let is_header = record.kind.is_some_and(|kind| kind.is("session"));
         if !record.is_object || is_header {
@@ -556,7 +558,7 @@ impl<'s> FileSearch<'s> {
             kind,
             role,
             record,
-            blocks: &read.blocks,
+            blocks: &state.blocks,
         };
         let role_name = role_name(&entry);
         let timestamp = record.timestamp.map(|text| text.text());
@@ -580,18 +582,18 @@ impl<'s> FileSearch<'s> {
             return Ok(None);
         };
 
-        let line = if self.query.needs_lines() {
-            self.count_lines_to(chunk, start)?
+        let line_no = if self.query.needs_lines() {
+            self.count_lines_to(line)?
         } else {
             LineNo(0)
         };
         let tool = match &self.query.tools {
-            Some(options) => self.find_tool(&entry, &hit, options, &read.calls, chunk, start)?,
+            Some(options) => self.find_tool(&entry, &hit, options, &state.calls, line)?,
             None => None,
         };
         let id = record.id.map(|text| text.text()).unwrap_or_default();
         Ok(Some(Match {
-            line,
+            line: line_no,
             id: id.into_owned(),
             role: role_name.into_owned(),
             timestamp: timestamp.map(Text::into_owned),
@@ -603,16 +605,15 @@ impl<'s> FileSearch<'s> {
         }))
     }
 
-    /// Returns the tool that printed what matches, or that a reply calls there. The entry is on the
-    /// line that starts at the offset `start` in a chunk; `calls` are those on lines before it.
+    /// Returns the tool that printed what matches, or that a reply calls there. `line` is the line
+    /// of the entry, and `calls` are those on it and on earlier lines of its chunk.
     fn find_tool(
         &mut self,
         entry: &ParsedEntry,
         hit: &Hit,
         options: &ToolOptions,
         calls: &KnownCalls,
-        chunk: LineChunk,
-        start: usize,
+        line: ChunkLine,
     ) -> io::Result<Option<ToolUse>> {
         let Some(message) = &entry.record.message else {
             return Ok(None);
@@ -629,7 +630,7 @@ impl<'s> FileSearch<'s> {
                     keys: &mut self.keys,
                     folders,
                 };
-                search.find_tool(message, calls, chunk, start).map(Some)
+                search.find_tool(message, calls, line).map(Some)
             }
             Role::BashExecution | Role::PythonExecution => {
                 Ok(Some(ToolUse::from_execution(message, folders)))
@@ -804,12 +805,12 @@ impl<'s> FileSearch<'s> {
     }
 }
 
-/// What the lines of a chunk had that were read so far.
+/// What the search of a chunk keeps from line to line.
 #[derive(Default)]
-struct ReadLines<'b> {
-    /// The blocks of the message on the last of them.
+struct ChunkState<'b> {
+    /// The blocks of the message on the line that was read last.
     blocks: Vec<Block<'b>>,
-    /// The calls of all of them, if tools are returned with matches.
+    /// The calls of all lines read so far, if tools are returned with matches.
     calls: KnownCalls<'b>,
 }
 

@@ -41,8 +41,8 @@ impl ToolUse {
         }
     }
 
-    /// Returns the call in which a field of a reply is; `None` for its other fields. `field` is the
-    /// path of the field.
+    /// Returns the call that contains a field of a reply, given by its path; `None` if the field is
+    /// in no call.
     pub(super) fn from_reply_field(
         field: &str,
         blocks: &[Block],
@@ -108,6 +108,13 @@ impl<'a> KnownCalls<'a> {
     }
 }
 
+/// A line in a chunk, given by the offset of its first byte there. Its end is not known.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkLine<'b> {
+    pub chunk: LineChunk<'b>,
+    pub start: usize,
+}
+
 /// Finds the tools of results, and what their calls say.
 pub(super) struct CallSearch<'a> {
     pub source: &'a dyn ReadAt,
@@ -116,16 +123,15 @@ pub(super) struct CallSearch<'a> {
 }
 
 impl CallSearch<'_> {
-    /// Returns the tool of a result, and what its call says. The call is one of `calls`, or is
-    /// looked for before the result, which is on the line that starts at the offset `start` in a
-    /// chunk.
+    /// Returns the tool of a result, and what its call says. The call is among `calls`, or else
+    /// within [`CALL_WINDOW`] bytes before the result, whose line is `line`.
     pub(super) fn find_tool(
         &mut self,
         result: &MessageFacts,
         calls: &KnownCalls,
-        chunk: LineChunk,
-        start: usize,
+        line: ChunkLine,
     ) -> io::Result<ToolUse> {
+        let ChunkLine { chunk, start } = line;
         let name = result.get(Member::ToolName).and_then(Raw::text);
         let name = name.unwrap_or(Text::from("tool"));
         let Some(call_id) = result.get(Member::ToolCallId).filter(|id| id.is_string()) else {
@@ -153,8 +159,10 @@ impl CallSearch<'_> {
         }
     }
 
-    /// Returns the last call with this id in whole lines. The first line may be cut, and then has
-    /// no call. `call_id` is the id as the result has it.
+    /// Returns the last call with this id in whole lines. `call_id` is the id as written in the
+    /// result.
+    ///
+    /// The first line may lack its beginning. It is then no JSON, and no call is found in it.
     fn find_call_before(&mut self, lines: &[u8], call_id: Raw, name: &Text) -> Option<ToolUse> {
         // The call is on one of the last lines, so these are searched one by one.
         let finder = Finder::new(call_id.bytes());

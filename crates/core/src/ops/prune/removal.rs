@@ -10,7 +10,7 @@
 use super::{PrunableValue, PrunePlan, ValueKind, locate_part};
 use crate::ops::chain::Chain;
 use crate::ops::switch::new_mark;
-use crate::ops::{IdSource, first_staying};
+use crate::ops::{IdSource, first_remaining_kept};
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Kind, LineNo};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
@@ -198,7 +198,7 @@ fn replacement_for_first_kept(
     if !is_removed[kept.index()] {
         return Ok(None);
     }
-    let first = first_staying(session, ix, kept, |ix| !is_removed[ix.index()]);
+    let first = first_remaining_kept(session, ix, kept, |ix| !is_removed[ix.index()]);
     Ok(first.map(|first| session.id(first).into_owned()))
 }
 

@@ -65,7 +65,7 @@ pub enum ShownPart {
 }
 
 /// Returns an entry for reading. `line` is its line, in version 3 form.
-pub fn read_entry(line: Raw, kind: Kind, role: Role, around: Surroundings) -> ShownEntry {
+pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings) -> ShownEntry {
     let mut shown = ShownEntry {
         name: line.get_text("type").unwrap_or_default().into_owned(),
         ..ShownEntry::default()
@@ -74,7 +74,7 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, around: Surroundings) -> Sh
         match (key.as_bytes(), kind) {
             (b"type" | b"id" | b"parentId" | b"timestamp", _) => {}
             (b"message", Kind::Message) if value.is_object() => {
-                shown.push_message(value, role, around);
+                shown.push_message(value, role, surroundings);
             }
             (b"message", Kind::Message) | (b"customType", Kind::CustomMessage) => {
                 shown.push_member(&key, value);
@@ -99,17 +99,17 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, around: Surroundings) -> Sh
 impl ShownEntry {
     /// Adds the members of a message: each to the heading, the body or the other fields, as its role
     /// requires.
-    fn push_message(&mut self, message: Raw, role: Role, around: Surroundings) {
+    fn push_message(&mut self, message: Raw, role: Role, surroundings: Surroundings) {
         if let Some(name) = message.get_text("role") {
             self.name = name.into_owned();
         }
         let is_execution = matches!(role, Role::BashExecution | Role::PythonExecution);
         if role == Role::ToolResult {
-            self.push_answered_call(message, around);
+            self.push_answered_call(message, surroundings);
         }
         if is_execution {
             self.name = Text::from(execution_tool(message));
-            self.subject = describe_execution(message, around.folders);
+            self.subject = describe_execution(message, surroundings.folders);
         }
 
         for (key, value) in super::decoded_members(message) {
@@ -190,8 +190,8 @@ impl ShownEntry {
 
     /// Appends the call that a tool result answers. Its heading names the tool and what it worked
     /// on; below are the change that it made, or the arguments that are not in the heading.
-    fn push_answered_call(&mut self, result: Raw, around: Surroundings) {
-        let call = around.call.unwrap_or(Raw::NULL);
+    fn push_answered_call(&mut self, result: Raw, surroundings: Surroundings) {
+        let call = surroundings.call.unwrap_or(Raw::NULL);
         let [call_name, arguments] = find_members(call, ["name", "arguments"]);
         let name = result.get("toolName").or(call_name).and_then(Raw::text);
         if let Some(name) = name {
@@ -200,7 +200,7 @@ impl ShownEntry {
 
         let changes = agent_diff(result);
         if let Some(arguments) = arguments {
-            self.subject = describe_call(&self.name, arguments, around.folders);
+            self.subject = describe_call(&self.name, arguments, surroundings.folders);
             if changes.is_empty() && !is_single_short_argument(arguments) {
                 self.push_arguments(call);
             }
@@ -375,7 +375,8 @@ fn round_numbers(value: Raw) -> Vec<u8> {
     out
 }
 
-/// Whether it is known which members of a message of this role say something.
+/// Whether the members with content are known for messages of this role; the others are listed as
+/// further fields.
 fn has_known_members(role: Role) -> bool {
     matches!(
         role,
@@ -387,7 +388,8 @@ fn has_known_members(role: Role) -> bool {
     )
 }
 
-/// Whether a call has no argument but a text of one short line, which its description contains.
+/// Whether a call has at most one argument, a short text on one line. The heading of the call then
+/// has all that the arguments contain.
 fn is_single_short_argument(arguments: Raw) -> bool {
     let mut members = arguments.members();
     let Some((_, value)) = members.next() else {
@@ -417,7 +419,8 @@ fn agent_diff(result: Raw) -> Vec<(DiffSign, String)> {
     if has_change { lines } else { Vec::new() }
 }
 
-/// Appends the lines in which two texts differ, and those that they have in common.
+/// Appends a line diff of two texts. Texts that are too long to compare are appended in full, first
+/// all old lines and then all new ones.
 fn push_comparison(old: &str, new: &str, lines: &mut Vec<(DiffSign, String)>) {
     if old.len() + new.len() > MAX_COMPARED_BYTES {
         for line in old.lines() {
