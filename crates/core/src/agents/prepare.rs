@@ -309,9 +309,10 @@ pub enum BranchBudget {
 
 /// Collects the input for the summary of a branch, whose entries are given oldest first.
 ///
-/// The messages are the newest whose estimates together fit `budget`, oldest first. The files are
-/// those that these messages touched or that earlier branch summaries list. `message_of` returns
-/// the message of an entry, and `estimate` its tokens; both differ between the agents.
+/// The messages are the newest ones that together fit `budget` by their estimates, oldest first.
+/// The files are those that these messages touched, and those that earlier branch summaries list.
+/// `message_of` returns the message of an entry, and `estimate` its tokens; both differ between the
+/// agents.
 pub fn collect_branch_input(
     branch: &[EntryIx],
     reader: &EntryReader,

@@ -49,8 +49,8 @@ pub struct Folders<'a> {
     pub home: Option<&'a Text<'static>>,
 }
 
-/// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all
-/// others.
+/// Returns the row of an entry for people, if the row in the agents' trees is less informative;
+/// `None` otherwise.
 pub fn readable_row<'r>(parsed: &ParsedEntry<'r>) -> Option<RowText<'r>> {
     let entry = Raw::from_checked(parsed.record.bytes);
     match parsed.kind {

@@ -30,9 +30,9 @@ pub fn count_utf16(text: &str) -> usize {
 
 /// Shortens a text to at most `max` UTF-16 units, with an ellipsis at the cut.
 ///
-/// The cut is between words, if more than half of the room is then used, and never inside a
-/// grapheme. Inline code at the cut is often what matters. So it is kept whole if the result is
-/// less than a third longer than `max`; otherwise it is closed with a backtick.
+/// The text is cut between words if this uses more than half of the space, and never inside a
+/// grapheme. Inline code at the cut is often what matters: it is kept whole if the result is then
+/// less than a third longer than `max`, and otherwise closed with a backtick.
 pub fn clip(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
     if text.len() <= max || count_utf16(text) <= max {

@@ -23,8 +23,8 @@ pub fn may_have_envelope(start: &str) -> bool {
     envelope::may_begin_with_element(start) || forwarded::may_be_forwarded(start.as_bytes())
 }
 
-/// Returns the title that a message gives to its session, on one line. A skill without words of the
-/// user is shown as it was called: `/skill:NAME`. Empty if the message is blank.
+/// Returns the title that a message gives to its session, on one line. A message that only calls a
+/// skill has the title `/skill:NAME`. Empty if the message is blank.
 pub fn title_words(message: &str) -> String {
     let words = without_envelope(message);
     if words.trim().is_empty()

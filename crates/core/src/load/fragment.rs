@@ -164,8 +164,8 @@ impl Fragment {
     /// Stores the range and the estimated tokens of a line's message, as far as the options request
     /// them.
     ///
-    /// Both tables have one element per entry. So they grow by one element if the line added an
-    /// entry, and stay as they are if it was only a problem.
+    /// Invariant: both tables have one element per entry. So they grow by one element if the line
+    /// added an entry, and stay as they are if the line was only a problem.
     fn keep_message(&mut self, line: &[u8], record: &Record, reading: &ReadContext) {
         let entry_count = self.entries.len();
         if reading.options.message_spans {
@@ -249,11 +249,11 @@ impl Fragment {
         });
     }
 
-    /// Stores the link of a draft-tree entry to its parent, which is a record number: `parent`, or
-    /// `backToIndex` of a pop. A head is stored even without a number. `kind` is the kind before
-    /// migration.
+    /// Stores the link of a draft-tree entry to its parent. The link is a record number: the member
+    /// `parent`, or `backToIndex` of a pop. A head is stored even without a number. `kind` is the
+    /// kind before migration.
     ///
-    /// Such a link, or a kind that only the draft tree has, shows that the file is a draft tree.
+    /// Such a link, or a kind that only the draft tree has, marks the file as a draft tree.
     fn collect_draft_link(&mut self, kind: Kind, entry: EntryIx, record: &Record) {
         let link = if kind == Kind::StackPop {
             Raw::from_checked(record.bytes).get("backToIndex")

@@ -55,8 +55,8 @@ fn agent_at_start(source: &dyn ReadAt) -> Dialect {
 /// Returns the bytes of a shorter session: the header, and the whole lines among the last `bytes`
 /// bytes.
 ///
-/// If a session of version 1 is longer, only its header is returned. Its entries have no ids of
-/// their own: they are identified by their index, which would change.
+/// Of a longer session of version 1, only the header is returned. Its entries are identified by
+/// their index, which would change.
 pub fn read_ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let preamble = header::read_preamble(source)?;
     let mut ends = source.read_range(0..preamble.end)?;

@@ -52,6 +52,7 @@ pub fn edit_entries(
     let path = session.path(session.leaf);
     check_targets(session, &path, targets)?;
     let context: Vec<_> = indexes_in_effect(&path, reader)?
+        .into_iter()
         .map(|index| path[index as usize])
         .collect();
     check_in_context(session, &context, targets)?;

@@ -6,7 +6,7 @@
 use crate::agents::oh_my_pi::title::repad_title_line;
 use crate::redact::addresses::collect_emails;
 use crate::redact::values::SecretValue;
-use crate::redact::{Finds, Redactor, Secret};
+use crate::redact::{Finds, LineToNumber, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
 use crate::session::read::line_chunks::{LineChunk, chunk_ranges, count_newlines, read_chunks};
@@ -96,7 +96,7 @@ pub fn redact_session(
     if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
         number_secrets(source, redactor, workers)?;
     }
-    redactor.number_secrets(finds_to_number(&lines));
+    redactor.number_secrets(lines_to_number(&lines));
 
     let values = values_to_remove_everywhere(redactor, &lines);
     if !values.is_empty() {
@@ -140,8 +140,8 @@ pub fn redact_session(
     Ok(report)
 }
 
-/// Returns the secrets in these lines that are removed wherever they are: all but those whose text
-/// may be ordinary elsewhere.
+/// Returns the secrets in these lines that are removed from all lines. Secrets whose text may be
+/// ordinary elsewhere are removed only where they were found.
 fn values_to_remove_everywhere(
     redactor: &Redactor,
     lines: &[SearchedLine],
@@ -154,8 +154,8 @@ fn values_to_remove_everywhere(
     values
 }
 
-/// Removes from `addresses` what looks like an e-mail address in one of these secrets: it is
-/// removed along with the secret, and not kept.
+/// Removes from `addresses` what looks like an e-mail address but is part of one of these secrets.
+/// The report lists the addresses that are kept, and such an address is not kept.
 fn remove_addresses_in(values: &BTreeSet<SecretValue>, addresses: &mut BTreeSet<Vec<u8>>) {
     let mut in_secrets = BTreeSet::new();
     for value in values {
@@ -186,14 +186,16 @@ pub fn number_secrets(
     workers: usize,
 ) -> io::Result<()> {
     let searched = search_session(source, &Redactor::default(), workers)?;
-    redactor.number_secrets(finds_to_number(&searched.lines));
+    redactor.number_secrets(lines_to_number(&searched.lines));
     Ok(())
 }
 
-/// Returns the input of [`Redactor::number_secrets`]: for each line, what was found in it, and
-/// whether it is a summary.
-fn finds_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = (&Finds, bool)> + Clone {
-    lines.iter().map(|line| (&line.finds, line.is_summary))
+/// Returns the input of [`Redactor::number_secrets`].
+fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<'_>> + Clone {
+    lines.iter().map(|line| LineToNumber {
+        finds: &line.finds,
+        is_summary: line.is_summary,
+    })
 }
 
 /// Searches a redacted copy again for the secrets that were removed from it.

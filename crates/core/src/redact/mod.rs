@@ -113,6 +113,15 @@ pub struct Redactor {
     reserved_placeholders: HashSet<Placeholder>,
 }
 
+/// A line whose secrets are numbered.
+#[derive(Clone, Copy)]
+pub struct LineToNumber<'a> {
+    /// What was found in it.
+    pub finds: &'a Finds,
+    /// Whether it is an entry with a summary.
+    pub is_summary: bool,
+}
+
 impl Redactor {
     /// Returns a redactor for these values, in addition to the rules, and for the home directories
     /// and names of `people`.
@@ -123,35 +132,34 @@ impl Redactor {
         }
     }
 
-    /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is
-    /// an entry with a summary.
+    /// Numbers the secrets in lines, in file order.
     ///
-    /// No secret gets the number of a placeholder of an earlier redaction, so that placeholders
-    /// stay unambiguous. A placeholder in a summary need not be of an earlier redaction: the
-    /// built-in summary gives the secrets above it the numbers that they get here. It is taken for
-    /// that of a secret if no ordinary line above contains it, and a secret above has its number.
-    pub fn number_secrets<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)> + Clone) {
+    /// No secret gets the number of a placeholder that an earlier redaction left, so that
+    /// placeholders stay unambiguous. A placeholder in a summary may be of another origin: the
+    /// built-in summary gives the secrets above it the numbers that they get here. It stands for
+    /// such a secret if no ordinary line above contains it, and a secret above has its number.
+    pub fn number_secrets<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>> + Clone) {
         // Any line may have a placeholder whose number the first secret must not get, so all lines
         // are passed through before the first secret is numbered.
         self.reserve_outside_summaries(lines.clone());
 
-        for (finds, is_summary) in lines {
-            self.number_hits(&finds.hits);
-            if is_summary {
-                self.reserve_unassigned(&finds.placeholders);
+        for line in lines {
+            self.number_hits(&line.finds.hits);
+            if line.is_summary {
+                self.reserve_unassigned(&line.finds.placeholders);
             }
         }
     }
 
-    /// Reserves the placeholders in lines, except those whose first line is a summary.
-    fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)>) {
+    /// Reserves the placeholders in lines, except those that occur first in a summary.
+    fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>>) {
         let mut first_in_summary = HashSet::default();
-        for (finds, is_summary) in lines {
-            for placeholder in &finds.placeholders {
+        for line in lines {
+            for placeholder in &line.finds.placeholders {
                 if first_in_summary.contains(placeholder) {
                     continue;
                 }
-                if is_summary {
+                if line.is_summary {
                     first_in_summary.insert(placeholder.clone());
                 } else {
                     self.reserved_placeholders.insert(placeholder.clone());
@@ -170,7 +178,7 @@ impl Redactor {
         }
     }
 
-    /// Reserves the placeholders with a higher number than the last secret of their kind has.
+    /// Reserves those placeholders whose number no secret of their kind has yet.
     fn reserve_unassigned(&mut self, placeholders: &[Placeholder]) {
         for placeholder in placeholders {
             let is_assigned = self
@@ -199,8 +207,8 @@ impl Redactor {
         secrets
     }
 
-    /// Numbers the secrets in the next line that cannot be replaced, and takes them from `finds`.
-    /// Returns them in the order of the line.
+    /// Numbers the secrets in the next line that no placeholder can replace, and removes them from
+    /// `finds`. Returns them in the order of the line.
     pub fn take_irreplaceable(&mut self, finds: &mut Finds) -> Vec<Secret> {
         let mut secrets = Vec::new();
         for hit in std::mem::take(&mut finds.irreplaceable) {
@@ -247,8 +255,8 @@ impl Redactor {
         }
     }
 
-    /// Returns the secrets of at least `SHORTEST_VALUE` bytes numbered so far, as values to search
-    /// for: to prove that none is left.
+    /// Returns all secrets of at least `SHORTEST_VALUE` bytes that were numbered so far. A search
+    /// for them as values proves that none is left.
     pub fn found_values(&self) -> Vec<SecretValue> {
         let mut values = Vec::new();
         for (secret, numbered) in &self.numbers {

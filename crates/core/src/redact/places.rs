@@ -95,11 +95,11 @@ impl<'a> SecretHits<'a> {
     }
 
     /// Adds a secret, unless an earlier form or an earlier rule found it. If it overlaps others,
-    /// they become one, with the kind of the one that was found first: no part of a secret may
-    /// remain.
+    /// they become one, so that no part of a secret remains. That one has the kind of the secret
+    /// found first.
     ///
-    /// A secret that is recognized by its surroundings may have been found in part. If the new one
-    /// is the whole, the text of the new one is the secret.
+    /// A secret that is recognized by its surroundings may have been found in part. If the new
+    /// secret covers the others, its text becomes the text of the secret.
     pub fn add(&mut self, new_hit: SecretHit) {
         let range = extend_to_whole_escapes(self.raw, &new_hit.range);
         if range.is_empty() || self.is_within_known(&range) {
@@ -122,7 +122,7 @@ impl<'a> SecretHits<'a> {
             .insert(overlapping.merged_range.start, numbered);
     }
 
-    /// Whether a range is a part of a secret that was added, or is all of it.
+    /// Whether a range lies within a secret that was added.
     fn is_within_known(&self, range: &Range<usize>) -> bool {
         // As no two secrets overlap, only the last that begins before the end can contain it.
         match self.hits_by_start.range(..range.end).next_back() {

@@ -158,8 +158,8 @@ impl SecretSearch {
     /// Calls `visit_line` for each line of `bytes` that may contain something to remove, in order:
     /// with its range, newline excluded, and what was found in it.
     ///
-    /// A line without a needle is skipped. A narrow search also skips lines that have only needles
-    /// of rules: it searches for these needles only in the lines that remain, line by line.
+    /// A line without a needle is skipped. A narrow search looks first for the needles of values
+    /// and people, and searches only lines with such a needle, for these also with the rules.
     pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut needles = self.own_needles(bytes);
         if !self.is_narrow {
@@ -328,8 +328,8 @@ impl SecretSearch {
         splices
     }
 
-    /// Replaces what was found in the strings of a torn or malformed line by the secrets in the
-    /// whole line, which is searched as one text, including its signatures.
+    /// Searches a torn or malformed line as one text, with its signatures. The secrets found in
+    /// this way replace those found in its strings.
     fn search_malformed(&self, line: &[u8], needle_searches: SearchSet, finds: &mut Finds) {
         let mut searches = needle_searches;
         // The needles of rules were not searched for in signatures.
@@ -345,8 +345,8 @@ impl SecretSearch {
         finds.hits = found.hits;
     }
 
-    /// Adds the values of the user that are in no secret found in a string, such as a number. A
-    /// value next to a digit is a part of another number.
+    /// Adds the values of the user that no secret found in a string covers, such as a number
+    /// outside of strings. A value next to a digit is part of another number, and is skipped.
     fn add_irreplaceable(&self, line: &[u8], finds: &mut Finds) {
         let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
         let mut irreplaceable = Vec::new();

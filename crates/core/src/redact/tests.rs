@@ -20,7 +20,10 @@ fn line(redactor: &mut Redactor, line: &str) -> (String, Vec<Secret>) {
     redactor
         .search
         .each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
-    redactor.number_secrets(all.iter().map(|finds| (finds, false)));
+    redactor.number_secrets(all.iter().map(|finds| LineToNumber {
+        finds,
+        is_summary: false,
+    }));
     let mut finds = all.pop().unwrap_or_default();
     let secrets = redactor.plan_replacements(&mut finds);
     (

@@ -171,7 +171,7 @@ pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
     }
 }
 
-/// Returns how far an assistant message went, by its stop reason. A message with calls waits for
+/// Returns how far an assistant message got, by its stop reason. A message with calls waits for
 /// their results, unless it was cut short.
 fn read_reply_end(facts: &MessageFacts, has_calls: bool) -> ReplyEnd {
     match &*string_head(facts.get(Member::StopReason)) {
@@ -197,8 +197,8 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
     join_with(texts.filter_map(|block| block.text?.text()), "\n")
 }
 
-/// Whether an extension's message is what Claude Code or Codex said in the name of the user, as
-/// `import` names it. It says nothing new.
+/// Whether an extension's message is what Claude Code or Codex wrote in the name of the user, under
+/// the type that `import` gives it. Summaries leave such a message out.
 fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     let name = string_head(custom_type);
     name.starts_with("claude.") || name == "codex.context"

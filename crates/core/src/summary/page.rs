@@ -13,12 +13,12 @@ use super::turns::Turn;
 use crate::format::format_count;
 
 impl SummaryBuilder {
-    /// Returns the summary. The items take space in the order in which they matter to go on, and
-    /// the list of earlier requests gets the rest.
+    /// Returns the summary. Sections that matter more for going on take their space first, and the
+    /// list of earlier requests gets the rest. The request of the current turn has a limit of its
+    /// own.
     ///
-    /// In a section, items that matter less come first: they are inserted before those that are
-    /// already there. The request of the current turn takes no space of the others, because it has
-    /// its own limit.
+    /// Within a section, items that matter less are inserted before the items that are there
+    /// already.
     pub(super) fn write_page(&self) -> String {
         let items_by_importance = [
             (Section::NextSteps, self.next_steps()),
@@ -352,7 +352,7 @@ fn quote_answer(answer: &str, max: usize) -> String {
     quote_line(answer, max)
 }
 
-/// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none
+/// Returns a line of `lead`, as many items as fit, and the number of the others; `None` if no item
 /// fits. The line takes about `room` units.
 fn join_fitting(lead: &str, items: &[String], room: usize) -> Option<String> {
     // A comma and a space are between two items. The number of the other items takes 10 units.

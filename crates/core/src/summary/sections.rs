@@ -209,8 +209,8 @@ impl Sections {
         &mut self.0[section as usize]
     }
 
-    /// Returns the sections without the items that each summary reports anew: how far the work is,
-    /// what it has done, and quotations.
+    /// Returns the sections without the items that each summary states anew: the progress, what was
+    /// done, and quotations.
     pub fn without_restated(mut self) -> Self {
         for items in &mut self.0 {
             items.retain(|item| {
@@ -224,9 +224,9 @@ impl Sections {
     }
 
     /// Returns the items of a previous summary that the next one takes over, marked as earlier.
-    /// What was blocked, under way or next is taken over once: items of these sections that are
-    /// marked already are dropped, and so are points elsewhere that say what is to be done next.
-    /// Headings without a text are not taken over.
+    /// Items on what was blocked, in progress or planned are taken over once: if they are marked as
+    /// earlier already, they are dropped, and so are plans in other sections. Headings without a
+    /// text are not taken over.
     pub fn into_earlier(self) -> Self {
         let mut earlier = self.without_restated();
         for section in [Section::InProgress, Section::Blocked, Section::NextSteps] {
@@ -243,9 +243,9 @@ impl Sections {
         earlier
     }
 
-    /// Returns the points that a summary of this branch contributes to another branch: those of
-    /// branches that were left before, then one for this branch. What was under way is left out,
-    /// because it does not go on; what was done is kept.
+    /// Returns the points that a summary of this branch contributes to the summary of another
+    /// branch: the points on branches that were left before, then one point for this branch. It has
+    /// what was done, but not what was in progress, because that does not go on.
     pub fn into_branch_points(self) -> Vec<String> {
         let mut own_points = Vec::new();
         if let Some(request) = self.find_quotation(REQUEST_LEAD) {

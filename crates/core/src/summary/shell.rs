@@ -48,8 +48,9 @@ impl CommandLine {
     /// Reads a command line up to a here-document. Quoted text and `>&1` or `>&2`, as in `2>&1`,
     /// become `_`, so that nothing in them is taken for an operator or for a file that is written.
     ///
-    /// Steps that only look count as long as all steps do: the first other step replaces them, and
-    /// later ones are left out. A `cd` is no step: it sets the directory of the steps behind it.
+    /// A step that only reads counts only if all steps do: the first other step replaces those
+    /// before it, and later ones that only read are left out. A `cd` is no step: it sets the
+    /// directory of the steps after it.
     pub fn parse(line: &str) -> Self {
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));

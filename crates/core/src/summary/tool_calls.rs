@@ -176,8 +176,8 @@ impl ToolHistory {
     }
 
     /// Describes the failures that no later call settled: first those that the last words of the
-    /// current turn mention, then the others that are certainly open, then those that may be over.
-    /// Within each of these groups, the newest comes first.
+    /// current turn mention, then others that are certainly open, then those that may be over. The
+    /// newest of each group comes first.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
@@ -206,10 +206,10 @@ impl ToolHistory {
         }
     }
 
-    /// Describes a failed step of a run, given the turn of the run and the later runs.
+    /// Describes a failed step of a run, given the turn of the run and the runs after it.
     ///
-    /// A failure is certainly open if at most [`STALE_TURNS`] turns followed its own, and it is
-    /// mentioned in the last words of its turn or is what the work is at. Otherwise, it may be over
+    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and the
+    /// last words of its turn mention it or the work is still at it. Any other failure may be over,
     /// and is described without its output.
     fn describe_failure(
         &self,

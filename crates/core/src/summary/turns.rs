@@ -66,8 +66,8 @@ impl Turn {
         self.reply_end == ReplyEnd::Done
     }
 
-    /// Whether the other turn had the same request, in its first line and without numbers, and the
-    /// same answer: so it is with a timer's request if nothing happened.
+    /// Whether the other turn has the same request, by its first line without numbers, and the same
+    /// answer. Turns that a timer starts are alike as long as nothing happens.
     pub fn is_alike(&self, other: &Turn) -> bool {
         self.last_words() == other.last_words()
             && self.is_answered()

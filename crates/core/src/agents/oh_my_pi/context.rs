@@ -84,8 +84,9 @@ struct ContextBuilder<'a> {
 }
 
 impl ContextBuilder<'_> {
-    /// Adds the messages of the path that are in effect. They begin after the last reset. If a
-    /// compaction follows the reset, they begin with what the compaction has of the path.
+    /// Adds the messages of the path that are in effect: those after the last reset. If a
+    /// compaction follows the reset, they are what [`append_compacted`](Self::append_compacted)
+    /// adds.
     fn append_context(&mut self) -> io::Result<()> {
         let session = self.reader.session();
         let reset = session.last_index_of_kind(self.path, Kind::ResetBoundary);
@@ -101,9 +102,9 @@ impl ContextBuilder<'_> {
         }
     }
 
-    /// Adds the messages of a compaction and after it: its summary, the last request if it is a
-    /// rollover, the entries that it keeps, and those that follow it. `reset` is the index of the
-    /// last reset, which precedes the compaction.
+    /// Adds the messages in effect after a compaction: its summary, the last request if the
+    /// compaction is a rollover, the entries that it keeps, and those that follow it. `reset` is
+    /// the index of the last reset, which precedes the compaction.
     fn append_compacted(
         &mut self,
         compaction_index: usize,

@@ -56,10 +56,10 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     Ok(sizes)
 }
 
-/// Adds the size at `tip` to `sizes`, from the nearest count above it, or 0 if there is none up to
-/// the root. The entries between have the same size, so they are added, too.
+/// Adds the size at `tip` to `sizes`: the nearest count above it, or 0 if there is none up to the
+/// root. The entries between the two have the same size, and are added as well.
 ///
-/// Returns false, and adds nothing, if a compaction is nearer than any count.
+/// Returns `false`, and adds nothing, if a compaction is nearer than any count.
 fn insert_counted_sizes(
     tip: EntryIx,
     reader: &EntryReader,

@@ -65,8 +65,9 @@ pub fn prepare_compaction(
     preparation.finish(path, reader)
 }
 
-/// What a cut is chosen from. Each index is one of [`Projection::entries`].
+/// The choice of a cut. Each index here is an index of [`Projection::entries`].
 impl Projection<'_> {
+    /// Returns the entry of the session at an index.
     fn entry_at(&self, index: usize) -> EntryIx {
         self.path[self.entries[index].path_index as usize]
     }
@@ -87,6 +88,7 @@ impl Projection<'_> {
             .any(|message| is_wanted(message_role(session, message)))
     }
 
+    /// Whether the entry at an index has no message, or none that edits have left.
     fn has_no_message(&self, index: usize) -> bool {
         self.messages_of(index).is_empty()
     }

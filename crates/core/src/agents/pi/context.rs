@@ -52,17 +52,14 @@ impl<'a> Projection<'a> {
     pub fn from_path(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let path_indexes = indexes_in_effect(path, reader)?;
-        let edits = collect_edits(
-            path_indexes.clone().map(|index| path[index as usize]),
-            reader,
-        )?;
+        let entries_in_effect = path_indexes.iter().map(|&index| path[index as usize]);
+        let edits = collect_edits(entries_in_effect, reader)?;
 
-        let max_entries = path_indexes.size_hint().1.unwrap_or(path.len());
         let mut projection = Projection {
             path,
             reader,
-            messages: Vec::with_capacity(max_entries),
-            entries: Vec::with_capacity(max_entries),
+            messages: Vec::with_capacity(path_indexes.len()),
+            entries: Vec::with_capacity(path_indexes.len()),
         };
         for path_index in path_indexes {
             let ix = path[path_index as usize];
@@ -132,26 +129,21 @@ pub fn message_role(session: &Session, message: &ContextMessage) -> Role {
 /// Returns the indexes on the path of the entries in effect, in the order of their messages: the
 /// last compaction, the entries that it keeps except system messages, and the entries after it.
 /// Without a compaction, the whole path is in effect.
-pub(crate) fn indexes_in_effect<'a>(
-    path: &'a [EntryIx],
-    reader: &'a EntryReader<'a>,
-) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
+pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u32>> {
     let session = reader.session();
-    let compaction = session.last_index_of_kind(path, Kind::Compaction);
-
-    let kept_range = match compaction {
-        None => 0..0,
-        Some(index) => first_kept_index(&path[..=index], reader)? as u32..index as u32,
+    let Some(compaction) = session.last_index_of_kind(path, Kind::Compaction) else {
+        return Ok((0..path.len() as u32).collect());
     };
-    // The compaction's checkpoint has the state of the system messages before it.
-    let kept = kept_range.filter(|&index| !session.is_message(path[index as usize], Role::System));
-    let after = compaction.map_or(0, |index| index + 1) as u32..path.len() as u32;
 
-    Ok(compaction
-        .map(|index| index as u32)
-        .into_iter()
-        .chain(kept)
-        .chain(after))
+    let mut indexes = vec![compaction as u32];
+    for index in first_kept_index(&path[..=compaction], reader)?..compaction {
+        // The checkpoint of the compaction has the state that the system messages before it set.
+        if !session.is_message(path[index], Role::System) {
+            indexes.push(index as u32);
+        }
+    }
+    indexes.extend(compaction as u32 + 1..path.len() as u32);
+    Ok(indexes)
 }
 
 /// Returns the index of the first entry kept by the compaction at the end of `path`. If its

@@ -164,7 +164,8 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     join_with(parts, " ")
 }
 
-/// Returns the role and the start of the text of a message, and the command that a user ran.
+/// Returns the role and the start of the text of a message; for a command that the user ran, also
+/// the command.
 fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     let Some(message) = parsed.record.message else {
         return Vec::new();

@@ -67,8 +67,8 @@ pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
     })
 }
 
-/// Returns [`context_tokens`], with the size of each message from `measure`, which may remember
-/// sizes.
+/// Computes [`context_tokens`] with the sizes that `measure` returns. The caller may remember
+/// sizes, because several contexts share messages.
 fn context_tokens_with(
     projection: &Projection,
     mut measure: impl FnMut(&ContextMessage) -> io::Result<MessageSize>,

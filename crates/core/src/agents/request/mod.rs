@@ -173,6 +173,8 @@ pub fn write_example(
     Ok(written.is_some())
 }
 
+/// Writes the body for a target. `late_results` are the results that the first pass found apart from
+/// their calls.
 fn write_body_for(
     target: &RequestTarget,
     late_results: LateResults,

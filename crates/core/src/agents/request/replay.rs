@@ -28,6 +28,7 @@ pub trait BodyWriter {
     fn write_user(&mut self, role: Role, content: UserContent) -> io::Result<()>;
     /// Writes the blocks of an assistant message; the results of its calls follow.
     fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()>;
+    /// Writes the result of a call of the turn written last.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()>;
     /// Writes the rest of the body. Returns whose its last message is; `None` if it has no message,
     /// and nothing was written.
@@ -81,6 +82,7 @@ struct WireCall {
 }
 
 impl<'t> Replay<'t> {
+    /// Begins a replay for a target. `late_results` are written for calls that lack a result.
     pub fn new(
         target: &'t RequestTarget,
         late_results: LateResults,
@@ -126,6 +128,7 @@ impl<'t> Replay<'t> {
         }))
     }
 
+    /// Writes a user message. It ends the results of the turn before.
     fn replay_user(&mut self, role: Role, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let content = UserContent::read(

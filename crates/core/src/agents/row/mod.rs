@@ -222,8 +222,8 @@ pub fn push_text_or(
     RowShape::new(RowShape::Prefixed, role.len())
 }
 
-/// Whether a message has text that `is_visible` accepts. That gets a text as stored between its
-/// quotes.
+/// Whether a message has text that `is_visible` accepts, a predicate over a text as it is stored
+/// between its quotes.
 pub fn has_visible_text(
     message: &MessageFacts,
     blocks: &[Block],
@@ -270,9 +270,8 @@ pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
 }
 
-/// Returns the text for the row of a message that contains what the user typed, but is not that: a
-/// message that a chat program forwarded, or that an agent made of a command. `None` for any other
-/// message.
+/// Returns the row text of a message that an agent or a chat program made of what the user typed.
+/// It has the words of the user alone. `None` for any other message.
 pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     let head = message_head(message, blocks, ROW_UNITS);
     if forwarded::may_be_forwarded(head.as_bytes()) {
