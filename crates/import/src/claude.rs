@@ -60,8 +60,8 @@ pub struct ClaudeReader<'o> {
     /// The lines of the tree, by `uuid`.
     nodes_by_uuid: HashMap<Box<[u8]>, LineNodes>,
     responses: Vec<ResponseState>,
-    /// Positions in `responses`, by `message.id`.
-    response_ids: HashMap<Box<[u8]>, usize>,
+    /// The responses by their `message.id`.
+    response_ids: HashMap<Box<[u8]>, ResponseIx>,
     /// The calls of tools, by their id.
     calls: HashMap<Box<[u8]>, ToolCallState>,
     /// The lines that are held back, in the order of the source.
@@ -77,6 +77,7 @@ pub struct ClaudeReader<'o> {
     is_sub_agent_file: bool,
     /// Whether the user has named the session.
     has_user_title: bool,
+    /// The time of the last line that was read.
     time_ms: i64,
     /// What the user typed while Claude Code worked.
     prompt_queue: PromptQueue,
@@ -89,10 +90,32 @@ pub struct ClaudeReader<'o> {
 struct LineNodes {
     first: NodeIx,
     last: NodeIx,
-    /// The response that the line is a part of, or has a result for: a position in
-    /// [`ClaudeReader::responses`].
-    response: Option<usize>,
+    /// The response that the line is a part of, or has a result for.
+    response: Option<ResponseIx>,
 }
+
+/// Where a line is attached.
+#[derive(Clone, Copy)]
+struct AttachPoint {
+    /// The entry below whose end the line is; `None` for a root.
+    parent: Option<NodeIx>,
+    /// The response that this entry is a part of, or has a result for.
+    response: Option<ResponseIx>,
+}
+
+impl AttachPoint {
+    /// Returns the place below an entry, without regard to its response.
+    fn below(parent: Option<NodeIx>) -> AttachPoint {
+        AttachPoint {
+            parent,
+            response: None,
+        }
+    }
+}
+
+/// An index in [`ClaudeReader::responses`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ResponseIx(usize);
 
 struct ResponseState {
     /// The last entry with a part of it.
@@ -105,8 +128,7 @@ struct ResponseState {
 
 struct ToolCallState {
     name: Text<'static>,
-    /// Its response: a position in [`ClaudeReader::responses`].
-    response: usize,
+    response: ResponseIx,
     place: CallPlace,
     /// Its last result.
     last_result: Option<NodeIx>,
@@ -244,14 +266,19 @@ impl ClaudeLine<'_> {
 
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
     fn read_object(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
-        let line = self.parse_line(offset, raw);
+        self.detect_sub_agent_file(raw);
+        let line = self.parse_line(offset, raw, self.time_ms);
+        self.time_ms = line.time_ms;
+
         let is_repeated = match &line.uuid {
             Some(uuid) => self.nodes_by_uuid.contains_key(uuid.as_bytes()),
             None => false,
         };
         if is_repeated {
-            // Lines after it are attached where they would be without it.
-            self.keep_line(&line, is_repeated)?;
+            // It follows the main conversation, wherever its first occurrence is. Its entry is not
+            // recorded, so lines after it are attached where they would be without it.
+            let end_of_conversation = AttachPoint::below(self.main_leaf);
+            self.keep_line(&line, end_of_conversation)?;
             return Ok(());
         }
 
@@ -296,10 +323,20 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Parses a line, and updates what the reader knows from earlier lines: the time, which lines
-    /// without one take from the line before them, and `is_sub_agent_file`, which the first line of
-    /// the tree decides.
-    fn parse_line<'a>(&mut self, offset: u64, raw: Raw<'a>) -> ClaudeLine<'a> {
+    /// Sets `is_sub_agent_file` if the first line of the tree is that of a sub-agent.
+    fn detect_sub_agent_file(&mut self, raw: Raw) {
+        let is_before_tree = self.nodes_by_uuid.is_empty();
+        if is_before_tree
+            && raw.get("isSidechain").and_then(Raw::bool) == Some(true)
+            && non_empty_text(raw, "agentId").is_some()
+        {
+            self.is_sub_agent_file = true;
+        }
+    }
+
+    /// Parses a line. A line without a time has the time of the line before it in the source,
+    /// `previous_time_ms`.
+    fn parse_line<'a>(&self, offset: u64, raw: Raw<'a>, previous_time_ms: i64) -> ClaudeLine<'a> {
         let names = [
             "type",
             "uuid",
@@ -309,14 +346,7 @@ impl<'o> ClaudeReader<'o> {
             "timestamp",
         ];
         let [kind, uuid, parent, message, is_sidechain, timestamp] = find_members(raw, names);
-        self.time_ms = parse_time_ms(timestamp).unwrap_or(self.time_ms);
-
-        let is_sidechain = is_sidechain.and_then(Raw::bool) == Some(true);
-        let is_before_tree = self.nodes_by_uuid.is_empty();
-        if is_sidechain && is_before_tree && non_empty_text(raw, "agentId").is_some() {
-            self.is_sub_agent_file = true;
-        }
-
+        let is_marked = is_sidechain.and_then(Raw::bool) == Some(true);
         let uuid = uuid.and_then(Raw::text);
         let lacks_parent = parent.is_none();
         let parent = parent.and_then(Raw::text);
@@ -329,23 +359,24 @@ impl<'o> ClaudeReader<'o> {
             lacks_parent,
             message: message.filter(|message| message.is_object()),
             // In the file of a sub-agent, every line is marked, and none is aside.
-            is_sidechain: is_sidechain && !self.is_sub_agent_file,
-            time_ms: self.time_ms,
+            is_sidechain: is_marked && !self.is_sub_agent_file,
+            time_ms: parse_time_ms(timestamp).unwrap_or(previous_time_ms),
         }
     }
 
-    /// Adds the entries of a line, and remembers where they are.
+    /// Adds the entries of a line, and records them under its `uuid`, so that later lines can be
+    /// attached to them.
     fn add_line(&mut self, line: &ClaudeLine) -> io::Result<()> {
-        let places = match self.convert_line(line)? {
-            Some(places) => places,
-            None => self.keep_line(line, false)?,
+        let nodes = match self.convert_line(line)? {
+            Some(nodes) => nodes,
+            None => self.keep_line(line, self.find_attach_point(line))?,
         };
-        self.last_entry = Some(places.last);
+        self.last_entry = Some(nodes.last);
         if !line.is_sidechain {
-            self.main_leaf = Some(places.last);
+            self.main_leaf = Some(nodes.last);
         }
         if let Some(uuid) = &line.uuid {
-            self.nodes_by_uuid.insert(uuid.as_bytes().into(), places);
+            self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
         } else if self.nodes_by_uuid.is_empty() {
             self.last_before_tree = self.main_leaf;
         }
@@ -375,51 +406,47 @@ impl<'o> ClaudeReader<'o> {
         self.nodes_by_uuid.get(uuid.as_bytes()).copied()
     }
 
-    /// Finds the entry to which a line is attached, and the position of the response that this
-    /// entry is a part of:
+    /// Finds where a line is attached:
     ///
     /// - A line whose parent was read is attached to its parent.
     /// - A line whose parent is missing follows the line before it: in the main conversation, or
     ///   for a line of a side chain, in the file.
     /// - A root, which has a `uuid` and the parent `null`, follows what was kept before the tree.
     /// - Any other line, such as the first one of a side chain, follows the main conversation.
-    fn find_parent(&self, line: &ClaudeLine) -> (Option<NodeIx>, Option<usize>) {
-        if let Some(uuid) = &line.parent {
-            if let Some(parent) = self.find_line(uuid) {
-                return (Some(parent.last), parent.response);
-            }
-            let attach_to = if line.is_sidechain {
-                self.last_entry
+    fn find_attach_point(&self, line: &ClaudeLine) -> AttachPoint {
+        let Some(uuid) = &line.parent else {
+            let is_root = line.uuid.is_some() && !line.lacks_parent && !line.is_sidechain;
+            let parent = if is_root {
+                self.last_before_tree
             } else {
                 self.main_leaf
             };
-            return (attach_to, None);
+            return AttachPoint::below(parent);
+        };
+        if let Some(parent) = self.find_line(uuid) {
+            return AttachPoint {
+                parent: Some(parent.last),
+                response: parent.response,
+            };
         }
-
-        let is_root = line.uuid.is_some() && !line.lacks_parent && !line.is_sidechain;
-        let attach_to = if is_root {
-            self.last_before_tree
+        AttachPoint::below(if line.is_sidechain {
+            self.last_entry
         } else {
             self.main_leaf
-        };
-        (attach_to, None)
+        })
     }
 
     /// Keeps a line without a counterpart as a custom entry. If the line clears results of tools,
-    /// an edit of each result follows it. A line that `is_repeated` was read before: it follows the
-    /// main conversation, wherever its first occurrence is.
-    fn keep_line(&mut self, line: &ClaudeLine, is_repeated: bool) -> io::Result<LineNodes> {
+    /// an edit of each result follows it. A line that announces a compaction has its own place.
+    fn keep_line(&mut self, line: &ClaudeLine, attach_point: AttachPoint) -> io::Result<LineNodes> {
         let subtype = line.raw.get("subtype");
         if subtype.is_some_and(|subtype| subtype.is("compact_boundary")) {
             return self.keep_boundary(line);
         }
 
-        let (parent, response) = if is_repeated {
-            (self.main_leaf, None)
-        } else {
-            self.find_parent(line)
-        };
-        let first = self.writer.append(parent, draft_kept_line(line))?;
+        let first = self
+            .writer
+            .append(attach_point.parent, draft_kept_line(line))?;
 
         let mut last = first;
         for cleared in list_cleared_results(line.raw) {
@@ -441,7 +468,7 @@ impl<'o> ClaudeReader<'o> {
         Ok(LineNodes {
             first,
             last,
-            response,
+            response: attach_point.response,
         })
     }
 
@@ -500,7 +527,7 @@ impl<'o> ClaudeReader<'o> {
         if text.is_empty() {
             return Ok(None);
         }
-        let (parent, _) = self.find_parent(line);
+        let parent = self.find_attach_point(line).parent;
         let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
         let node = self.writer.add_below_end(parent, draft)?;
         Ok(Some(node.into()))
@@ -513,13 +540,13 @@ impl<'o> ClaudeReader<'o> {
         line: &ClaudeLine,
         content: Raw,
     ) -> io::Result<Option<LineNodes>> {
-        let mut unused = Vec::new();
+        let mut unconverted = Vec::new();
         let mut result_count = 0;
         for block in content.items() {
             if answered_call_id(block).is_some() {
                 result_count += 1;
             } else if convert_user_block(block).is_none() {
-                unused.push(block);
+                unconverted.push(block);
             }
         }
 
@@ -529,14 +556,14 @@ impl<'o> ClaudeReader<'o> {
         } else {
             None
         };
-        let (parent, response) = self.find_parent(line);
+        let attach_point = self.find_attach_point(line);
         let mut user_blocks = UserBlocks {
             line,
-            unconverted: unused,
+            unconverted,
             details,
-            response,
+            response: attach_point.response,
             first: None,
-            last: parent,
+            last: attach_point.parent,
             has_result: false,
         };
 
@@ -559,7 +586,7 @@ impl<'o> ClaudeReader<'o> {
             first,
             last,
             response: if user_blocks.has_result {
-                response
+                attachment.response
             } else {
                 None
             },
@@ -578,7 +605,7 @@ impl<'o> ClaudeReader<'o> {
         let content = array(std::mem::take(parts));
         let draft = user_blocks
             .line
-            .draft_user_message(&content, user_blocks.unused_for_next());
+            .draft_user_message(&content, user_blocks.unconverted_for_next());
         let node = self.writer.add_below_end(user_blocks.last, draft)?;
         user_blocks.record_added(node);
         Ok(())
@@ -600,15 +627,16 @@ impl<'o> ClaudeReader<'o> {
             Some(_) => &["toolUseResult"],
             None => &[],
         };
-        let draft =
-            user_blocks
-                .line
-                .draft_message(message, converted_keys, user_blocks.unused_for_next());
+        let draft = user_blocks.line.draft_message(
+            message,
+            converted_keys,
+            user_blocks.unconverted_for_next(),
+        );
 
         let node = match user_blocks.response {
             // A second result of a call begins another branch.
             Some(response) if is_second && !user_blocks.has_result => {
-                let end = self.responses[response].last_node;
+                let end = self.responses[response.0].last_node;
                 self.writer.add_child(Some(end), draft)?
             }
             Some(_) => self.writer.append(user_blocks.last, draft)?,
@@ -619,7 +647,7 @@ impl<'o> ClaudeReader<'o> {
         user_blocks.has_result = true;
         if let Some(call) = self.calls.get_mut(call_id.as_bytes()) {
             if call.is_open() {
-                self.responses[call.response].open_call_count -= 1;
+                self.responses[call.response.0].open_call_count -= 1;
             }
             call.last_result = Some(node);
         }
@@ -639,7 +667,7 @@ impl<'o> ClaudeReader<'o> {
         if content == b"[]" {
             return Ok(None);
         }
-        let (parent, _) = self.find_parent(line);
+        let parent = self.find_attach_point(line).parent;
         let draft = line.draft_injected(META_MESSAGE, &content);
         let node = self.writer.append(parent, draft)?;
         Ok(Some(node.into()))
@@ -654,7 +682,7 @@ impl<'o> ClaudeReader<'o> {
         if text.is_some_and(|text| self.prompt_queue.take_attached(&text)) {
             return Ok(None);
         }
-        let (parent, _) = self.find_parent(line);
+        let parent = self.find_attach_point(line).parent;
         let draft = match attachment.injected {
             Some(injected) => line.draft_injected(injected, &attachment.content),
             None => {
@@ -675,7 +703,7 @@ impl<'o> ClaudeReader<'o> {
             return Ok(None);
         };
         let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
-        let (parent, _) = self.find_parent(line);
+        let parent = self.find_attach_point(line).parent;
         let node = self.writer.append(parent, draft)?;
         Ok(Some(node.into()))
     }
@@ -736,7 +764,7 @@ impl<'o> ClaudeReader<'o> {
             return Ok(None);
         }
 
-        let (mut parent, _) = self.find_parent(line);
+        let mut parent = self.find_attach_point(line).parent;
         let id = non_empty_text(message, "id");
         let continued = self.find_continued_response(line);
 
@@ -801,19 +829,23 @@ impl<'o> ClaudeReader<'o> {
         }))
     }
 
-    /// Finds the response that a line of a response continues: one with the same `message.id`, and
-    /// only below its own lines.
-    fn find_continued_response(&self, line: &ClaudeLine) -> Option<usize> {
+    /// Finds the response that a line continues: the one with the same `message.id`, if the line is
+    /// attached to a line of it.
+    fn find_continued_response(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         let id = non_empty_text(line.message?, "id")?;
-        let known = *self.response_ids.get(id.as_bytes())?;
-        let (_, response_of_parent) = self.find_parent(line);
-        (Some(known) == response_of_parent).then_some(known)
+        let response = *self.response_ids.get(id.as_bytes())?;
+        if self.find_attach_point(line).response == Some(response) {
+            Some(response)
+        } else {
+            None
+        }
     }
 
-    /// Adds an entry of a response: to the end of what is there, if the response is continued.
+    /// Adds an entry of a response: to the end of its entries if the response is continued, else
+    /// below `parent`.
     fn add_response_part(
         &mut self,
-        continued: Option<usize>,
+        continued: Option<ResponseIx>,
         parent: Option<NodeIx>,
         draft: EntryDraft,
     ) -> io::Result<NodeIx> {
@@ -824,10 +856,12 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Remembers the calls among these blocks of a response, whose results come later.
+    /// Records the calls among these blocks of a response, whose results come later.
+    ///
+    /// Invariant: `open_call_count` of a response is the number of its calls that are open.
     fn remember_calls<'a>(
         &mut self,
-        response: usize,
+        response: ResponseIx,
         blocks: impl Iterator<Item = Raw<'a>>,
         place: CallPlace,
     ) {
@@ -848,45 +882,50 @@ impl<'o> ClaudeReader<'o> {
                 last_result: None,
             };
             if call.is_open() {
-                self.responses[response].open_call_count += 1;
+                self.responses[response.0].open_call_count += 1;
             }
             let replaced = self.calls.insert(id.as_bytes().into(), call);
             if let Some(replaced) = replaced
                 && replaced.is_open()
             {
-                self.responses[replaced.response].open_call_count -= 1;
+                self.responses[replaced.response.0].open_call_count -= 1;
             }
         }
     }
 
-    /// Stores the state of a response that is continued, or of a new one. Returns its position.
+    /// Updates the state of the response that is continued, or stores that of a new response.
+    /// Returns its index.
     fn remember_response(
         &mut self,
-        continued: Option<usize>,
+        continued: Option<ResponseIx>,
         last_node: NodeIx,
         counted_tokens: [f64; 4],
-    ) -> usize {
-        if let Some(position) = continued {
-            let response = &mut self.responses[position];
+    ) -> ResponseIx {
+        if let Some(ix) = continued {
+            let response = &mut self.responses[ix.0];
             response.last_node = last_node;
             response.counted_tokens = counted_tokens;
-            return position;
+            return ix;
         }
         self.responses.push(ResponseState {
             last_node,
             counted_tokens,
             open_call_count: 0,
         });
-        self.responses.len() - 1
+        ResponseIx(self.responses.len() - 1)
     }
 
     /// Returns the tokens that a line adds to the usage of its response. Each line repeats the
     /// usage of the whole response so far, so the entry of a line gets only the tokens that the
-    /// entries of earlier lines do not have. `continued` is the position of the response if there
-    /// are any.
-    fn uncounted_tokens(&self, continued: Option<usize>, usage: Option<Raw>) -> ResponseTokens {
+    /// entries of earlier lines do not have. `continued` is the response if there are earlier
+    /// lines.
+    fn uncounted_tokens(
+        &self,
+        continued: Option<ResponseIx>,
+        usage: Option<Raw>,
+    ) -> ResponseTokens {
         let already_counted = match continued {
-            Some(position) => self.responses[position].counted_tokens,
+            Some(response) => self.responses[response.0].counted_tokens,
             None => [0.0; 4],
         };
         let reported = TOKEN_KEYS.map(|key| finite_or_zero(usage.and_then(|usage| usage.get(key))));
@@ -962,7 +1001,7 @@ struct UserBlocks<'a> {
     /// The result of its only call, as Claude Code stores it.
     details: Option<Raw<'a>>,
     /// The response to which the line is attached.
-    response: Option<usize>,
+    response: Option<ResponseIx>,
     /// The first message of the line.
     first: Option<NodeIx>,
     /// The last message of the line, or else the entry to which the line is attached.
@@ -973,13 +1012,14 @@ struct UserBlocks<'a> {
 impl<'a> UserBlocks<'a> {
     /// The blocks without a counterpart that the next message of the line keeps: all of them if it
     /// is the first message, and else none.
-    fn unused_for_next(&self) -> &[Raw<'a>] {
+    fn unconverted_for_next(&self) -> &[Raw<'a>] {
         match self.first {
             None => &self.unconverted,
             Some(_) => &[],
         }
     }
 
+    /// Records that a message of the line was added.
     fn record_added(&mut self, node: NodeIx) {
         self.first = self.first.or(Some(node));
         self.last = Some(node);

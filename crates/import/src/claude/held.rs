@@ -24,7 +24,7 @@
 
 use super::attachments::read_attachment;
 use super::blocks::answered_call_id;
-use super::{CallPlace, ClaudeLine, ClaudeReader, LineNodes, draft_kept_line};
+use super::{CallPlace, ClaudeLine, ClaudeReader, LineNodes, ResponseIx, draft_kept_line};
 use crate::parts::non_empty_text;
 use pisess_core::session::content::is_block;
 use pisess_json::Raw;
@@ -44,9 +44,8 @@ pub struct HeldLine {
     bytes: Vec<u8>,
     /// The time of the line, or of the line before it in the source.
     time_ms: i64,
-    /// The response that it is a part of, or has a result for: a position in
-    /// [`ClaudeReader::responses`].
-    response: usize,
+    /// The response that it is a part of, or has a result for.
+    response: ResponseIx,
     role: HeldRole,
     is_sidechain: bool,
     /// Whether it was kept as a custom entry when an import ended.
@@ -63,11 +62,19 @@ enum HeldRole {
     Meta,
 }
 
+impl HeldLine {
+    /// Parses the line again, as it was parsed when it was read.
+    fn parse(&self, reader: &ClaudeReader) -> ClaudeLine<'_> {
+        reader.parse_line(self.offset, Raw::from_checked(&self.bytes), self.time_ms)
+    }
+}
+
 impl ClaudeReader<'_> {
-    /// Holds a line back, if it has to come after results that are not there yet. Returns whether
-    /// it is held. At a limit, all held lines are released, and this one is to be added now.
+    /// Holds a line back if it has to come after results that are not there yet. Returns whether it
+    /// is held. If too much is held, all held lines are released instead, and the caller adds this
+    /// one now.
     ///
-    /// A line has at most one of the three roles, which belong to different kinds of lines.
+    /// A line has at most one of the three roles, because each belongs to another kind of line.
     pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
         let (role, response) = if let Some(call) = self.find_held_call_answered_by(line) {
             let response = self.calls[call.as_bytes()].response;
@@ -90,17 +97,17 @@ impl ClaudeReader<'_> {
         if let HeldRole::Part = role {
             self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
         }
-        let (parent, _) = self.find_parent(line);
         if let Some(uuid) = &line.uuid {
             // Until it is released, what is attached to it follows its own parent, or what is there
             // of the response.
-            let node = parent.unwrap_or(self.responses[response].last_node);
-            let places = LineNodes {
+            let parent = self.find_attach_point(line).parent;
+            let node = parent.unwrap_or(self.responses[response.0].last_node);
+            let nodes = LineNodes {
                 first: node,
                 last: node,
                 response: Some(response),
             };
-            self.nodes_by_uuid.insert(uuid.as_bytes().into(), places);
+            self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
         }
         self.held_lines.push(HeldLine {
             offset: line.offset,
@@ -127,12 +134,12 @@ impl ClaudeReader<'_> {
 
     /// Returns the response that a line continues, if the line must not follow what is there of it:
     /// a call has no result yet, or another line of the response is held already.
-    fn find_unanswered_response_of_part(&self, line: &ClaudeLine) -> Option<usize> {
+    fn find_unanswered_response_of_part(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         if !line.is_of_kind("assistant") {
             return None;
         }
         let response = self.find_continued_response(line)?;
-        let has_open_call = self.responses[response].open_call_count > 0;
+        let has_open_call = self.responses[response.0].open_call_count > 0;
         let is_behind_another = self
             .held_lines
             .iter()
@@ -142,14 +149,14 @@ impl ClaudeReader<'_> {
 
     /// Returns the response to which a meta line or an attachment is attached, if a call of it has
     /// no result yet.
-    fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<usize> {
+    fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         let is_meta_line =
             line.is_of_kind("user") && line.has_flag("isMeta") && !line.has_results();
         if !is_meta_line && !line.is_attachment() {
             return None;
         }
-        let (_, response) = self.find_parent(line);
-        response.filter(|&response| self.responses[response].open_call_count > 0)
+        let response = self.find_attach_point(line).response;
+        response.filter(|&response| self.responses[response.0].open_call_count > 0)
     }
 
     fn is_call_held(&self, call_id: &[u8]) -> bool {
@@ -157,8 +164,10 @@ impl ClaudeReader<'_> {
         call.is_some_and(|call| call.place == CallPlace::HeldLine)
     }
 
-    /// Releases results whose call is there; and, of a response without open calls, the meta lines,
-    /// and then, if a result of the response is held, its parts up to the next call.
+    /// Releases the lines that need not wait any longer:
+    /// - results whose call is there;
+    /// - the meta lines of a response without open calls;
+    /// - of such a response, if a result is held, the parts up to the call of that result.
     ///
     /// Other parts are held until something ends the response, because meta lines for a result come
     /// after that result.
@@ -169,34 +178,37 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
+    /// Finds a line that can be released: a result or a meta line before a part, so that a part does
+    /// not come between a call and its result.
     fn find_ready_line(&self) -> Option<usize> {
-        for (at, line) in self.held_lines.iter().enumerate() {
+        for (index, line) in self.held_lines.iter().enumerate() {
             let is_ready = match &line.role {
                 HeldRole::Result(call) => !self.is_call_held(call),
                 HeldRole::Meta => self.is_unblocked(line),
                 HeldRole::Part => false,
             };
             if is_ready {
-                return Some(at);
+                return Some(index);
             }
         }
-        for (at, line) in self.held_lines.iter().enumerate() {
+        for (index, line) in self.held_lines.iter().enumerate() {
             if self.is_unblocked(line) && self.has_held_result(line.response) {
-                return Some(at);
+                return Some(index);
             }
         }
         None
     }
 
-    fn has_held_result(&self, response: usize) -> bool {
+    fn has_held_result(&self, response: ResponseIx) -> bool {
         let mut lines = self.held_lines.iter();
         lines.any(|line| line.response == response && matches!(line.role, HeldRole::Result(_)))
     }
 
-    /// Whether a line is no result, and all calls of its response that are not held have results.
+    /// Whether a line is not a result, and each call of its response has a result or is held
+    /// itself.
     fn is_unblocked(&self, line: &HeldLine) -> bool {
         let is_result = matches!(line.role, HeldRole::Result(_));
-        !is_result && self.responses[line.response].open_call_count == 0
+        !is_result && self.responses[line.response.0].open_call_count == 0
     }
 
     /// Releases the lines that must come before this one, because it ends their response. On a side
@@ -206,7 +218,7 @@ impl ClaudeReader<'_> {
         if self.held_lines.is_empty() || !line.ends_response() {
             return Ok(());
         }
-        let (_, response) = self.find_parent(line);
+        let response = self.find_attach_point(line).response;
         while let Some(ended) = self.find_ended_line(line.is_sidechain, response) {
             self.release_line(ended)?;
         }
@@ -215,7 +227,7 @@ impl ClaudeReader<'_> {
 
     /// Finds a held line whose response ends: on the main conversation, any; on a side chain
     /// (`is_sidechain`), one of `response`.
-    fn find_ended_line(&self, is_sidechain: bool, response: Option<usize>) -> Option<usize> {
+    fn find_ended_line(&self, is_sidechain: bool, response: Option<ResponseIx>) -> Option<usize> {
         self.held_lines.iter().position(|held| {
             if is_sidechain {
                 held.is_sidechain && Some(held.response) == response
@@ -248,20 +260,15 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds the entries of a line that was held, at the time that it has in the source.
-    fn release_line(&mut self, at: usize) -> io::Result<()> {
+    /// Adds the entries of a held line, at the time that it has in the source.
+    fn release_line(&mut self, index: usize) -> io::Result<()> {
         // Removed first: adding a result may release further lines.
-        let held_line = self.held_lines.remove(at);
-        let current_time_ms = self.time_ms;
-        self.time_ms = held_line.time_ms;
-        let line = self.parse_line(held_line.offset, Raw::from_checked(&held_line.bytes));
-        self.add_line(&line)?;
-        self.time_ms = current_time_ms;
-        Ok(())
+        let held_line = self.held_lines.remove(index);
+        self.add_line(&held_line.parse(self))
     }
 
-    /// Adds what is held when an import ends: lines that no open call precedes, and the others as
-    /// custom entries, each once.
+    /// Adds what is held when an import ends: lines that no open call precedes as they are, and the
+    /// others as custom entries. A line that an earlier import kept is not kept again.
     pub(super) fn keep_held_lines(&mut self) -> io::Result<()> {
         while let Some(unblocked) = self
             .held_lines
@@ -271,21 +278,17 @@ impl ClaudeReader<'_> {
             self.release_line(unblocked)?;
         }
 
-        let current_time_ms = self.time_ms;
         let mut held_lines = std::mem::take(&mut self.held_lines);
         for line in &mut held_lines {
             if line.is_kept {
                 continue;
             }
-            self.time_ms = line.time_ms;
-            let draft =
-                draft_kept_line(&self.parse_line(line.offset, Raw::from_checked(&line.bytes)));
-            let end = self.responses[line.response].last_node;
+            let draft = draft_kept_line(&line.parse(self));
+            let end = self.responses[line.response.0].last_node;
             self.writer.append(Some(end), draft)?;
             line.is_kept = true;
         }
         self.held_lines = held_lines;
-        self.time_ms = current_time_ms;
         Ok(())
     }
 }
@@ -312,9 +315,9 @@ impl<'a> ClaudeLine<'a> {
         is_of_type && self.message.is_none() && read_attachment(self.raw).is_some()
     }
 
-    /// Whether nothing of the response before it comes after it: it is another response, or said by
-    /// the user, or an attachment, or a compaction. Results and meta lines are not. A further part of the response
-    /// must have been held before this is asked.
+    /// Whether nothing of the response before this line comes after it: it is another response, a
+    /// message of the user, an attachment, or a compaction. Results and meta lines do not end a
+    /// response. A further part of the same response must have been held before this is asked.
     fn ends_response(&self) -> bool {
         if self.is_of_kind("assistant") {
             return true;
