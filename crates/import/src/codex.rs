@@ -101,6 +101,15 @@ enum LineKind {
     Other,
 }
 
+/// What became of a line.
+enum Conversion {
+    /// It became one or more entries.
+    Converted,
+    /// It has no counterpart, or repeats what is there already. The line itself is to be kept as a
+    /// custom entry.
+    Unconverted,
+}
+
 struct CodexLine<'a> {
     offset: u64,
     raw: Raw<'a>,
@@ -158,9 +167,9 @@ impl LineKind {
 }
 
 impl<'o> CodexReader<'o> {
-    /// Makes a reader of a source, and reads which items the source has: whether an event becomes a
-    /// message depends on items that may come later. `earlier_ends` are the offsets at which
-    /// earlier imports ended.
+    /// Reads which items the source has, and makes a reader of the source. An event becomes a
+    /// message unless an item repeats it, and the item may come later. `earlier_ends` are the
+    /// offsets at which earlier imports ended.
     pub fn new(
         source: &dyn ReadAt,
         earlier_ends: &[u64],
@@ -197,21 +206,21 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
         // A line without a time has that of the line before it.
         self.time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine::new(offset, raw);
-        let is_converted = match line.kind {
+        let conversion = match line.kind {
             LineKind::Item => self.add_item(&line)?,
             LineKind::Event => self.add_event(&line)?,
             LineKind::Settings => {
                 self.add_settings(&line)?;
                 // Most settings have no counterpart, so the line is kept in any case.
-                false
+                Conversion::Unconverted
             }
             LineKind::Compaction => self.add_compaction(&line)?,
-            LineKind::Other => false,
+            LineKind::Other => Conversion::Unconverted,
         };
-        if !is_converted {
-            self.keep_line(&line)?;
+        match conversion {
+            Conversion::Converted => Ok(()),
+            Conversion::Unconverted => self.keep_line(&line),
         }
-        Ok(())
     }
 
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
@@ -348,8 +357,8 @@ impl CodexReader<'_> {
     }
 
     /// Holds back a part of a response, because it may be the last part, whose usage comes later. A
-    /// part that was held before is added first, without usage. `content` is its blocks, and
-    /// `unconverted` the members of the line without a counterpart, both as JSON.
+    /// part that was held before is added first, without usage. `content` is the list of its
+    /// blocks, and `unconverted` the members of the line without a counterpart, both as JSON.
     fn hold_reply(
         &mut self,
         line: &CodexLine,
@@ -384,16 +393,16 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds an item by its type, and returns whether it was added. An item that was not is to be
-    /// kept as a line: it has no counterpart, or repeats an event that became a message.
-    fn add_item(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// Adds an item by its type. An item that repeats an event which became a message is not
+    /// converted.
+    fn add_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let item = line.payload;
         let Some(item_type) = find_item_type(item) else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
         let item_type = item_type.to_string_lossy();
         if self.forget_repeated_event(item, &item_type) {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         }
 
         let id = non_empty_text(item, "call_id").or_else(|| non_empty_text(item, "id"));
@@ -417,7 +426,7 @@ impl CodexReader<'_> {
                     is_error: false,
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "output"])?;
-                Ok(true)
+                Ok(Conversion::Converted)
             }
             ("tool_search_output", Some(id)) => {
                 let status = item.get("status");
@@ -428,15 +437,15 @@ impl CodexReader<'_> {
                     is_error: status.is_some_and(|status| status.is("failed")),
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
-                Ok(true)
+                Ok(Conversion::Converted)
             }
-            _ => Ok(false),
+            _ => Ok(Conversion::Unconverted),
         }
     }
 
-    /// Returns whether an item repeats events that became messages, in an earlier import. The
-    /// events are then forgotten, because a later item can say the same again and is no repetition.
-    /// Calls are not forgotten: the item of the result has the id of the call, too.
+    /// Whether an item repeats events that became messages in an earlier import. If so, forgets
+    /// these events, because a later item with the same text is no repetition. Calls are not
+    /// forgotten: the item of the result has the id of the call, too.
     fn forget_repeated_event(&mut self, item: Raw, item_type: &str) -> bool {
         let fingerprints = item_fingerprints(item);
         let repeats_events = !fingerprints.is_empty()
@@ -451,11 +460,11 @@ impl CodexReader<'_> {
         repeats_events
     }
 
-    /// Adds a message item; `false` if none of its content has a counterpart.
-    fn add_message_item(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// Adds a message item, if any of its content has a counterpart.
+    fn add_message_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let blocks = convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL));
         if blocks.is_empty() {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         }
         let content = array(blocks);
         let converted_keys = ["type", "role", "content"];
@@ -469,31 +478,31 @@ impl CodexReader<'_> {
             // The developer or the system.
             role => self.add_context(line, role, &content, &converted_keys)?,
         }
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
-    /// Adds a reasoning item; `false` if it is encrypted only.
-    fn add_reasoning_item(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// Adds a reasoning item, unless it is only encrypted.
+    fn add_reasoning_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let thoughts = list_reasoning_texts(line.payload);
         if thoughts.is_empty() {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         }
         let content = array(thoughts.iter().map(thinking_block));
         let unconverted = line.unconverted_members(&["type", "summary", "content"]);
         self.hold_reply(line, &content, unconverted)?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
-    /// Adds a call of the tool that the item names; `false` if it names none. `arguments_key` is
-    /// the key of the arguments, which differs between types of items.
+    /// Adds a call of the tool that the item names, if it names one. `arguments_key` is the key of
+    /// the arguments, which differs between types of items.
     fn add_named_call(
         &mut self,
         line: &CodexLine,
         id: &Text,
         arguments_key: &str,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Conversion> {
         let Some(name) = non_empty_text(line.payload, "name") else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
         let call = ToolCall {
             id,
@@ -501,7 +510,7 @@ impl CodexReader<'_> {
             arguments: &convert_arguments(line.payload.get(arguments_key)),
         };
         self.hold_tool_call(line, call, &["type", "name", "call_id", arguments_key])?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
     /// Adds a call of the tool `name`, which the type of the item stands for. `arguments_key` is
@@ -512,19 +521,19 @@ impl CodexReader<'_> {
         id: &Text,
         name: &str,
         arguments_key: &str,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Conversion> {
         let call = ToolCall {
             id,
             name: &Text::from(name),
             arguments: &convert_arguments(line.payload.get(arguments_key)),
         };
         self.hold_tool_call(line, call, &["type", "call_id", arguments_key])?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
-    /// Whether an item repeats an event with this fingerprint. Only items count that the import
-    /// which added the line of the event has read: what it made of the line must stay the same in
-    /// later imports.
+    /// Whether an item repeats an event with this fingerprint, so that the event need not become a
+    /// message. Only those items count that the import which added the event had read, because an
+    /// import repeats what earlier imports decided.
     fn is_repeated_by_item(&self, line: &CodexLine, fingerprint: u64) -> bool {
         let Some(&first_item_offset) = self.first_item_offsets.get(&fingerprint) else {
             return false;
@@ -556,30 +565,29 @@ impl CodexReader<'_> {
         Some(text)
     }
 
-    /// Adds an event by its type, and returns whether it was added. An event that was not is to be
-    /// kept as a line: it has no counterpart, or an item repeats it.
-    fn add_event(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// Adds an event by its type. An event that an item repeats is not converted.
+    fn add_event(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let event = line.payload;
         let Some(event_type) = non_empty_text(event, "type") else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
         match &*event_type.to_string_lossy() {
             "user_message" => {
                 let Some(text) = self.record_new_text(line, "message", "user") else {
-                    return Ok(false);
+                    return Ok(Conversion::Unconverted);
                 };
                 self.add_user_message(line, &encode_to_vec(&text), &["message"])?;
             }
             "agent_message" => {
                 let Some(text) = self.record_new_text(line, "message", "assistant") else {
-                    return Ok(false);
+                    return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["message"]);
                 self.hold_reply(line, &text_content(&text), unconverted)?;
             }
             "agent_reasoning" => {
                 let Some(text) = self.record_new_text(line, "text", "assistant") else {
-                    return Ok(false);
+                    return Ok(Conversion::Unconverted);
                 };
                 let content = array([thinking_block(&text)]);
                 let unconverted = line.unconverted_members(&["text"]);
@@ -591,27 +599,27 @@ impl CodexReader<'_> {
                 let turn_count = event.get("num_turns").and_then(Raw::as_index).unwrap_or(0);
                 self.roll_back(turn_count)?;
                 // The line itself is kept as the first entry of the new branch.
-                return Ok(false);
+                return Ok(Conversion::Unconverted);
             }
             event_type => return self.add_tool_event(event_type, line),
         }
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
-    /// Adds the name of the session; `false` if it is blank.
-    fn add_session_name(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// Adds the name of the session, unless it is blank.
+    fn add_session_name(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let Some(name) = non_empty_text(line.payload, "thread_name") else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
         if name.is_blank() {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         }
         let members = Object::new()
             .text("name", &name)
             .json("codex", &line.unconverted_members(&["thread_name"]));
         self.writer.name = Some(name.into_owned());
         self.add_entry(line.offset, "session_info", members)?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
     /// Goes back to before the last `turn_count` turns, or to before the first turn if there are
@@ -629,19 +637,19 @@ impl CodexReader<'_> {
     }
 
     /// Adds the tokens of the last request, which belong to the reply that is held. If no reply is
-    /// held, they become an entry. Returns `false` if the report has no tokens, or repeats an
-    /// earlier report.
-    fn add_token_count(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// held, they become an entry. A report without tokens, or one that repeats an earlier report,
+    /// is not converted.
+    fn add_token_count(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
         let [last_request, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
         let Some(last_request) = last_request.filter(|usage| usage.is_object()) else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
 
         // The total changes with each request, so an equal total is the same report again.
         let total = total.unwrap_or(last_request).bytes().to_vec();
         if self.total_usage.as_ref() == Some(&total) {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         }
         self.total_usage = Some(total);
 
@@ -665,7 +673,7 @@ impl CodexReader<'_> {
             // back as well, until the next statement adds both.
             self.keep_line(line)?;
             self.release_reply(Some(&usage))?;
-            return Ok(true);
+            return Ok(Conversion::Converted);
         }
         let members = Object::new()
             .str("kind", "codex")
@@ -674,7 +682,7 @@ impl CodexReader<'_> {
             .json("usage", &usage)
             .json("codex", &line.unconverted_members(&[]));
         self.add_entry(line.offset, "usage", members)?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
     /// Adds the model and the thinking level of a turn if they have changed. A level that pi does
@@ -704,9 +712,9 @@ impl CodexReader<'_> {
     }
 
     /// Adds a compaction, and after it the messages that replace the conversation: those in the
-    /// line, or else those that [`History::compact`] rebuilds. Returns `false` if the line has
-    /// neither a summary nor messages.
-    fn add_compaction(&mut self, line: &CodexLine) -> io::Result<bool> {
+    /// line, or else those that [`History::compact`] rebuilds. A line with neither a summary nor
+    /// messages is not converted.
+    fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         self.release_reply(None)?;
         let message = line.payload.get("message").and_then(Raw::text);
         let replacements = line
@@ -714,7 +722,7 @@ impl CodexReader<'_> {
             .get("replacement_history")
             .filter(|history| history.is_array());
         if message.is_none() && replacements.is_none() {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         }
 
         let summary = message
@@ -741,7 +749,7 @@ impl CodexReader<'_> {
                 }
             }
         }
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
     /// Adds the messages that a compaction has in place of the conversation. A message that

@@ -74,7 +74,8 @@ struct UserText {
 }
 
 impl History {
-    /// Adds what Codex sends by itself. `is_before_turns` is whether no turn has begun.
+    /// Adds what Codex sends by itself. It is kept only if no turn has begun (`is_before_turns`):
+    /// later context is not sent again after a compaction.
     pub fn add_context(&mut self, content: &[u8], is_before_turns: bool) {
         if is_before_turns && self.last_user_text.is_none() {
             self.before_turns.push(content.to_vec());

@@ -2,7 +2,7 @@
 //! in its output.
 
 use super::content::{convert_content_blocks, fingerprint, join_texts};
-use super::{CodexLine, CodexReader};
+use super::{CodexLine, CodexReader, Conversion};
 use crate::parts::non_empty_text;
 use pisess_core::session::content::text_content;
 use pisess_json::text::Text;
@@ -106,20 +106,19 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds an event about a tool call, and returns whether it was added. An event that was not is
-    /// to be kept as a line: it has no counterpart, or items contain the same call.
+    /// Adds an event about a tool call. An event of a call that items contain is not converted.
     ///
-    /// The end of a web search is added even if an item contains the search, because no item
-    /// contains its result. If there are several ends, only the first is added.
+    /// The end of a web search is an exception, because no item contains its result. If there are
+    /// several ends of one search, only the first is converted.
     pub(super) fn add_tool_event(
         &mut self,
         event_type: &str,
         line: &CodexLine,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Conversion> {
         let call_id = non_empty_text(line.payload, "call_id")
             .or_else(|| non_empty_text(line.payload, "callId"));
         let Some(id) = call_id else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
 
         let fingerprint = fingerprint("call", &id);
@@ -134,14 +133,14 @@ impl CodexReader<'_> {
                 self.add_web_search(line, &id, has_item)
             }
             "mcp_tool_call_end" if !has_item => self.add_mcp_call(line, &id),
-            _ => Ok(false),
+            _ => Ok(Conversion::Unconverted),
         }
     }
 
     /// Adds the call of a tool that a client of Codex offers.
-    fn add_dynamic_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
+    fn add_dynamic_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
         let Some(name) = non_empty_text(line.payload, "tool") else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
         let call = ToolCall {
             id,
@@ -149,11 +148,11 @@ impl CodexReader<'_> {
             arguments: &convert_arguments(line.payload.get("arguments")),
         };
         self.hold_tool_call(line, call, &["arguments"])?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
-    /// Adds the result of such a call: its error, or else its content.
-    fn add_dynamic_result(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
+    /// Adds the result of a call of such a tool: its error, or else its content.
+    fn add_dynamic_result(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
         let event = line.payload;
         let event_name = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
         let error = non_empty_text(event, "error");
@@ -169,13 +168,18 @@ impl CodexReader<'_> {
             is_error: failed || error.is_some(),
         };
         self.add_tool_result(line, result, &[])?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
-    /// Adds the result of a web search, and before it the call, unless an item or an event before
-    /// this one is the call. `has_item` is whether the source has an item of the call. In place of
-    /// an action or results that the event lacks, it has its query.
-    fn add_web_search(&mut self, line: &CodexLine, id: &Text, has_item: bool) -> io::Result<bool> {
+    /// Adds the result of a web search, and before it the call, unless the call is there already:
+    /// in an item (`has_item`), or from an earlier event. If the event lacks an action or results,
+    /// its query takes their place.
+    fn add_web_search(
+        &mut self,
+        line: &CodexLine,
+        id: &Text,
+        has_item: bool,
+    ) -> io::Result<Conversion> {
         let event = line.payload;
         let name = self.tool_name(id, "web_search");
         let has_call = has_item || self.tool_names.contains_key(id.as_bytes());
@@ -197,19 +201,19 @@ impl CodexReader<'_> {
             is_error: false,
         };
         self.add_tool_result(line, result, &[])?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 
-    /// Adds the call of a tool of an MCP server, and its result: both are in one event. `false` if
-    /// the event does not name the server and the tool.
-    fn add_mcp_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<bool> {
+    /// Adds the call of a tool of an MCP server, and its result: both are in one event. An event
+    /// that does not name the server and the tool is not converted.
+    fn add_mcp_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
         let event = line.payload;
         let invocation = event.get("invocation").unwrap_or(Raw::NULL);
         let Some(server) = non_empty_text(invocation, "server") else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
         let Some(tool) = non_empty_text(invocation, "tool") else {
-            return Ok(false);
+            return Ok(Conversion::Unconverted);
         };
         let name = Text::from(format!("{server}/{tool}"));
         let call = ToolCall {
@@ -227,7 +231,7 @@ impl CodexReader<'_> {
             is_error: outcome.is_error,
         };
         self.add_tool_result(line, result, &[])?;
-        Ok(true)
+        Ok(Conversion::Converted)
     }
 }
 
