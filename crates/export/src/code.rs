@@ -65,6 +65,7 @@ pub fn push_short_block(
     push_block(text, name, language, LATER_SECTION, markup);
 }
 
+/// Appends a block of code in sections, of which the first has limits of its own.
 fn push_block(
     text: &str,
     name: &str,

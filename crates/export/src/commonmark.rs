@@ -156,14 +156,15 @@ fn trim_punctuation(address: &str) -> &str {
     let mut address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
     // A bracket at the end belongs to the sentence, unless the address has opened it.
     for (open, close) in [('(', ')'), ('[', ']')] {
-        while address.ends_with(close) && has_more(address, close, open) {
+        while address.ends_with(close) && occurs_more_often(address, close, open) {
             address = &address[..address.len() - 1];
         }
     }
     address
 }
 
-fn has_more(text: &str, more: char, fewer: char) -> bool {
+/// Whether one character is in a text more often than another.
+fn occurs_more_often(text: &str, more: char, fewer: char) -> bool {
     text.matches(more).count() > text.matches(fewer).count()
 }
 
@@ -251,6 +252,7 @@ struct CodeBlock {
 }
 
 impl<'a, 'm> MarkupWriter<'a, 'm> {
+    /// Prepares to write the Markdown of `source` into `markup`.
     fn new(source: &'a str, markup: &'m mut Markup) -> Self {
         MarkupWriter {
             markup,

@@ -32,8 +32,17 @@ pub struct DiffStyle {
     pub shown_count: usize,
     /// The language of the file.
     pub language: Option<&'static Language>,
-    /// Whether an agent made the diff. Its lines may have numbers.
-    pub may_have_numbers: bool,
+    /// Who made the diff.
+    pub source: DiffSource,
+}
+
+/// Who made a diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffSource {
+    /// An agent, which may have put a number before the text of each line.
+    Agent,
+    /// This crate, from two texts.
+    Export,
 }
 
 /// Appends the first lines of a diff, each with its sign. Adjacent added lines become one element,
@@ -47,7 +56,7 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
         None
     };
     let mut parsed_lines = parse_lines(lines);
-    if style.may_have_numbers {
+    if style.source == DiffSource::Agent {
         split_numbers(&mut parsed_lines);
     }
     mark_changes(&mut parsed_lines);
@@ -265,7 +274,7 @@ mod tests {
         let style = DiffStyle {
             shown_count: lines.len(),
             language: Language::from_name(language),
-            may_have_numbers: true,
+            source: DiffSource::Agent,
         };
         Markup::from_fn(|m| push_diff(lines, style, m)).finish()
     }
@@ -356,7 +365,7 @@ mod tests {
                 let style = DiffStyle {
                     shown_count: 2,
                     language: Language::from_name("js"),
-                    may_have_numbers: true,
+                    source: DiffSource::Agent,
                 };
                 let markup = Markup::from_fn(|m| push_diff(&lines, style, m));
                 let mut text = String::new();

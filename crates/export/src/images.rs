@@ -36,6 +36,7 @@ pub fn read_images(line: Raw) -> Vec<EntryImage> {
     blocks_of_type(content, "image").map(read_image).collect()
 }
 
+/// Reads an image from its block.
 fn read_image(block: Raw) -> EntryImage {
     let media_type = block.get_text("mimeType").unwrap_or_default();
     let data = block.get_text("data").unwrap_or_default();

@@ -453,9 +453,10 @@ fn usage_json(usage: &Usage) -> Vec<u8> {
 /// The maximum number of characters of a part of a row, which is the width of the side bar.
 const LONGEST_ROW_PART: usize = 160;
 
-/// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body
-/// contains a path, further tabs enclose its directory. A narrow row drops the directory, and keeps
-/// the file's name.
+/// Returns the row of an entry in the tree: its role and its body, separated by a tab.
+///
+/// If the body contains a path, further tabs enclose the directory of the path, so that a narrow
+/// row can drop it and keep the file's name.
 pub fn row_markup(row: &Row) -> String {
     let role = row.role.to_string_lossy();
     // Readers of a page do not know what a leaf is.

@@ -92,9 +92,10 @@ static STYLE: LazyLock<String> = LazyLock::new(|| strip_comments(STYLE_SOURCE));
 pub(super) static STATIC_STYLE: LazyLock<String> =
     LazyLock::new(|| strip_comments(include_str!("page/common.css")));
 
-/// Removes comments and indentation from the page's script or style: they are a fifth of the
-/// script. A comment has its lines to itself and begins with `//` or `/*`. No text of the script
-/// contains a line break.
+/// Removes comments and indentation, a fifth of the bytes, from the page's script or style.
+///
+/// This relies on how both are written: a comment has its lines to itself and begins with `//` or
+/// `/*`, and no string literal contains a line break.
 fn strip_comments(source: &str) -> String {
     let mut stripped = String::with_capacity(source.len());
     let mut is_in_comment = false;

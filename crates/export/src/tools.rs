@@ -5,7 +5,7 @@
 
 use super::code::{self, Language};
 use super::commits::find_commits;
-use super::diff::{self, DiffStyle};
+use super::diff::{self, DiffSource, DiffStyle};
 use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decode_string};
 use super::view_parts::{ChangedLines, EntryView};
@@ -177,9 +177,9 @@ impl EntryView<'_> {
     /// Appends the exported lines of a result: the last lines of a command, the first ones of any
     /// other tool. The lines of a file that was read have their numbers in the file, unless the
     /// `read` failed: then the text is a message.
-    fn push_output(&mut self, name: &str, arguments: Raw, text: &str, failed: bool) {
+    fn push_output(&mut self, name: &str, arguments: Raw, text: &str, has_failed: bool) {
         match name {
-            "read" if !failed => {
+            "read" if !has_failed => {
                 // The number of the first line that was read, from 1. 0 means the same.
                 let offset = arguments.get("offset").and_then(Raw::as_index);
                 let first_line = offset.unwrap_or(1).max(1) as u64;
@@ -358,7 +358,7 @@ impl EntryView<'_> {
             }
             // Some agents store only the headers of the hunks.
             if has_change {
-                self.push_diff(lines, language, true);
+                self.push_diff(lines, language, DiffSource::Agent);
                 return DrawnDetails::FileChange;
             }
         }
@@ -386,7 +386,7 @@ impl EntryView<'_> {
             let mut lines = Vec::new();
             lines.extend(old.lines().map(|line| (DiffSign::Removed, line)));
             lines.extend(new.lines().map(|line| (DiffSign::Added, line)));
-            self.push_diff(lines, language, false);
+            self.push_diff(lines, language, DiffSource::Export);
             return;
         }
 
@@ -397,7 +397,7 @@ impl EntryView<'_> {
             signed_lines.push((sign, format!("{}{line}", sign.as_str())));
         }
         let lines = signed_lines.iter().map(|(sign, line)| (*sign, &**line));
-        self.push_diff(lines.collect(), language, false);
+        self.push_diff(lines.collect(), language, DiffSource::Export);
     }
 
     /// Appends the first lines of a diff, as many as are exported, and counts all that it changes.
@@ -405,7 +405,7 @@ impl EntryView<'_> {
         &mut self,
         lines: Vec<(DiffSign, &str)>,
         language: Option<&'static Language>,
-        may_have_numbers: bool,
+        source: DiffSource,
     ) {
         for (sign, _) in &lines {
             match sign {
@@ -418,34 +418,35 @@ impl EntryView<'_> {
         let style = DiffStyle {
             shown_count: self.shown_line_count(count),
             language,
-            may_have_numbers,
+            source,
         };
         if style.shown_count > 0 {
             diff::push_diff(&lines, style, &mut self.markup);
         }
-        self.push_omitted_count(count, "more ");
+        self.push_omitted_count(count, OmittedLines::After);
     }
 
-    /// Appends the first lines of a text by `write`, as many as are exported, and how many are left
-    /// out.
+    /// Appends the first lines of a text by `write`, as many as are exported. A note after them has
+    /// the number of lines that are left out.
     fn push_first_lines(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
         let count = text.lines().count();
-        let shown = self.shown_line_count(count);
-        if shown > 0 {
-            write(&text[..offset_of_line(text, shown)], &mut self.markup);
+        let shown_count = self.shown_line_count(count);
+        if shown_count > 0 {
+            let shown_end = offset_of_line(text, shown_count);
+            write(&text[..shown_end], &mut self.markup);
         }
-        self.push_omitted_count(count, "more ");
+        self.push_omitted_count(count, OmittedLines::After);
     }
 
-    /// Appends how many lines of a command's output are left out, and the last lines, as many as
-    /// are exported: its result is there.
+    /// Appends the last lines of a command's output, as many as are exported, because its result is
+    /// there. A note before them has the number of lines that are left out.
     fn push_last_lines(&mut self, text: &str) {
         let count = text.lines().count();
-        let shown = self.shown_line_count(count);
-        self.push_omitted_count(count, "earlier ");
-        if shown > 0 {
-            let start = offset_of_line(text, count - shown);
-            code::push_output(&text[start..], &mut self.markup);
+        let shown_count = self.shown_line_count(count);
+        self.push_omitted_count(count, OmittedLines::Before);
+        if shown_count > 0 {
+            let shown_start = offset_of_line(text, count - shown_count);
+            code::push_output(&text[shown_start..], &mut self.markup);
         }
     }
 
@@ -454,19 +455,26 @@ impl EntryView<'_> {
         count.min(self.source.contents.cuts.max_lines.unwrap_or(count))
     }
 
-    /// Appends a remark with how many of `count` lines are left out, if any. `which` is the
-    /// adjective before `lines`, with a space: `more ` after the shown lines, `earlier ` before
-    /// them. It is left out if no line is shown.
-    fn push_omitted_count(&mut self, count: usize, which: &str) {
-        let shown = self.shown_line_count(count);
-        if shown == count {
+    /// Appends a note with how many of `count` lines are left out, if any. `omitted` is where they
+    /// are.
+    fn push_omitted_count(&mut self, count: usize, omitted: OmittedLines) {
+        let shown_count = self.shown_line_count(count);
+        let omitted_count = count - shown_count;
+        if omitted_count == 0 {
             return;
         }
-        let adjective = if shown == 0 { "" } else { which };
-        let one = format!("{adjective}line");
-        let many = format!("{adjective}lines");
-        self.markup
-            .push_text_element(Tag::Note, &format_count(count - shown, &one, &many));
+        // If no line is shown, the omitted ones are neither before nor after others.
+        let note = if shown_count == 0 {
+            format_count(omitted_count, "line", "lines")
+        } else {
+            match omitted {
+                OmittedLines::Before => {
+                    format_count(omitted_count, "earlier line", "earlier lines")
+                }
+                OmittedLines::After => format_count(omitted_count, "more line", "more lines"),
+            }
+        };
+        self.markup.push_text_element(Tag::Note, &note);
     }
 
     /// Appends a shell command or Python code that the user ran, with its output. The first line is
@@ -551,6 +559,15 @@ enum DrawnDetails {
     FileChange,
     /// Anything else, or nothing.
     NoFileChange,
+}
+
+/// Where lines are left out of a text that is shown in part.
+#[derive(Clone, Copy)]
+enum OmittedLines {
+    /// Before the lines that are shown.
+    Before,
+    /// After them.
+    After,
 }
 
 /// Appends the head line of a tool: its name, its subject if it has one, and its marks.

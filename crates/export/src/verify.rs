@@ -80,6 +80,7 @@ struct ExportSearch {
 }
 
 impl ExportSearch {
+    /// Prepares a search for these values, with a searcher for each spelling that one of them has.
     fn new(values: &[SecretValue]) -> ExportSearch {
         let mut searchers = Vec::new();
         for spelling in Spelling::ALL {

@@ -60,6 +60,7 @@ pub(super) struct StepMaker<'a> {
 }
 
 impl<'a> StepMaker<'a> {
+    /// Returns a maker with readers of its own, as each thread needs one.
     pub fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
@@ -123,12 +124,28 @@ impl<'a> StepMaker<'a> {
                     .and_then(decode_string)
                     .unwrap_or_default();
                 let extra = self.begin_extra_with_kind(ix);
-                Ok(Some(self.request_step(ix, None, &summary, extra, copied)))
+                Ok(Some(self.request_step(
+                    ix,
+                    copied,
+                    RequestContent {
+                        model: None,
+                        message: &summary,
+                        extra,
+                    },
+                )))
             }
             Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
                 let model = read_model_name(line);
                 let extra = self.begin_extra_with_kind(ix);
-                Ok(Some(self.request_step(ix, model, "", extra, copied)))
+                Ok(Some(self.request_step(
+                    ix,
+                    copied,
+                    RequestContent {
+                        model,
+                        message: "",
+                        extra,
+                    },
+                )))
             }
             _ => Ok(None),
         }
@@ -194,10 +211,12 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::new(step, copied)
     }
 
-    /// Makes the step of a result. A result that answers a call is in the step of that call, and
-    /// needs none, unless it has a usage. The step of the call does not count that usage if a fork
-    /// copied the reply. So a step is made for it here, and whether it is written is decided later:
-    /// see [`TrajectoryStep::if_uncounted`].
+    /// Makes the step of a result. A result that answers a call is part of the step of that call,
+    /// and has no step of its own, unless it has a usage.
+    ///
+    /// The step of the call counts that usage, except if a fork copied the reply. This is not known
+    /// here. So a step is made, and is written only if the usage was not counted: see
+    /// [`TrajectoryStep::if_uncounted`].
     fn tool_result_step(
         &self,
         ix: EntryIx,
@@ -216,10 +235,15 @@ impl<'a> StepMaker<'a> {
             let result = self.result_json(message, None, &mut named_agents);
             extra = extra.json("result", &result);
         }
+        let content = RequestContent {
+            model: None,
+            message: "",
+            extra,
+        };
         Some(TrajectoryStep {
             named_agents,
             if_uncounted: if answers_call { Some(ix) } else { None },
-            ..self.request_step(ix, None, "", extra, copied)
+            ..self.request_step(ix, copied, content)
         })
     }
 
@@ -245,15 +269,13 @@ impl<'a> StepMaker<'a> {
     }
 
     /// Makes the step of an entry that a request of the agent may have produced, such as a summary.
-    /// If the entry has a usage, a request did, and the step is from the agent, with `model` and
-    /// metrics. Otherwise the step is from the system.
+    /// If the entry records a usage, it is from a request: the step is from the agent, and has the
+    /// model and metrics. Otherwise the step is from the system.
     fn request_step(
         &self,
         ix: EntryIx,
-        model: Option<String>,
-        text: &str,
-        extra: Object,
         copied: CopyState,
+        content: RequestContent,
     ) -> TrajectoryStep {
         let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
         let mut step;
@@ -261,12 +283,12 @@ impl<'a> StepMaker<'a> {
             step = self.begin_step(ix, SYSTEM, copied);
         } else {
             step = self.begin_step(ix, AGENT, copied);
-            if let Some(model) = model {
+            if let Some(model) = content.model {
                 step = step.str("model_name", &model);
             }
         }
-        step = step.str("message", text);
-        step = with_metrics(step, &usages, copied).json("extra", &extra.finish());
+        step = step.str("message", content.message);
+        step = with_metrics(step, &usages, copied).json("extra", &content.extra.finish());
         TrajectoryStep::with_usages(step, copied, usages)
     }
 
@@ -442,6 +464,16 @@ impl<'a> StepMaker<'a> {
         let kind = self.contents.session.kind_name(ix);
         self.begin_extra(ix).str("type", &kind.to_string_lossy())
     }
+}
+
+/// What a step of a request contains besides its time and metrics.
+struct RequestContent<'t> {
+    /// The model that answered, if it is recorded.
+    model: Option<String>,
+    /// The text of the step.
+    message: &'t str,
+    /// The members of `extra`.
+    extra: Object,
 }
 
 /// Who a message of an extension is from: the user if it starts a turn, like a prompt, and else the
