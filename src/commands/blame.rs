@@ -67,6 +67,8 @@ pub struct Args {
     pub json: bool,
 }
 
+/// Prints which tool call wrote each line of a file. Only sessions that mention the file are
+/// loaded.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let target = BlameTarget::parse(&args.file, ui)?;
     let (_, bytes) = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)?;
@@ -311,6 +313,8 @@ fn find_request_above(session: &Session, ix: EntryIx) -> Option<EntryIx> {
         .find(|above| session.entry(*above).flags.contains(Flags::USER_REQUEST))
 }
 
+/// Reads what an operation changed, and who made it: the entry with the call, and the request that
+/// led to it.
 fn read_writing_call(
     path: &Path,
     session: &Session,
@@ -340,6 +344,7 @@ fn read_writing_call(
     })
 }
 
+/// Prints a row for each run of lines with the same writer.
 fn print_runs(
     args: &Args,
     runs: &[BlamedLines],

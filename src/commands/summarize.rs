@@ -81,6 +81,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
+    /// Refuses options that only make sense if the session is changed.
     fn refuse_options_of_moves(&self) -> Result<(), Failure> {
         let option = if self.options.label.is_some() {
             "--label"

@@ -219,6 +219,7 @@ fn shell_variable(name: &str) -> String {
 }
 
 impl RunningProgram {
+    /// Starts the program with pipes for its input and output, and a thread that reads the output.
     fn start(
         name: &str,
         command: &mut Command,

@@ -281,6 +281,7 @@ struct EntryPlaces {
 }
 
 impl EntryPlaces {
+    /// Returns the arguments with the chosen reference at its place, and `@` at that of the leaf.
     fn fill(
         &self,
         args: &[OsString],

@@ -83,6 +83,7 @@ struct RowPainter {
 }
 
 impl RowPainter {
+    /// Prepares to draw rows. In a narrow terminal, the column of the project is narrower.
     fn new(ui: &Ui) -> Result<RowPainter, Failure> {
         let is_narrow = ui.row_width().is_some_and(|width| width < ROW_WIDTH);
         Ok(RowPainter {

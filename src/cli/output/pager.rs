@@ -72,6 +72,7 @@ impl Pager {
         }
     }
 
+    /// Returns the pager for a process that was started; `None` if its input is not a pipe.
     fn from_child(mut child: Child, waiting: SignalGuard) -> Option<Pager> {
         let stdin = BufWriter::with_capacity(64 * 1024, child.stdin.take()?);
         let child = Arc::new(Mutex::new(child));

@@ -83,6 +83,7 @@ struct TableRow {
 }
 
 impl Table {
+    /// Returns a table without rows. Each column is at least as wide as its title.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         let columns = columns.into();
         let widths = columns
@@ -137,6 +138,8 @@ impl Table {
         self.flush(ui)
     }
 
+    /// Prints the rows added since the last flush. The first flush sets the widths of the columns,
+    /// and prints their titles if there are any.
     fn flush(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         let rows = take(&mut self.rows);
         if rows.is_empty() {

@@ -90,6 +90,8 @@ impl ShellCommand {
         outcome
     }
 
+    /// Starts the command in a process group of its own, so that what it starts can be ended with
+    /// it.
     fn spawn(&self) -> Result<(Child, ProcessGroup), Failure> {
         let mut command = shell_command(&self.command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

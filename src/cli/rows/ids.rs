@@ -16,6 +16,7 @@ pub struct IdPainter<'a> {
 }
 
 impl<'a> IdPainter<'a> {
+    /// Prepares to draw the ids of a session. Prefixes are only computed if colour can show them.
     pub fn new(session: &'a Session, styles: Styles) -> IdPainter<'a> {
         let prefixes = if styles.has_colour() {
             Some(UniquePrefixes::new(session))

@@ -60,6 +60,8 @@ pub fn print_parts(
     painter.table.print(ui)
 }
 
+/// Returns the empty table: the parts of a context by entry have no number of messages, because
+/// each is one.
 fn new_table(by: PartKey) -> Table {
     let name = match by {
         PartKey::Role => Column::text("ROLE").allow_shrink(),
@@ -87,6 +89,8 @@ struct PartPainter<'a> {
 }
 
 impl PartPainter<'_> {
+    /// Adds a row for each part and, unless it is 0, one for the difference between their sum and
+    /// the size of the context.
     fn add_rows(
         &mut self,
         parts: &[ContextPart],
@@ -135,6 +139,7 @@ impl PartPainter<'_> {
         vec![plain_cell(js::number_to_string(tokens)), plain_cell(share)]
     }
 
+    /// Returns the cell with the role, tool or file of a part.
     fn name_cell(&self, part: &ContextPart, ui: &Ui) -> Cell {
         match (&part.name, self.by) {
             (Some(path), PartKey::File) => {
@@ -161,6 +166,7 @@ fn key_name(by: PartKey) -> &'static str {
     }
 }
 
+/// Returns a part as JSON, under the name of what the parts are grouped by.
 fn part_json(part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
     let row = match part.entry {
         Some(ix) => {

@@ -106,6 +106,7 @@ pub struct StatsGroups {
 }
 
 impl StatsGroups {
+    /// Returns no groups yet; entries will be grouped by these keys.
     pub fn new(by: Vec<GroupKey>, ui: &Ui) -> StatsGroups {
         StatsGroups {
             by,

@@ -109,6 +109,8 @@ impl TableLayout {
     }
 }
 
+/// Returns the column of a figure, with its title and the shorter one for tables whose tokens are
+/// shortened.
 const fn new_figure(
     kind: FigureKind,
     [title, short_title]: [&'static str; 2],

@@ -16,6 +16,7 @@ struct Times {
 }
 
 impl Times {
+    /// Divides the time of a session among the agent, its tools and waiting for the user.
     fn of_session(totals: &Totals) -> Times {
         let wall_ms = match (totals.first_ms, totals.last_ms) {
             (Some(first), Some(last)) => last - first,
@@ -86,6 +87,7 @@ pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), 
     table.print(ui)
 }
 
+/// Returns the times of a session as JSON, in seconds.
 fn times_json(group: &StatsGroup, times: Times) -> Vec<u8> {
     let id = group.keys.first().and_then(Option::as_deref);
     Object::new()
