@@ -253,8 +253,8 @@ pub const TOPICS: [Section; 10] = [
              `PISESS_SESSION`. If the command is cancelled, pisess exits with its exit code, such as 130.",
             "A command that takes several sessions also takes directories. Reading commands \
              (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or \
-             `-n`) search directories recursively. Writing commands (`migrate`, `check \
-             --repair`) do so only with `-r`. If a directory contains no sessions, a reading \
+             `-n`) search directories recursively. Writing commands (`archive`, `migrate`, \
+             `prune`, `check --repair`) do so only with `-r`. If a directory contains no sessions, a reading \
              command treats it as a project: it takes that project's sessions from the stores, \
              and prints a note. The name of a project, as `list` shows it, selects the same \
              sessions.",

@@ -407,9 +407,15 @@ fn tip_for_missing_session(verb: &clap::Command) -> String {
     let name = verb.get_name();
     let has = |option: &str| verb.get_arguments().any(|arg| arg.get_id() == option);
     if has("all") {
-        // What writes does not take all sessions at once.
-        let check = if has("check") { "--check " } else { "" };
-        return format!("`pisess {name} {check}--all` reads the sessions of all projects");
+        // What a hint names changes nothing.
+        let only_read = if has("check") {
+            "--check "
+        } else if name == "prune" {
+            "-n "
+        } else {
+            ""
+        };
+        return format!("`pisess {name} {only_read}--all` reads the sessions of all projects");
     }
 
     let mut example = format!("pisess {name} last");

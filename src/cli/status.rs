@@ -1,5 +1,7 @@
 //! What became of a session that `archive`, `migrate` or `relocate` changes.
 
+use super::output::{Failure, Ui};
+use crate::format::format_count;
 use serde::Serialize;
 
 /// What became of a session.
@@ -27,4 +29,18 @@ impl Status {
     pub fn to_json(self) -> Vec<u8> {
         serde_json::to_vec(&self).expect("a name can be written")
     }
+}
+
+/// Warns of the sessions that were found by a search, but that an agent may have open, or that
+/// changed recently. Only the first is named, with the number of the others.
+pub fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
+    let Some((first, others)) = skipped.split_first() else {
+        return;
+    };
+    let mut warning = format!("skipped {}", first.to_line());
+    if !others.is_empty() {
+        let others = format_count(others.len(), "other", "others");
+        warning += &format!(", and {others}");
+    }
+    ui.warn(&warning);
 }

@@ -10,16 +10,19 @@ mod unpack;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
-use crate::cli::named::{self, resolve_argument};
+use crate::cli::named::{
+    self, FoundSessions, NEEDS_RECURSION, expand_arguments, is_in_subfolder, reach_of_change,
+    resolve_argument,
+};
 use crate::cli::options::{ChangeArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
-use crate::format::format_count;
-use crate::ops::archive::ArchiveFilter;
+use crate::cli::status::{Status, warn_of_skipped};
+use crate::ops::list::SessionFilter;
 use interrupted::restore_interrupted;
 use list::list_archived;
 use pack::Packer;
-use pisess_store as store;
+use pisess_store::{self as store, FoundFile, Reach};
 use report::{ArchiveOutcome, report_outcomes};
 use restore::restore_archive;
 use std::path::{Path, PathBuf};
@@ -44,11 +47,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// SESSION.pruned, and a copy of the blobs of oh-my-pi that the session refers to. The archive is
 /// read again and compared before the session is removed.
 ///
-/// Name the sessions, or choose them by options. Options choose from the sessions of the current
-/// directory, of --project, or of all projects with --all. --older-than, --larger-than and --empty
-/// choose only the sessions that meet the condition. Chosen sessions that changed in the last ten minutes, or that
-/// an agent may have open, are skipped. A named session that an agent may have open is refused
-/// (exit 3).
+/// Name the sessions or directories of them, or choose them by options. Without SESSION, options
+/// choose from the sessions of the current directory, of --project, or of all projects with --all.
+/// --older-than, --larger-than and --empty choose only the sessions that meet the condition. Of a
+/// directory, the *.jsonl files directly in it are taken, and with -r those in its subdirectories.
+///
+/// A named session that an agent may have open is refused (exit 3). Other sessions that an agent
+/// may have open, or that changed in the last ten minutes, are skipped. One failure does not stop
+/// the others.
 ///
 /// `list`, `grep` and `stats` include archived sessions with --archived. Every command reads an
 /// archive given by its path. `zstd -dc` prints the session in it.
@@ -68,9 +74,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ))]
 #[command(mut_arg("force", |force| force.help("Override refusals (with --delete, does not ask)")))]
 pub struct Args {
-    /// The sessions; with --restore and --delete, archived sessions, by id, name or path of the
-    /// archive
-    #[arg(value_name = "SESSION", conflicts_with_all = ["older_than", "empty", "project", "all"])]
+    /// The sessions, or directories of them; with --restore and --delete, archived sessions, by id,
+    /// name or path of the archive
+    #[arg(value_name = "SESSION", conflicts_with_all = ["project", "all"])]
     pub sessions: Vec<PathBuf>,
     /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
     /// 2026-10
@@ -88,6 +94,9 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long)]
     pub all: bool,
+    /// Include subdirectories (-n always does)
+    #[arg(short, long)]
+    pub recursive: bool,
     /// List archived sessions
     #[arg(long, conflicts_with_all = ["sessions", "restore", "delete"])]
     pub list: bool,
@@ -108,7 +117,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
         None => None,
     };
-    let filter = ArchiveFilter {
+    let filter = SessionFilter {
         before_ms,
         only_empty: args.empty,
         larger_than: args.larger_than,
@@ -135,61 +144,49 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             ))
             .with_hint("give each as SESSION; `pisess archive --list --all` lists them"));
         }
+        if filter.before_ms.is_some() || args.larger_than.is_some() || args.empty {
+            return Err(Failure::usage_error(
+                "--older-than, --larger-than and --empty choose sessions to archive",
+            )
+            .with_hint("omit them; name the archived sessions"));
+        }
         return args.change_archives(&stores, ui);
     }
 
-    let is_filtered = filter.before_ms.is_some()
+    let has_filter = filter.before_ms.is_some()
         || args.larger_than.is_some()
         || args.empty
         || args.project.is_some()
         || args.all;
-    if !is_filtered && args.sessions.is_empty() {
+    if !has_filter && args.sessions.is_empty() {
         return Err(
             Failure::usage_error("neither a session nor a filter is given").with_hint(
                 "name sessions, or choose them with --older-than, --larger-than, --empty, --project or --all",
             ),
         );
     }
-    args.archive_sessions(stores, is_filtered.then_some(filter), ui)
-}
-
-/// Warns of the sessions that a filter chooses, but that an agent may have open, or that changed
-/// recently. Only the first is named, with the number of the others.
-fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
-    let Some((first, others)) = skipped.split_first() else {
-        return;
-    };
-    let mut warning = format!("skipped {}", first.to_line());
-    if !others.is_empty() {
-        let others = format_count(others.len(), "other", "others");
-        warning += &format!(", and {others}");
-    }
-    ui.warn(&warning);
+    args.archive_sessions(stores, filter, ui)
 }
 
 impl Args {
-    /// Archives the sessions that are named, and those that a filter chooses. All are moved before
-    /// anything is printed, so that a closed pipe does not end the command half done.
+    /// Archives the sessions that are given, or those of the stores, as far as the filter chooses
+    /// them. All are moved before anything is printed, so that a closed pipe does not end the command
+    /// half done.
     fn archive_sessions(
         &self,
         stores: SessionStores,
-        filter: Option<ArchiveFilter>,
+        filter: SessionFilter,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
-        let is_filtered = filter.is_some();
-        let mut outcomes = self.finish_interrupted(&stores, is_filtered, ui)?;
-
+        let mut outcomes = self.finish_interrupted(&stores, ui)?;
         let mut sessions = Vec::new();
         let mut search_exit = Exit::Done;
-        if is_filtered {
+        if self.sessions.is_empty() {
             search_exit = self.add_stored_sessions(&stores, &mut sessions, ui);
+        } else {
+            self.add_given_sessions(&mut sessions, &mut outcomes, ui)?;
         }
-        for session in &self.sessions {
-            match resolve_argument(session, ui) {
-                Ok(path) => sessions.push(path),
-                Err(failure) => outcomes.push(ArchiveOutcome::failed(session, failure)),
-            }
-        }
+        let found_none = sessions.is_empty() && !self.sessions.is_empty();
 
         let packer = Packer {
             stores,
@@ -200,7 +197,7 @@ impl Args {
         };
         let skipped = archive_all(&packer, sessions, &mut outcomes, ui);
         warn_of_skipped(&skipped, ui);
-        if outcomes.is_empty() && skipped.is_empty() {
+        if outcomes.is_empty() && skipped.is_empty() && !found_none {
             let hint = if self.all {
                 "`pisess list --all` lists the sessions"
             } else {
@@ -208,8 +205,58 @@ impl Args {
             };
             ui.print_status(&format!("no session is chosen (hint: {hint})"));
         }
+        let needs_recursion = outcomes.iter().any(|outcome| {
+            let is_planned = outcome
+                .result
+                .as_ref()
+                .is_ok_and(|result| result.status == Status::Planned);
+            is_planned && is_in_subfolder(&self.sessions, &outcome.path)
+        });
         let exit = report_outcomes(outcomes, self.change.json, ui)?;
+        if needs_recursion && !self.recursive {
+            ui.warn(NEEDS_RECURSION);
+        }
         Ok(exit.max(search_exit))
+    }
+
+    /// Adds the sessions that are given by path or name, and those in the directories that are
+    /// given, except those of sub-agents: they are archived with their owners.
+    fn add_given_sessions(
+        &self,
+        sessions: &mut Vec<FoundFile>,
+        outcomes: &mut Vec<ArchiveOutcome>,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let mut folders = Vec::new();
+        for session in &self.sessions {
+            match resolve_argument(session, ui) {
+                Ok(path) if path.is_dir() => folders.push(path),
+                Ok(path) => sessions.push(FoundFile {
+                    path,
+                    owner: None,
+                    named: true,
+                }),
+                Err(failure) => outcomes.push(ArchiveOutcome::failed(session, failure)),
+            }
+        }
+        if folders.is_empty() {
+            return Ok(());
+        }
+
+        let reach = if self.change.dry_run {
+            Reach::Visible
+        } else {
+            reach_of_change(&folders, self.recursive, self.change.force, ui)?
+        };
+        let FoundSessions {
+            files, failures, ..
+        } = expand_arguments(&folders, reach, ui);
+        for failure in failures {
+            let path = PathBuf::from(failure.path.clone().unwrap_or_default());
+            outcomes.push(ArchiveOutcome::failed(&path, failure));
+        }
+        sessions.extend(files.into_iter().filter(|file| file.owner.is_none()));
+        Ok(())
     }
 
     /// Adds the sessions of the project, or with `--all` of all projects, except those of
@@ -218,7 +265,7 @@ impl Args {
     fn add_stored_sessions(
         &self,
         stores: &SessionStores,
-        sessions: &mut Vec<PathBuf>,
+        sessions: &mut Vec<FoundFile>,
         ui: &mut Ui,
     ) -> Exit {
         let scope = if self.all {
@@ -233,22 +280,21 @@ impl Args {
         }
         for file in found_files.files {
             if file.owner.is_none() {
-                sessions.push(file.path);
+                sessions.push(file);
             }
         }
         worst_exit
     }
 
     /// Restores the sessions that earlier runs left hidden when they were killed: those in the
-    /// archives of the stores if there is a filter, and those that are named. Returns the failures.
+    /// archives of the stores if no session is given, and those that are named. Returns the failures.
     fn finish_interrupted(
         &self,
         stores: &SessionStores,
-        is_filtered: bool,
         ui: &mut Ui,
     ) -> Result<Vec<ArchiveOutcome>, Failure> {
         let mut archives = Vec::new();
-        if is_filtered {
+        if self.sessions.is_empty() {
             archives = stores.find_archives(self.all)?;
         }
         for session in &self.sessions {
@@ -283,39 +329,38 @@ impl Args {
     }
 }
 
-/// Archives sessions on all processors, and adds their outcomes. With a filter, sessions that it
-/// does not choose have no outcome, nor has a file that is not a session, or that another process
-/// just moved. Returns why sessions were skipped that the filter chooses.
+/// Archives sessions on all processors, and adds their outcomes. Sessions that the filter does not
+/// choose have no outcome. Of files that were found by a search, nor has one that is not a session,
+/// or that another process just moved. Returns why sessions found by a search were skipped.
 fn archive_all(
     packer: &Packer,
-    sessions: Vec<PathBuf>,
+    sessions: Vec<FoundFile>,
     outcomes: &mut Vec<ArchiveOutcome>,
     ui: &mut Ui,
 ) -> Vec<Failure> {
-    let archive = |path: PathBuf| {
-        let result = packer.archive_session(&path);
-        (path, result)
+    let archive = |file: FoundFile| {
+        let result = packer.archive_session(&file);
+        (file, result)
     };
     let mut results = Vec::new();
-    ui.map_in_parallel(sessions, archive, |_, path_and_result| {
-        results.push(path_and_result);
+    ui.map_in_parallel(sessions, archive, |_, file_and_result| {
+        results.push(file_and_result);
     });
 
-    let is_filtered = packer.filter.is_some();
     let mut skipped = Vec::new();
-    for (path, result) in results {
+    for (file, result) in results {
         match result {
             Ok(None) => {}
             Ok(Some(archived)) => outcomes.push(ArchiveOutcome {
-                path,
+                path: file.path,
                 result: Ok(archived),
             }),
             Err(failure)
-                if is_filtered && (failure.is_not_session() || failure.is_missing_file) => {}
-            Err(failure) if is_filtered && failure.exit() == Exit::Busy => {
+                if !file.named && (failure.is_not_session() || failure.is_missing_file) => {}
+            Err(failure) if !file.named && failure.exit() == Exit::Busy => {
                 skipped.push(failure);
             }
-            Err(failure) => outcomes.push(ArchiveOutcome::failed(&path, failure)),
+            Err(failure) => outcomes.push(ArchiveOutcome::failed(&file.path, failure)),
         }
     }
     skipped

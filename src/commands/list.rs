@@ -23,7 +23,7 @@ use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
-    FamilyFile, ForkRows, ListRow, ListedSession, Order, ReadSession, build_rows,
+    FamilyFile, ForkRows, ListRow, ListedSession, Order, ReadSession, SessionFilter, build_rows,
     count_new_entries, distinct_titles, first_message, group_by_repository, read_session,
     sort_by_start, sort_sessions,
 };
@@ -199,7 +199,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.warn("nothing was written in this period to any of these sessions");
     }
     let has_sessions = !list.is_empty();
-    list.retain(|session| args.chooses(session));
+    let filter = args.session_filter();
+    list.retain(|session| filter.accepts(session.selection_facts()));
     if list.is_empty() && has_sessions {
         ui.warn(NONE_CHOSEN);
     }
@@ -321,10 +322,13 @@ impl Args {
         }
     }
 
-    /// Whether --larger-than and --empty choose a session.
-    fn chooses(&self, session: &ListedSession) -> bool {
-        let is_large_enough = self.larger_than.is_none_or(|limit| session.bytes > limit);
-        is_large_enough && (session.is_empty || !self.empty)
+    /// Returns which sessions --larger-than and --empty choose.
+    fn session_filter(&self) -> SessionFilter {
+        SessionFilter {
+            before_ms: None,
+            only_empty: self.empty,
+            larger_than: self.larger_than,
+        }
     }
 
     /// Returns where the rows of forks are. Programs get all forks in the same order.

@@ -1,7 +1,9 @@
 //! `pisess prune`: moves parts of a session into a file beside it, and back.
 
+mod alternatives;
 mod branch;
 mod job;
+mod many;
 mod report;
 mod restore;
 
@@ -14,6 +16,7 @@ use crate::cli::rows::entry::row_options;
 use crate::load::LoadOptions;
 use crate::ops::prune::{ValueKind, pruned_file};
 use job::{PruneJob, Task};
+use many::prune_sessions;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -24,6 +27,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Prune images over 1 MB, and nothing else",
         "pisess prune --images --over 1M session.jsonl",
+    ),
+    Example::new(
+        "List what would be moved from large sessions of all projects",
+        "pisess prune -n --all --larger-than 10M --older-than 30d",
     ),
     Example::new(
         "Prune large payloads, and put them back",
@@ -45,6 +52,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// SESSION.pruned, if they are larger than --over. A short placeholder, such as `[image removed,
 /// 1.2 MB png]`, replaces each; a model sees the placeholder. All other bytes of the session stay
 /// as they are.
+///
+/// Given several sessions or a directory, or with --all or --project, each session is pruned. One
+/// failure does not stop the others. With -n, a table has a row for each session. Of a directory,
+/// the *.jsonl files directly in it are pruned, and with -r those in its subdirectories. Sessions
+/// that were not named and may be open in an agent are skipped. If little can be removed, -n
+/// reports which option would remove more.
 ///
 /// --compacted moves entries that no branch needs: on each branch, those above the last compaction.
 /// It keeps branches without a compaction, and the recent entries that the compaction kept. It also
@@ -68,9 +81,31 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session is either unchanged or pruned, and --restore works in both cases. The path of
 /// SESSION.pruned is printed.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess prune [OPTIONS] <SESSION>...\n",
+    "       pisess prune [OPTIONS] --project <DIR>\n",
+    "       pisess prune [OPTIONS] --all",
+))]
 pub struct Args {
-    /// The session: a path or a name (see `pisess --help`)
-    pub session: PathBuf,
+    /// The sessions, given by path or name (see `pisess --help`), or directories of them
+    #[arg(value_name = "SESSION", required_unless_present_any = ["all", "project"], conflicts_with_all = ["all", "project"])]
+    pub sessions: Vec<PathBuf>,
+    /// Include the sessions of all projects
+    #[arg(short, long, conflicts_with = "project")]
+    pub all: bool,
+    /// Choose sessions of the project directory DIR
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
+    /// 2026-10
+    #[arg(long, value_name = "TIME")]
+    pub older_than: Option<String>,
+    /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
+    #[arg(long, value_name = "SIZE", value_parser = parse_amount)]
+    pub larger_than: Option<u64>,
+    /// Include subdirectories (-n always does)
+    #[arg(short, long)]
+    pub recursive: bool,
     /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = parse_amount)]
     pub over: u64,
@@ -127,6 +162,28 @@ impl Args {
         }
     }
 
+    /// Returns the only session, if one is given that is no directory, and no option chooses
+    /// sessions.
+    fn single_session(&self) -> Option<&Path> {
+        if self.older_than.is_some() || self.larger_than.is_some() {
+            return None;
+        }
+        match &self.sessions[..] {
+            [session] if !session.is_dir() => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Returns what to load of a session: the spans of messages to find payloads, and usage to find
+    /// the sub-agents of a branch.
+    fn load_options(&self) -> LoadOptions {
+        LoadOptions {
+            message_spans: true,
+            usage: self.branch.is_some(),
+            ..LoadOptions::default()
+        }
+    }
+
     /// Returns the path of the file that is pruned or restored: that of `-o`, else the session's
     /// own. A stream can only be planned with `-n`, under the path `-`.
     fn target_path(&self, open: &OpenSession) -> Result<PathBuf, Failure> {
@@ -144,26 +201,30 @@ impl Args {
     }
 }
 
-/// Prunes a session, restores it, or prints what would be pruned. Of the session, the spans of
-/// messages are loaded to find payloads, tokens for the summary of `-n`, and usage to find the
-/// sub-agents of a branch.
+/// Prunes sessions, restores them, or prints what would be pruned.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
         let why = "-o -: the payloads go to a file beside the result, so the result must be a file";
         return Err(Failure::usage_error(why).with_hint("give a path with -o"));
     }
 
+    match args.single_session() {
+        Some(session) => prune_single(session, args, ui),
+        None => prune_sessions(args, ui),
+    }
+}
+
+/// Prunes or restores the only session. With `-n`, the plan has a row for each part of it.
+fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_dry_run = args.write.change.dry_run;
     // With -n, the entries that would be removed are printed as rows.
     let has_rows = is_dry_run && (args.branch.is_some() || args.compacted);
     let options = LoadOptions {
-        message_spans: true,
         message_tokens: is_dry_run,
-        usage: args.branch.is_some(),
         rows: if has_rows { row_options(ui).rows } else { None },
-        ..LoadOptions::default()
+        ..args.load_options()
     };
-    let open = OpenSession::open(&args.session, options, ui)?;
+    let open = OpenSession::open(session, options, ui)?;
     let target = args.target_path(&open)?;
     let job = PruneJob {
         task: args.task(),

@@ -316,6 +316,8 @@ fn filters_are_combined() {
         ("--older-than 2026-02-01 --project ./boats", "boat"),
         ("--empty", "pempty"),
         ("--empty --older-than 300d", ""),
+        ("--all --larger-than 1", "boat omp1 pnew pold pempty"),
+        ("--all --larger-than 1M", ""),
         ("--all", "boat omp1 pnew pold pempty"),
         ("--project ./boats", "boat"),
     ] {
@@ -362,7 +364,7 @@ fn older_than_skips_a_session_changed_within_ten_minutes() {
     assert_eq!(done.text().lines().count(), 2, "{done}");
     assert!(
         done.stderr.contains(
-            "it changed 9min ago; --older-than and --empty leave a session alone for 10min (hint: give it as SESSION to archive it now), and 1 other\n"
+            "it changed 9min ago; a session that is not named is left alone for 10min (hint: give it as SESSION to archive it now), and 1 other\n"
         ),
         "{done}"
     );
@@ -1434,4 +1436,47 @@ fn a_name_that_would_not_be_restored_is_not_archived() {
         );
         assert!(h.s.files() == before);
     }
+}
+
+/// A directory stands for the sessions in it. One that cannot be archived does not stop the others.
+#[test]
+fn a_directory_of_sessions_is_archived() {
+    let h = Home::new();
+    let folder = format!("./{}", h.pi);
+    let planned = h.run(&format!("archive -q -n {folder} --older-than 90d"));
+    assert_eq!(planned.code, 0, "{planned}");
+    let text = planned.text();
+    assert!(
+        text.contains("pold") && text.contains("pempty") && !text.contains("pnew"),
+        "{text}"
+    );
+    assert!(text.contains("2 sessions"), "{text}");
+
+    h.s.put(&format!("{}/2026_bad.jsonl", h.pi), "not a session\n");
+    h.s.put(
+        "loose/a.jsonl",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"loose\"}\n",
+    );
+    h.age();
+    let done = h.run(&format!("archive {folder} ./loose ./none.jsonl"));
+    assert_eq!(done.code, 2, "{done}");
+    for part in [
+        "it is in no agent's store",
+        "none.jsonl",
+        "3 sessions archived",
+    ] {
+        assert!(done.stderr.contains(part), "{part}: {done}");
+    }
+    assert_eq!(h.archives().len(), 3);
+
+    // Sub-agents are archived with their session, and -r finds sessions further down.
+    let h = Home::new();
+    let store = format!("./{}", h.omp.split("/--").next().unwrap());
+    let done = h.run(&format!("archive -r {store}"));
+    assert_eq!(done.code, 0, "{done}");
+    assert!(done.stderr.contains("1 session archived"), "{done}");
+    let failed = h
+        .run(&format!("archive --restore --empty {folder}"))
+        .fails(2);
+    assert!(failed.contains("choose sessions to archive"), "{failed}");
 }

@@ -7,7 +7,8 @@ use std::fs;
 
 /// Commands that accept directories or several sessions, and continue with the others.
 const SEVERAL: &[&str] = &[
-    "archive", "blame", "check", "grep", "import", "list", "migrate", "redact", "relocate", "stats",
+    "archive", "blame", "check", "grep", "import", "list", "migrate", "prune", "redact",
+    "relocate", "stats",
 ];
 
 /// Returns a form of every other command that reads `./x`, and one that changes it.
@@ -52,6 +53,7 @@ fn a_missing_session_may_be_all() {
         ("check", "check --all"),
         ("migrate", "migrate --check --all"),
         ("redact", "redact --check --all"),
+        ("prune", "prune -n --all"),
     ] {
         let error = s.unchanged(verb).fails(2);
         assert!(
@@ -76,7 +78,7 @@ fn a_missing_session_may_be_all() {
                 .step_by(2)
                 .filter(|named| named.contains("--all"));
             for named in named {
-                let reads = ["--check", "--list", "pisess check", "pisess list"];
+                let reads = ["--check", "--list", " -n ", "pisess check", "pisess list"];
                 assert!(
                     reads.iter().any(|word| named.contains(word)),
                     "{line}: {error}"
@@ -106,7 +108,7 @@ fn a_folder() {
         let said = s.unchanged(&line).fails(2);
         assert_eq!(
             said,
-            "cannot read ./x: it is a directory (hint: give the path of a session in it; blame, check, export, grep, list, migrate, redact --check and stats take directories)",
+            "cannot read ./x: it is a directory (hint: give the path of a session in it; archive, blame, check, export, grep, list, migrate, prune, redact --check and stats take directories)",
             "{line}"
         );
     }
@@ -129,6 +131,7 @@ fn every_command_says_the_same_of_what_is_no_file() {
             "grep",
             "stats",
             "list",
+            "prune",
             "redact F --check",
             "redact F -n",
         ];

@@ -202,7 +202,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ("stats", "all archived prices"),
     (
         "archive",
-        "older-than empty project all list restore delete",
+        "older-than larger-than empty project all recursive list restore delete",
     ),
     (
         "switch",
@@ -232,7 +232,10 @@ pub const UNTRIED: &[(&str, &str)] = &[
         "compact",
         "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions",
     ),
-    ("prune", "restore branch compacted"),
+    (
+        "prune",
+        "restore branch compacted all project older-than larger-than recursive",
+    ),
     (
         "export",
         "renderer env-file secret-file keep-images json open",

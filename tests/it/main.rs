@@ -56,6 +56,7 @@ mod properties;
 mod prune;
 mod prune_branch;
 mod prune_compacted;
+mod prune_many;
 #[cfg(target_os = "linux")]
 mod pty;
 mod ranges;

@@ -586,7 +586,7 @@ impl<'o> ClaudeReader<'o> {
             first,
             last,
             response: if user_blocks.has_result {
-                attachment.response
+                attach_point.response
             } else {
                 None
             },

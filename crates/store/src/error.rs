@@ -313,7 +313,7 @@ fn hint_for(action: Action, kind: io::ErrorKind) -> Option<&'static str> {
         }
         (NotFound, Action::Create) => "create the directory first",
         (IsADirectory, Action::Read) => {
-            "give the path of a session in it; blame, check, export, grep, list, migrate, redact --check and stats take directories"
+            "give the path of a session in it; archive, blame, check, export, grep, list, migrate, prune, redact --check and stats take directories"
         }
         (IsADirectory, _) => "give the path of a file",
         (AlreadyExists, Action::BackUpTo) => "choose another suffix with --backup=SUFFIX",

@@ -4,8 +4,8 @@ use crate::cli::ids::Ids;
 use crate::cli::locate::SessionStores;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
 use crate::format::{ID_SUFFIX_LEN, format_age, format_bytes, id_suffix};
-use crate::ops::archive::{ArchiveFacts, ArchiveFilter, SESSION, SelectionFacts};
-use crate::ops::list::display_title;
+use crate::ops::archive::{ArchiveFacts, SESSION};
+use crate::ops::list::{SelectionFacts, SessionFilter, display_title};
 use crate::session::paths::abbreviate_home;
 use pisess_json::time::iso_string;
 use pisess_json::write::Object;
@@ -60,7 +60,7 @@ impl ArchivedSession {
 pub fn list_archived(
     stores: &SessionStores,
     all: bool,
-    filter: ArchiveFilter,
+    filter: SessionFilter,
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {

@@ -12,29 +12,29 @@ use crate::cli::status::Status;
 use crate::cli::transaction::{AttemptResult, attempt_under_lock, refuse_in_dry_run};
 use crate::format::format_age;
 use crate::ops::archive::{
-    ArchiveFacts, ArchiveFilter, SESSION, SelectionFacts, find_blob_hashes, find_companions,
-    find_existing_blobs, is_blob, session_folder,
+    ArchiveFacts, SESSION, find_blob_hashes, find_companions, find_existing_blobs, is_blob,
+    session_folder,
 };
-use crate::ops::list::{ListedSession, read_single};
+use crate::ops::list::{ListedSession, SelectionFacts, SessionFilter, read_single};
 use crate::ops::plan::Action;
 use crate::ops::prune::pruned_file;
 use crate::session::dialect::Dialect;
 use pisess_store::{
-    self as store, Archive, Attempt, Cause, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile,
-    Source, StoreError, Unremoved, WriteOptions, write_archive,
+    self as store, Archive, Attempt, Cause, FoundFile, Glance, Locked, NewFolder, Reach, ReadAt,
+    SessionFile, Source, StoreError, Unremoved, WriteOptions, write_archive,
 };
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A session that changed within this time is not chosen by a filter.
+/// A session that changed within this time is not archived unless it is named.
 const MIN_UNCHANGED_MS: i64 = 10 * 60 * 1000;
 
 /// Archives sessions, on several threads.
 pub struct Packer<'a> {
     pub stores: SessionStores,
-    /// Which sessions to archive; `None` if they were named.
-    pub filter: Option<ArchiveFilter>,
+    /// Which of the sessions to archive.
+    pub filter: SessionFilter,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
     pub change: &'a ChangeArgs,
@@ -44,33 +44,29 @@ pub struct Packer<'a> {
 
 impl Packer<'_> {
     /// Archives a session; with `-n`, only checks whether that is possible. Returns `None` if the
-    /// filter does not choose it.
+    /// filter does not choose it. One that was not named is left alone if it changed recently.
     ///
     /// # Errors
     /// If it cannot be archived, or an agent may have it open. The session is then where it was.
-    pub fn archive_session(&self, path: &Path) -> Result<Option<ArchiveResult>, Failure> {
-        let input = Input::open_path(path, self.is_stdout)?;
+    pub fn archive_session(&self, found: &FoundFile) -> Result<Option<ArchiveResult>, Failure> {
+        let input = Input::open_path(&found.path, self.is_stdout)?;
         let Some(file) = input.file() else {
             let failure = input.failure("a stream or an archive cannot be archived");
             return Err(failure.with_hint("give the path of a session"));
         };
         let listed = self.read_listed(&input)?;
-        let is_chosen = match self.filter {
-            Some(filter) => filter.accepts(SelectionFacts {
-                modified_ms: listed.modified_ms,
-                // User messages may have been pruned.
-                is_empty: listed.is_empty && store::is_free(&pruned_file(file.resolved()))?,
-                bytes: listed.bytes,
-            }),
-            None => true,
+        let facts = SelectionFacts {
+            // User messages may have been pruned.
+            is_empty: listed.is_empty && store::is_free(&pruned_file(file.resolved()))?,
+            ..listed.selection_facts()
         };
-        if !is_chosen {
+        if !self.filter.accepts(facts) {
             return Ok(None);
         }
 
         let session = file.resolved();
         let to = self.find_archive_path(&input, session)?;
-        if self.filter.is_some() {
+        if !found.named {
             self.refuse_unsettled(&input, session)?;
         }
         let cwd = PathBuf::from(&*listed.cwd.to_string_lossy());
@@ -93,7 +89,7 @@ impl Packer<'_> {
             let Some(grown_input) = grown_input else {
                 return self.pack_session(&input, &listed, &to, locked);
             };
-            if self.filter.is_some() {
+            if !found.named {
                 return Err(input.busy_failure("it is being written to"));
             }
             let listed = self.read_listed(&grown_input)?;
@@ -167,7 +163,7 @@ impl Packer<'_> {
             age => format!("{age} ago"),
         };
         let failure = input.busy_failure(format_args!(
-            "it changed {ago}; --older-than and --empty leave a session alone for 10min"
+            "it changed {ago}; a session that is not named is left alone for 10min"
         ));
         Err(failure.with_hint("give it as SESSION to archive it now"))
     }

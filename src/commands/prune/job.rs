@@ -84,19 +84,7 @@ pub struct PruneJob<'a> {
 impl PruneJob<'_> {
     /// Prunes the session in place, or with `-o` writes a pruned copy, and reports the result.
     pub fn prune(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        self.open
-            .refuse_archived_side_file(&self.source_side_file())?;
-        self.report_dependents(ui)?;
-        let (committed, outcome) = match &self.write.output {
-            Some(_) => self.prune_elsewhere(ui)?,
-            None => {
-                self.refuse_running()?;
-                self.open
-                    .attempt_under_lock(&self.write_options(), &mut |locked_open, locked| {
-                        self.prune_locked(locked_open, locked, ui)
-                    })?
-            }
-        };
+        let (committed, outcome) = self.prune_session(ui)?;
         if outcome.is_empty() {
             ui.print_status(&format!(
                 "{}: {}",
@@ -105,6 +93,24 @@ impl PruneJob<'_> {
             ));
         }
         self.report_outcome(committed, &outcome, ui)
+    }
+
+    /// Prunes the session in place, or with `-o` writes a pruned copy.
+    pub(super) fn prune_session(
+        &self,
+        ui: &mut Ui,
+    ) -> Result<(Option<Committed>, PruneOutcome), Failure> {
+        self.open
+            .refuse_archived_side_file(&self.source_side_file())?;
+        self.report_dependents(ui)?;
+        if self.write.output.is_some() {
+            return self.prune_elsewhere(ui);
+        }
+        self.refuse_running()?;
+        self.open
+            .attempt_under_lock(&self.write_options(), &mut |locked_open, locked| {
+                self.prune_locked(locked_open, locked, ui)
+            })
     }
 
     /// Returns the path of the file beside the session that is read. With `-o`, it is another than

@@ -1,5 +1,6 @@
 //! The rows of a plan, and the result of `prune`.
 
+use super::alternatives::find_alternatives;
 use super::job::{PruneJob, Task};
 use crate::cli::output::{Cell, Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
@@ -13,9 +14,10 @@ use crate::session::entry::LineNo;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::Committed;
+use std::path::PathBuf;
 
 /// What was pruned or restored.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct PruneOutcome {
     pub payloads: usize,
     pub entries: usize,
@@ -53,7 +55,7 @@ impl PruneOutcome {
     }
 
     /// Returns what was pruned or restored, for people.
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let payloads = format_count(self.payloads, "payload", "payloads");
         let entries = describe_pruned(self.entries, self.notes, self.branches);
         match (self.payloads, self.entries) {
@@ -90,10 +92,11 @@ impl PruneJob<'_> {
         let source = self.open.input.source();
         let plan = self.plan_prune(self.open, ui)?;
         let size_before = source.len() as usize;
-        let size_after = size_before - plan.saved_bytes(session);
+        let outcome = PruneOutcome::from_prune(&plan, session);
+        let size_after = size_before - outcome.bytes;
         let mut summary = format!(
             "{}; session {} to {}",
-            PruneOutcome::from_prune(&plan, session).describe(),
+            outcome.describe(),
             format_bytes(size_before),
             format_bytes(size_after)
         );
@@ -115,6 +118,7 @@ impl PruneJob<'_> {
         } else {
             ui.print(&(summary + "\n"))?
         }
+        find_alternatives(self, outcome.bytes, ui)?.report(size_before, outcome.bytes, ui);
         Ok(Exit::Done)
     }
 
@@ -218,60 +222,90 @@ impl PruneJob<'_> {
         outcome: &PruneOutcome,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
+        let json = self.write.change.json;
+        let report = self.report(committed.is_some(), *outcome);
         let Some(committed) = committed else {
-            self.print_outcome(false, outcome, ui)?;
+            report.print(json, ui)?;
             return Ok(Exit::Done);
         };
         ui.report_commit_warnings(&committed);
         self.open.input.report_path(ui);
-        ui.print_after_write(&self.target.to_string_lossy(), |ui| {
-            self.print_outcome(true, outcome, ui)
-        })?;
+        ui.print_after_write(&self.target.to_string_lossy(), |ui| report.print(json, ui))?;
         Ok(Exit::Done)
     }
 
+    /// Returns the report of a result.
+    pub fn report(&self, is_written: bool, outcome: PruneOutcome) -> PruneReport {
+        PruneReport {
+            name: self.open.input.name.clone(),
+            target: self.target.clone(),
+            side_file: self.side_file.clone(),
+            is_written,
+            is_elsewhere: self.write.output.is_some(),
+            is_restored: matches!(self.task, Task::Restore),
+            outcome,
+        }
+    }
+}
+
+/// What was pruned from a session or restored to it, or would be.
+pub struct PruneReport {
+    name: String,
+    /// The file that is pruned or restored, and the file beside it.
+    pub target: PathBuf,
+    side_file: PathBuf,
+    is_written: bool,
+    /// Whether the target is another file than the session.
+    is_elsewhere: bool,
+    is_restored: bool,
+    pub outcome: PruneOutcome,
+}
+
+impl PruneReport {
     /// Prints what was pruned or restored. JSON is printed even if nothing was. Text is printed on
     /// standard error; after pruning, the path of the file beside the session follows on standard
     /// output.
-    fn print_outcome(
-        &self,
-        is_written: bool,
-        outcome: &PruneOutcome,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let side_file = self.side_file.to_string_lossy();
-        if self.write.change.json {
-            let action = match (is_written, &self.write.output) {
-                (false, _) => "nothing",
-                (true, None) => "rewrite",
-                (true, Some(_)) => "create",
-            };
-            let report = Object::new()
-                .str("path", &self.target.to_string_lossy())
-                .str("action", action)
-                .bool("dryRun", false)
-                .str("pruned", &side_file)
-                .number("payloads", outcome.payloads as f64)
-                .number("entries", outcome.entries as f64)
-                .number("branches", outcome.branches as f64)
-                .number("bytes", outcome.bytes as f64);
-            return ui.print_json(&report.finish());
+    pub fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+        if json {
+            return ui.print_json(&self.to_json(false));
         }
-        if outcome.is_empty() {
+        if self.outcome.is_empty() {
             return Ok(());
         }
-        let what = outcome.describe();
-        if matches!(self.task, Task::Restore) {
-            ui.print_status(&format!("{}: {what} restored", self.open.input.name))
-        } else {
-            ui.print_status(&format!(
-                "{}: {what} pruned, {}",
-                self.open.input.name,
-                format_bytes(outcome.bytes)
-            ));
-            ui.print_path(&side_file)?;
+        let name = &self.name;
+        let what = self.outcome.describe();
+        if self.is_restored {
+            ui.print_status(&format!("{name}: {what} restored"));
+            return Ok(());
         }
-        Ok(())
+        let bytes = format_bytes(self.outcome.bytes);
+        ui.print_status(&format!("{name}: {what} pruned, {bytes}"));
+        ui.print_path(&self.side_file.to_string_lossy())
+    }
+
+    /// Returns it as JSON; of a dry run, what would be done.
+    pub fn to_json(&self, is_dry_run: bool) -> Vec<u8> {
+        let outcome = &self.outcome;
+        let has_action = if is_dry_run {
+            !outcome.is_empty()
+        } else {
+            self.is_written
+        };
+        let action = match (has_action, self.is_elsewhere) {
+            (false, _) => "nothing",
+            (true, false) => "rewrite",
+            (true, true) => "create",
+        };
+        Object::new()
+            .str("path", &self.target.to_string_lossy())
+            .str("action", action)
+            .bool("dryRun", is_dry_run)
+            .str("pruned", &self.side_file.to_string_lossy())
+            .number("payloads", outcome.payloads as f64)
+            .number("entries", outcome.entries as f64)
+            .number("branches", outcome.branches as f64)
+            .number("bytes", outcome.bytes as f64)
+            .finish()
     }
 }
 

@@ -8,8 +8,18 @@ use crate::cli::pruned::pruned_failure;
 use crate::cli::transaction::AttemptResult;
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{Restoration, read_pruned_file};
-use pisess_store::{self as store, Cause, Locked, SessionFile, StoreError};
+use pisess_store::{self as store, Cause, Committed, Locked, SessionFile, StoreError};
 use std::io::Write;
+
+/// The result of restoring a session in its own file.
+#[derive(Default)]
+pub struct RestoredInPlace {
+    /// `None` if nothing was written.
+    pub committed: Option<Committed>,
+    pub outcome: PruneOutcome,
+    /// Why SESSION.pruned could not be removed.
+    pub removal_error: Option<StoreError>,
+}
 
 impl PruneJob<'_> {
     /// Restores the session in place or into another file, or (with `-n`) prints what would be put
@@ -33,6 +43,26 @@ impl PruneJob<'_> {
         self.restore_in_place(ui)
     }
 
+    /// Restores the session in place, without a report. Nothing is done if nothing was pruned.
+    pub fn restore_session(&self) -> Result<RestoredInPlace, Failure> {
+        self.open.refuse_archived_side_file(&self.side_file)?;
+        if open_if_exists(&self.side_file)?.is_none() {
+            return Ok(RestoredInPlace::default());
+        }
+        self.restore_under_lock()
+    }
+
+    /// Returns what would be restored in place, for `-n`.
+    pub fn plan_restore_outcome(&self) -> Result<PruneOutcome, Failure> {
+        self.open.refuse_archived_side_file(&self.side_file)?;
+        let Some(pruned) = open_if_exists(&self.side_file)? else {
+            return Ok(PruneOutcome::default());
+        };
+        self.refuse_in_dry_run()?;
+        let restoration = self.plan_restore(self.open, pruned)?;
+        Ok(PruneOutcome::from_restored(&restoration.restored_records))
+    }
+
     /// Writes the restored session to another file.
     fn restore_elsewhere(&self, pruned: SessionFile, ui: &mut Ui) -> Result<Exit, Failure> {
         let input = &self.open.input;
@@ -48,10 +78,21 @@ impl PruneJob<'_> {
         )
     }
 
-    /// Restores the session under its lock, and then removes the file beside it. That file is kept
-    /// if something in it has no place in the session. If it cannot be removed, this is reported,
-    /// as the session is restored.
+    /// Restores the session in place, and reports that. If the file beside it cannot be removed,
+    /// this is reported, as the session is restored.
     fn restore_in_place(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let restored = self.restore_under_lock()?;
+        let is_written = restored.committed.is_some();
+        let exit = self.report_outcome(restored.committed, &restored.outcome, ui)?;
+        match restored.removal_error {
+            None => Ok(exit),
+            Some(error) => Ok(exit.max(self.report_unremoved(error, is_written, ui))),
+        }
+    }
+
+    /// Restores the session under its lock, and then removes the file beside it. That file is kept
+    /// if something in it has no place in the session.
+    fn restore_under_lock(&self) -> Result<RestoredInPlace, Failure> {
         let options = self.write.change.write_options(self.open.session.dialect);
         let mut removal_error = None;
         let mut attempt = |locked_open: &OpenSession,
@@ -84,17 +125,16 @@ impl PruneJob<'_> {
             Ok((Some(attempt), outcome))
         };
         let (committed, outcome) = self.open.attempt_under_lock(&options, &mut attempt)?;
-        let is_written = committed.is_some();
-        let exit = self.report_outcome(committed, &outcome, ui)?;
-        match removal_error {
-            None => Ok(exit),
-            Some(error) => Ok(exit.max(self.report_unremoved(error, is_written, ui))),
-        }
+        Ok(RestoredInPlace {
+            committed,
+            outcome,
+            removal_error,
+        })
     }
 
     /// Reports that SESSION.pruned could not be removed, although all of it is in the session.
     /// Returns the exit code that follows. `is_written` is whether the session was changed.
-    fn report_unremoved(&self, error: StoreError, is_written: bool, ui: &mut Ui) -> Exit {
+    pub fn report_unremoved(&self, error: StoreError, is_written: bool, ui: &mut Ui) -> Exit {
         // The file is removed, but may be back after a power failure.
         if let Cause::Unsynced(_) = error.cause {
             ui.warn(&error.to_string());

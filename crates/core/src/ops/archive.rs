@@ -300,39 +300,6 @@ fn damaged_title() -> LoadError {
     ))
 }
 
-/// Which sessions to choose.
-#[derive(Clone, Copy, Debug)]
-pub struct ArchiveFilter {
-    /// The time before which the newest message must have been written, in milliseconds since 1970.
-    pub before_ms: Option<i64>,
-    /// Whether only sessions without user messages are chosen.
-    pub only_empty: bool,
-    /// The size in bytes that a session must exceed.
-    pub larger_than: Option<u64>,
-}
-
-/// What decides whether a session is chosen.
-#[derive(Clone, Copy, Debug)]
-pub struct SelectionFacts {
-    /// The time of its newest message, in milliseconds since 1970.
-    pub modified_ms: i64,
-    /// Whether it has no user message.
-    pub is_empty: bool,
-    /// Its size.
-    pub bytes: u64,
-}
-
-impl ArchiveFilter {
-    /// Whether a session is chosen.
-    pub fn accepts(self, session: SelectionFacts) -> bool {
-        let is_old_enough = self
-            .before_ms
-            .is_none_or(|before| session.modified_ms < before);
-        let is_large_enough = self.larger_than.is_none_or(|limit| session.bytes > limit);
-        is_old_enough && is_large_enough && (session.is_empty || !self.only_empty)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -238,6 +238,39 @@ pub fn first_message(
     Ok(crate::session::content::content_text(content, " ").into_owned())
 }
 
+/// Which sessions to choose; by default, all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SessionFilter {
+    /// The time before which the newest message must have been written, in milliseconds since 1970.
+    pub before_ms: Option<i64>,
+    /// Whether only sessions without user messages are chosen.
+    pub only_empty: bool,
+    /// The size in bytes that a session must exceed.
+    pub larger_than: Option<u64>,
+}
+
+/// What decides whether a session is chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectionFacts {
+    /// The time of its newest message, in milliseconds since 1970.
+    pub modified_ms: i64,
+    /// Whether it has no user message.
+    pub is_empty: bool,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl SessionFilter {
+    /// Whether a session is chosen.
+    pub fn accepts(self, session: SelectionFacts) -> bool {
+        let is_old_enough = self
+            .before_ms
+            .is_none_or(|before| session.modified_ms < before);
+        let is_large_enough = self.larger_than.is_none_or(|limit| session.bytes > limit);
+        is_old_enough && is_large_enough && (session.is_empty || !self.only_empty)
+    }
+}
+
 /// The sort key of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Order {
@@ -292,6 +325,15 @@ fn sort_descending(list: &mut [ListedSession], key: impl Fn(&ListedSession) -> f
 }
 
 impl ListedSession {
+    /// Returns what decides whether it is chosen.
+    pub fn selection_facts(&self) -> SelectionFacts {
+        SelectionFacts {
+            modified_ms: self.modified_ms,
+            is_empty: self.is_empty,
+            bytes: self.bytes,
+        }
+    }
+
     /// Returns the name, else the title taken from its messages, else an empty text.
     pub fn title(&self) -> Text<'_> {
         if let Some(name) = &self.name {

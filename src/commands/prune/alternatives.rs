@@ -1,0 +1,102 @@
+//! What other options of `prune` would remove, for a plan that finds little.
+
+use super::job::{PruneJob, Task};
+use crate::cli::output::{Failure, Ui};
+use crate::format::format_bytes;
+use crate::ops::prune::{PruneBlocker, ValueKind};
+
+/// A plan finds little if it removes less than this part of the session.
+const LITTLE: usize = 10;
+
+/// The sizes of payloads that are tried, the largest first: 64 kB is the default of `--over`.
+const OVERS: [(u64, &str); 2] = [(64_000, "--over 64k"), (1_000, "--over 1k")];
+
+/// The bytes that each of these options would remove, in the order in which they are named.
+#[derive(Clone, Debug, Default)]
+pub struct Alternatives {
+    options: Vec<(&'static str, usize)>,
+}
+
+impl Alternatives {
+    /// Adds the bytes of another session.
+    pub fn add(&mut self, other: &Alternatives) {
+        for &(option, bytes) in &other.options {
+            match self.options.iter_mut().find(|(known, _)| *known == option) {
+                Some((_, sum)) => *sum += bytes,
+                None => self.options.push((option, bytes)),
+            }
+        }
+    }
+
+    /// Names the options that would remove more, if a plan removes little of `size_before`. Each
+    /// removes at least twice as much as the plan, and as the option named before it.
+    pub fn report(&self, size_before: usize, removed: usize, ui: &mut Ui) {
+        if !is_little(removed, size_before) {
+            return;
+        }
+        let mut hints = Vec::new();
+        let mut payload_bytes = removed;
+        for &(option, bytes) in &self.options {
+            let is_payloads = option.starts_with("--over");
+            let least = if is_payloads { payload_bytes } else { removed };
+            if bytes == 0 || bytes < 2 * least {
+                continue;
+            }
+            if is_payloads {
+                payload_bytes = bytes;
+            }
+            hints.push(format!("`{option}` would remove {}", format_bytes(bytes)));
+        }
+        if !hints.is_empty() {
+            ui.print_status(&hints.join(", "));
+        }
+    }
+}
+
+fn is_little(removed: usize, size: usize) -> bool {
+    removed < size / LITTLE
+}
+
+/// Returns what other options would remove from a session, if its plan, which removes `removed`
+/// bytes, finds little. A session whose entries cannot be pruned has no plan with `--compacted`.
+pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alternatives, Failure> {
+    let mut found = Alternatives::default();
+    if !is_little(removed, job.open.input.source().len() as usize) {
+        return Ok(found);
+    }
+
+    let (kinds, over) = match &job.task {
+        Task::Payloads { over, kinds } => (kinds.clone(), *over),
+        Task::Compacted => (ValueKind::PAYLOADS.to_vec(), u64::MAX),
+        Task::Branch(_) | Task::Restore => return Ok(found),
+    };
+    let is_compacted = matches!(job.task, Task::Compacted);
+    if !is_compacted && PruneBlocker::check(&job.open.session).is_ok() {
+        let bytes = planned_bytes(job, Task::Compacted, ui)?;
+        found.options.push(("--compacted", bytes));
+    }
+    for (smaller_over, option) in OVERS {
+        if smaller_over < over {
+            let task = Task::Payloads {
+                over: smaller_over,
+                kinds: kinds.clone(),
+            };
+            let bytes = planned_bytes(job, task, ui)?;
+            found.options.push((option, bytes));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the number of bytes that another task would remove from the session of a job.
+fn planned_bytes(job: &PruneJob, task: Task, ui: &Ui) -> Result<usize, Failure> {
+    let other = PruneJob {
+        task,
+        write: job.write,
+        open: job.open,
+        target: job.target.clone(),
+        side_file: job.side_file.clone(),
+    };
+    let plan = other.plan_prune(job.open, ui)?;
+    Ok(plan.saved_bytes(&job.open.session))
+}

@@ -1,0 +1,313 @@
+//! Many sessions: those in directories, of a project, or of all projects.
+
+use super::Args;
+use super::alternatives::{Alternatives, find_alternatives};
+use super::job::{PruneJob, Task};
+use super::report::{PruneOutcome, PruneReport};
+use crate::cli::locate::{Scope, SessionStores, existing_store_roots, resolve_user_folder};
+use crate::cli::named::{
+    FoundSessions, NEEDS_RECURSION, expand_arguments, is_found_by_name, is_in_subfolder,
+    reach_of_change, read_for_list, search_failures,
+};
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell};
+use crate::cli::period;
+use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
+use crate::cli::status::warn_of_skipped;
+use crate::format::{format_bytes, format_count};
+use crate::ops::list::{SelectionFacts, SessionFilter};
+use crate::ops::prune::pruned_file;
+use pisess_store::{Committed, FoundFile, Reach};
+use std::path::Path;
+
+/// A session that was pruned or restored, or would be.
+struct PrunedSession {
+    report: PruneReport,
+    committed: Option<Committed>,
+    /// The exit code of what failed after the write.
+    exit: Exit,
+    /// Its size, and its size without what is pruned.
+    size_before: usize,
+    size_after: usize,
+    /// With `-n`, what other options would remove.
+    alternatives: Alternatives,
+}
+
+/// Prunes or restores many sessions, one after the other. All are written before anything is
+/// printed, so that a closed pipe does not end the command half done. A failure does not stop the
+/// others. A session that was found by a search and may be open in an agent is skipped.
+pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    refuse_single_options(args)?;
+    let filter = SessionFilter {
+        before_ms: match &args.older_than {
+            Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
+            None => None,
+        },
+        only_empty: false,
+        larger_than: args.larger_than,
+    };
+    let FoundSessions {
+        files, failures, ..
+    } = find_sessions(args, ui)?;
+    let mut worst_exit = Exit::Done;
+    for failure in &failures {
+        worst_exit = worst_exit.max(ui.report_failure(failure));
+    }
+
+    let has_files = !files.is_empty();
+    let mut sessions = Vec::new();
+    let mut skipped = Vec::new();
+    let progress = ui.start_progress(&files);
+    for file in &files {
+        let result = prune_found(file, args, filter, ui);
+        progress.advance();
+        match result {
+            Ok(Some(session)) => {
+                worst_exit = worst_exit.max(session.exit);
+                sessions.push(session);
+            }
+            Ok(None) => {}
+            Err(failure) if failure.is_transcript() && !file.named => {}
+            Err(failure) if failure.is_missing_file && !file.named => {}
+            Err(failure) if failure.exit() == Exit::Busy && !file.named => skipped.push(failure),
+            Err(failure) => worst_exit = worst_exit.max(ui.report_failure(&failure)),
+        }
+    }
+    drop(progress);
+    warn_of_skipped(&skipped, ui);
+    if has_files && sessions.is_empty() && skipped.is_empty() && worst_exit == Exit::Done {
+        ui.print_status("no session is chosen (hint: omit --older-than and --larger-than)");
+    }
+    let printed = report_sessions(&sessions, args, ui);
+    worst_exit.or_print_failure(printed)
+}
+
+/// Refuses the options that apply to one session.
+fn refuse_single_options(args: &Args) -> Result<(), Failure> {
+    let option = if args.write.output.is_some() {
+        "-o"
+    } else if args.branch.is_some() {
+        "--branch"
+    } else {
+        return Ok(());
+    };
+    let failure = Failure::usage_error(format_args!("{option} applies to one session"));
+    Err(failure.with_hint("give one session by path or name"))
+}
+
+/// Finds the sessions that are given, or those of the stores. A directory is searched as for other
+/// changes of many sessions; with `-n`, its subdirectories are always included.
+fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
+    if let Some(project) = &args.project {
+        let project = resolve_user_folder(project, ui);
+        let found = SessionStores::locate_from(&project, ui).find_sessions(&Scope::CurrentProject);
+        let failures = search_failures(found.troubles, true, ui);
+        if found.files.is_empty() && failures.is_empty() {
+            ui.warn("no sessions of this project (hint: `pisess list --all` lists all projects)");
+        }
+        return Ok(FoundSessions {
+            files: found.files,
+            failures,
+            scope: Scope::CurrentProject,
+        });
+    }
+    if args.all {
+        return Ok(expand_arguments(
+            &existing_store_roots(ui),
+            Reach::Visible,
+            ui,
+        ));
+    }
+    let reach = if args.write.change.dry_run {
+        Reach::Visible
+    } else {
+        reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
+    };
+    Ok(expand_arguments(&args.sessions, reach, ui))
+}
+
+/// Prunes or restores a session, or with `-n` plans that. Returns `None` if the filter does not
+/// choose it.
+fn prune_found(
+    file: &FoundFile,
+    args: &Args,
+    filter: SessionFilter,
+    ui: &mut Ui,
+) -> Result<Option<PrunedSession>, Failure> {
+    let mut input = Input::open_path(&file.path, ui.stdout_predicate())?;
+    if !is_chosen(&file.path, &input, filter) {
+        return Ok(None);
+    }
+
+    input.is_found_by_name = is_found_by_name(&args.sessions, &file.path) && file.named;
+    let open = OpenSession::from_input(input, args.load_options(), ui)?;
+    let target = args.target_path(&open)?;
+    let job = PruneJob {
+        task: args.task(),
+        write: &args.write,
+        open: &open,
+        side_file: pruned_file(&target),
+        target,
+    };
+    let size_before = open.input.source().len() as usize;
+    let mut alternatives = Alternatives::default();
+    let mut exit = Exit::Done;
+    let (committed, outcome) = match (job.task.is_restore(), args.write.change.dry_run) {
+        (true, true) => (None, job.plan_restore_outcome()?),
+        (true, false) => {
+            let restored = job.restore_session()?;
+            if let Some(error) = restored.removal_error {
+                exit = job.report_unremoved(error, restored.committed.is_some(), ui);
+            }
+            (restored.committed, restored.outcome)
+        }
+        (false, true) => {
+            job.refuse_in_dry_run()?;
+            let plan = job.plan_prune(&open, ui)?;
+            let outcome = PruneOutcome::from_prune(&plan, &open.session);
+            alternatives = find_alternatives(&job, outcome.bytes, ui)?;
+            (None, outcome)
+        }
+        (false, false) => job.prune_session(ui)?,
+    };
+    Ok(Some(PrunedSession {
+        size_before,
+        size_after: size_before - outcome.bytes.min(size_before),
+        report: job.report(committed.is_some(), outcome),
+        committed,
+        exit,
+        alternatives,
+    }))
+}
+
+/// Whether the filter chooses a session. It is read for that only if its age decides.
+fn is_chosen(path: &Path, input: &Input, filter: SessionFilter) -> bool {
+    let bytes = input.unredacted_source().len();
+    if filter.larger_than.is_some_and(|limit| bytes <= limit) {
+        return false;
+    }
+    if filter.before_ms.is_none() {
+        return true;
+    }
+    let facts = read_for_list(path).map(|listed| listed.selection_facts());
+    // What cannot be read is not passed over: opening it reports why.
+    facts.is_none_or(|facts: SelectionFacts| filter.accepts(facts))
+}
+
+/// Prints a line for each session that was pruned or restored, and a total; with `-n`, a table.
+fn report_sessions(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    if args.write.change.dry_run {
+        return print_plan(sessions, args, ui);
+    }
+    for session in sessions {
+        if let Some(committed) = &session.committed {
+            ui.report_commit_warnings(committed);
+        }
+    }
+    let written_count = sessions
+        .iter()
+        .filter(|session| session.committed.is_some())
+        .count();
+    let names = format_count(written_count, "session", "sessions");
+    if written_count == 0 {
+        return print_results(sessions, args, ui);
+    }
+    ui.print_after_write(&names, |ui| print_results(sessions, args, ui))
+}
+
+fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    let mut changed_count = 0;
+    let mut bytes = 0;
+    for session in sessions {
+        session.report.print(args.write.change.json, ui)?;
+        changed_count += usize::from(session.committed.is_some());
+        bytes += session.report.outcome.bytes;
+    }
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    let part = part_of_all(changed_count, sessions.len());
+    if args.restore {
+        ui.print_status(&format!("{part} restored"));
+    } else {
+        ui.print_status(&format!("{part} pruned, {}", format_bytes(bytes)));
+    }
+    Ok(())
+}
+
+/// Returns how many of all sessions: `2 of 40 sessions`.
+fn part_of_all(count: usize, all_count: usize) -> String {
+    format!(
+        "{count} of {}",
+        format_count(all_count, "session", "sessions")
+    )
+}
+
+/// Prints a row for each session that would be pruned or restored, with what would be removed, and
+/// a total. With JSON, sessions in which there is nothing to do have a row, too.
+fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    let columns = [
+        Column::text("session").allow_shrink(),
+        Column::text("parts"),
+        Column::text("session size"),
+    ];
+    let mut table = PlanTable::new(&columns, SESSIONS);
+    let mut planned_count = 0;
+    let mut size_before = 0;
+    let mut size_after = 0;
+    let mut alternatives = Alternatives::default();
+    for session in sessions {
+        let outcome = &session.report.outcome;
+        size_before += session.size_before;
+        size_after += session.size_after;
+        alternatives.add(&session.alternatives);
+        planned_count += usize::from(!outcome.is_empty());
+        if args.write.change.json {
+            ui.print_json(&session.report.to_json(true))?;
+        } else if !outcome.is_empty() {
+            let cells = vec![
+                path_cell(&session.report.target, ui),
+                plain_cell(outcome.describe()),
+                plain_cell(describe_sizes(session.size_before, session.size_after)),
+            ];
+            table.add_row(outcome.bytes, cells, ui)?;
+        }
+    }
+    table.print(ui)?;
+    if sessions.is_empty() {
+        return Ok(());
+    }
+
+    let part = part_of_all(planned_count, sessions.len());
+    let summary = if args.restore {
+        format!("{part} would be restored")
+    } else {
+        let sizes = describe_sizes(size_before, size_after);
+        format!("{part} would be pruned; {sizes}")
+    };
+    if args.write.change.json {
+        ui.print_status(&summary);
+    } else {
+        ui.print(&(summary + "\n"))?;
+    }
+    alternatives.report(size_before, size_before - size_after, ui);
+    let needs_recursion = !args.recursive
+        && sessions.iter().any(|session| {
+            !session.report.outcome.is_empty()
+                && is_in_subfolder(&args.sessions, &session.report.target)
+        });
+    if needs_recursion {
+        ui.warn(NEEDS_RECURSION);
+    }
+    Ok(())
+}
+
+fn describe_sizes(before: usize, after: usize) -> String {
+    format!("{} to {}", format_bytes(before), format_bytes(after))
+}
+
+impl Task {
+    fn is_restore(&self) -> bool {
+        matches!(self, Task::Restore)
+    }
+}
