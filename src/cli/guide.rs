@@ -291,6 +291,9 @@ pub const TOPICS: [Section; 10] = [
         &[
             "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
              errors. If the reader closes the pipe early, the command still succeeds.",
+            "Messages and tables show the home directory as `~`, and other paths as they were \
+             given. A path that is printed alone on a line, and any path in JSON, is meant for \
+             scripts and never shortened.",
             "Human-readable output is coloured and truncated to the terminal width only on a terminal, and \
              its meaning never depends on colour. Text from a session is escaped, even in a pipe: control \
              characters, escape sequences and characters that change the direction of writing. Data requested \

@@ -14,7 +14,7 @@ use crate::ops::rows::find_edits;
 use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
 use crate::session::defect::FindingKind;
-use crate::session::entry::EntryIx;
+use crate::session::entry::{EntryIx, LineNo};
 use crate::session::range::{EntryRange, Selection, resolve_range, resolve_selection};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::{
@@ -272,8 +272,7 @@ impl Input {
         };
         let archive = to_visible(&archive.to_string_lossy());
         ui.warn(&format!(
-            "{}: an interrupted run of `pisess archive` left {archive} (hint: `pisess archive --restore {archive}` puts back what the session lacks)",
-            self.name
+            "an interrupted run of `pisess archive` left {archive} (hint: `pisess archive --restore SESSION` puts back what the session lacks)"
         ));
     }
 
@@ -556,7 +555,7 @@ impl OpenSession {
         struct ProblemCount {
             kind: FindingKind,
             count: u32,
-            first_line: u32,
+            first_line: LineNo,
         }
 
         // In the order in which the kinds first occur.
@@ -570,7 +569,7 @@ impl OpenSession {
                 None => counts.push(ProblemCount {
                     kind: problem.kind,
                     count: 1,
-                    first_line: problem.line.0,
+                    first_line: problem.line,
                 }),
             }
         }
@@ -580,21 +579,22 @@ impl OpenSession {
 
         let mut descriptions = Vec::new();
         for counted in counts {
-            let noun = finding_noun(counted.kind);
-            let line = counted.first_line;
-            descriptions.push(match counted.count {
-                1 => format!("{noun} on line {line}"),
-                count => format!("{count} × {noun} from line {line}"),
-            });
+            descriptions.push(
+                counted
+                    .kind
+                    .describe_lines(counted.first_line, counted.count),
+            );
         }
-        let name = &self.input.name;
-        let argument = if name == STDIN { "-" } else { name };
         Some(format!(
-            "{name}: {}; skipped or read as far as possible (hint: pisess check {argument})",
+            "{}: {}; skipped or read as far as possible {CHECK_HINT}",
+            self.input.name,
             descriptions.join(", ")
         ))
     }
 }
+
+/// The hint for a session with damaged lines. It follows the path of the session.
+pub const CHECK_HINT: &str = "(hint: `pisess check` explains it)";
 
 /// The note on a session without entries, which has nothing to print.
 pub const NO_ENTRIES: &str = "the session has no entries (hint: `pisess list --all` lists others)";
@@ -629,19 +629,4 @@ pub fn failure_with_hint(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Fa
         } => failure(refusal).with_hint(hint),
         _ => failure(refusal),
     }
-}
-
-/// Returns what a problem is, for people: its name, or a clearer one.
-fn finding_noun(kind: FindingKind) -> String {
-    let clearer = match kind {
-        FindingKind::TornTail => "torn last line",
-        FindingKind::FusedLine => "several values",
-        FindingKind::NotAnEntry => "value that is not an entry",
-        FindingKind::InvalidUtf8 => "invalid UTF-8",
-        FindingKind::OddVersion => "version that is not a number",
-        FindingKind::MissingId => "entry without id",
-        FindingKind::ParentCycle => "cycle of parents",
-        _ => return kind.name().replace('-', " "),
-    };
-    clearer.to_owned()
 }

@@ -5,7 +5,6 @@ use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
 use crate::load::peek::is_torn;
-use crate::session::entry::LineNo;
 use crate::session::paths::abbreviate_home;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -285,14 +284,4 @@ pub fn warn_torn(paths: &[PathBuf], ui: &mut Ui) {
             paths.len()
         )),
     }
-}
-
-/// Returns the note on the lines of a session that were skipped: their number, and the first.
-/// `lines` is what they are, for one line and for several.
-pub fn skipped_lines_note(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
-    let what = lines[usize::from(count != 1)];
-    format!(
-        "{name}: {count} {what}, from line {} (hint: pisess check {name})",
-        first.0
-    )
 }

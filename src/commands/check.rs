@@ -20,7 +20,7 @@ use pisess_json::text::Text;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, Reach};
 use repair::repair_sessions;
-use report::CheckReport;
+use report::{CheckReport, ReportStyle};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -52,9 +52,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// opens the session, and whether it can be repaired. If a file has many findings, its path is
 /// printed once, above them. A directory is searched recursively.
 ///
+/// On a terminal, each session with findings has a heading, and each finding is a row. Notes are
+/// only counted, and if there are several sessions, consequences are left out. -v prints both.
+///
 /// An error means that data is lost, that an agent hangs, or that the session does not open. A
 /// warning means that the session opens incomplete or is displayed wrongly. A note does not affect
-/// the exit code.
+/// the exit code. -q leaves out notes.
 ///
 /// --repair applies unambiguous repairs, to another file with -o, or in place with --backup. Given
 /// a directory, it repairs the *.jsonl files directly in it, and with -r those in its
@@ -82,6 +85,9 @@ pub struct Args {
     /// Include subdirectories (a check always does)
     #[arg(short, long)]
     pub recursive: bool,
+    /// Print notes and consequences, too (on a terminal)
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Apply unambiguous repairs; requires -o or --backup
     #[arg(long)]
     pub repair: bool,
@@ -144,7 +150,6 @@ fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, ui: &mut Ui) {
 /// session that cannot be read is reported, and the others are checked. A sub-agent transcript is
 /// ignored, unless its own path was given.
 fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut report = CheckReport::new(&args.write, ui);
     let sessions = if args.all {
         &existing_store_roots(ui)
     } else {
@@ -153,6 +158,8 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
     let FoundSessions {
         files, failures, ..
     } = expand_arguments(sessions, Reach::Whole, ui);
+    let mut report = CheckReport::new(&args.write, ui);
+    report.style = ReportStyle::for_sessions(files.len(), args.verbose, ui);
     for failure in &failures {
         report.report_failure(failure, ui);
     }

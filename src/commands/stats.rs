@@ -7,13 +7,14 @@ mod times;
 
 use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::Input;
+use crate::cli::open::{CHECK_HINT, Input};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
-use crate::cli::sessions::{SessionsArgs, SessionsToRead, skipped_lines_note};
+use crate::cli::sessions::{SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
 use crate::ops::stats::{PriceTable, SessionStats, collect_stats, find_copies_and_add_keys};
+use crate::session::defect::FindingKind;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use foldhash::HashSet;
@@ -254,12 +255,9 @@ impl StatsOfFile {
             warn_uncounted(failure, ui);
         }
         if let Some(malformed) = self.stats.malformed {
-            let singular_and_plural = ["line is not JSON", "lines are not JSON"];
-            ui.warn(&skipped_lines_note(
-                &self.name,
-                malformed,
-                singular_and_plural,
-            ));
+            let (count, first_line) = malformed;
+            let lines = FindingKind::MalformedLine.describe_lines(first_line, count);
+            ui.warn(&format!("{}: {lines} {CHECK_HINT}", self.name));
         }
     }
 }

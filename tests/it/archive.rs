@@ -784,7 +784,7 @@ fn deleting_asks_or_needs_force() {
     h.run("archive -q omp1").quiet();
     let before = h.s.files();
     assert_snapshot!(h.run("archive --delete omp1"), @r"
-    2> pisess: cannot ask whether to delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail): standard input is not a terminal (hint: --force does it without asking)
+    2> pisess: cannot ask whether to delete ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail): standard input is not a terminal (hint: --force does it without asking)
     exit 2
     ");
     assert_snapshot!(h.run("archive --delete -n omp1"), @"
@@ -793,14 +793,14 @@ fn deleting_asks_or_needs_force() {
     ");
     let answer = |answer: &str| h.call("archive --delete omp1").typed().stdin(answer).done();
     assert_snapshot!(answer("n\n"), @r"
-    2> pisess: delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N] pisess: ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst is not deleted
+    2> pisess: delete ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N] pisess: ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst is not deleted
     exit 1
     ");
     assert_eq!(answer("").code, 1);
     assert!(h.s.files() == before);
     assert_snapshot!(answer("y\n"), @r"
     ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst
-    2> pisess: delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N]
+    2> pisess: delete ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N]
     ");
     assert!(h.archives().is_empty());
     h.run("archive -q pnew").quiet();

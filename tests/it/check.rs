@@ -728,3 +728,114 @@ fn above_many_findings_the_path_is_printed_once() {
         9
     );
 }
+
+/// A session with an error, a warning and a note, which a repair leaves.
+fn with_every_severity() -> String {
+    let unknown =
+        r#"{"type":"oddity","id":"u3","parentId":"u2","timestamp":"2026-01-01T00:00:05.000Z"}"#;
+    session(&[&user("u1", ""), "{torn", &user("u2", "gone"), unknown])
+}
+
+#[test]
+fn on_a_terminal_sessions_are_headings_and_findings_rows() {
+    let s = Sandbox::new();
+    s.put("in/a.jsonl", with_every_severity());
+    s.put("in/b.jsonl", session(&[&user("a", "")]));
+    let run = |line: &str, width| {
+        let line = format!("{line} --color never");
+        s.pisess(&line).terminal(width).done().to_string()
+    };
+    assert_snapshot!(run("check ./in", 80), @r#"
+    ./in/a.jsonl
+      3  error*    the line is not JSON
+      4  warning*  its parent "gone" is on a line that is not an entry;… (entry u2)
+    2> pisess: note: 2 copies of the session s: ./in/a.jsonl…
+    2> pisess: 2 sessions checked: 1 error, 1 warning, 1 note (-v lists notes); 2 repairable, marked * (hint: pisess check --repair --backup ./in/a.jsonl)
+    exit 1
+    "#);
+    assert_snapshot!(run("check -v ./in", 120), @r#"
+    ./in/a.jsonl
+      3  error*    the line is not JSON
+                   its content is lost to pi, and the session opens incomplete if it has children
+      4  warning*  its parent "gone" is on a line that is not an entry; 1 entry is cut off (entry u2)
+                   the session opens incomplete: the path ends here, and earlier entries are not seen
+      5  note      unknown type "oddity" (entry u3)
+                   the agents keep it and show an empty row
+    2> pisess: note: 2 copies of the session s: ./in/a.jsonl… (hint: `pisess join` makes one session of two)
+    2> pisess: 2 sessions checked: 1 error, 1 warning, 1 note; 2 repairable, marked * (hint: pisess check --repair --backup ./in/a.jsonl)
+    exit 1
+    "#);
+    // The consequences of a single session's findings are printed.
+    let single = run("check ./in/a.jsonl", 50);
+    assert!(
+        single.contains("its content is lost to pi, and the\n"),
+        "{single}"
+    );
+    assert!(!single.contains("oddity"), "{single}");
+    let rows = run("check ./in", 60);
+    for line in rows.lines().take(3) {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
+}
+
+/// `-q` leaves out notes, in a pipe and on a terminal, and nothing else of the findings.
+#[test]
+fn quiet_hides_notes() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", with_every_severity());
+    let whole = s.unchanged("check ./s.jsonl");
+    let quiet = s.unchanged("check -q ./s.jsonl");
+    assert_eq!(quiet.code, whole.code);
+    assert!(quiet.stderr.is_empty(), "{quiet}");
+    assert!(whole.text().contains(": note: "), "{whole}");
+    let (shown, hidden): (Vec<String>, Vec<String>) = {
+        let text = quiet.text();
+        let lines = text.lines().map(str::to_owned);
+        lines.partition(|line| !line.contains(": note: "))
+    };
+    assert!(hidden.is_empty(), "{hidden:?}");
+    for line in &shown {
+        assert!(whole.text().contains(line.as_str()), "{line}");
+    }
+    let on_terminal = s.pisess("check -q -v ./s.jsonl").terminal(80).done().text();
+    assert!(on_terminal.contains("error"), "{on_terminal}");
+    assert!(!on_terminal.contains("note"), "{on_terminal}");
+}
+
+/// What a damaged line is called does not depend on the command.
+#[test]
+fn a_damaged_line_is_worded_alike() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", with_every_severity());
+    for line in [
+        "tree ./s.jsonl",
+        "path ./s.jsonl",
+        "show ./s.jsonl",
+        "branches ./s.jsonl",
+        "context ./s.jsonl",
+        "export -o - ./s.jsonl",
+        "stats ./s.jsonl",
+        "grep torn ./s.jsonl",
+        "label ./s.jsonl",
+        "prune -n ./s.jsonl",
+    ] {
+        let done = s.unchanged(line);
+        let note = done
+            .stderr
+            .lines()
+            .find(|line| line.contains("is not JSON"));
+        let note = note.unwrap_or_else(|| panic!("{line}: {done}"));
+        assert!(
+            note.starts_with("pisess: note: ./s.jsonl: line 3 is not JSON"),
+            "{line}: {note}"
+        );
+        assert_eq!(note.matches("s.jsonl").count(), 1, "{line}: {note}");
+        let quiet = s.unchanged(&format!("{line} -q"));
+        assert!(quiet.stderr.is_empty(), "{line}: {quiet}");
+    }
+    let findings = s.unchanged("check ./s.jsonl").text();
+    assert!(
+        findings.contains(":3: error: the line is not JSON"),
+        "{findings}"
+    );
+}

@@ -620,7 +620,7 @@ fn there_may_be_nothing_to_choose_from() {
     let s = Sandbox::with(&["hazards/header-only.jsonl"]);
     s.put(&format!("{STORE}/--x--/other.jsonl"), "no session\n");
     assert_snapshot!(s.pisess("tree --choose").at_home().done().fails(2), @"there are no sessions to choose from (hint: the stores of pi and oh-my-pi are empty; `pisess help sessions` says where they are)");
-    assert_snapshot!(s.pisess("show --choose ./header-only.jsonl").at_home().done().fails(2), @"./header-only.jsonl: there is no entry to choose");
+    assert_snapshot!(s.pisess("show --choose ./header-only.jsonl").at_home().done().fails(2), @"~/header-only.jsonl: there is no entry to choose");
     assert_snapshot!(s.pisess("show --choose -").stdin(fixture("tour.jsonl")).done().fails(2), @"--choose cannot read standard input before the command does (hint: give the path of the session)");
 }
 

@@ -496,7 +496,7 @@ fn reports_unsearchable_files_and_searches_the_rest() {
     assert_snapshot!(found.stderr, @r#"
     pisess: note: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     pisess: note: ./b.jsonl: the file is empty (hint: an agent writes the header with the first message)
-    pisess: note: ./c.jsonl: 2 lines that may match are not JSON, from line 3 (hint: pisess check ./c.jsonl)
+    pisess: note: ./c.jsonl: line 3 is not JSON (and 1 more), but may match (hint: `pisess check` explains it)
     pisess: note: ./c.jsonl: the last line is incomplete (hint: `pisess check --repair --backup` removes it)
     "#);
     let named = s

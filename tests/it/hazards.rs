@@ -49,8 +49,7 @@ fn note_of_whole(name: &str) -> String {
     let note = done
         .stderr
         .strip_prefix(&format!("pisess: note: ./{name}.jsonl: "));
-    let hint =
-        format!("; skipped or read as far as possible (hint: pisess check ./{name}.jsonl)\n");
+    let hint = format!("; skipped or read as far as possible (hint: `pisess check` explains it)\n");
     note.map_or(&*done.stderr, |note| {
         note.strip_suffix(&hint).unwrap_or(note)
     })
@@ -258,25 +257,25 @@ fn cycles_are_drawn_with_a_root() {
     rrrr0001  ├─ user: root  (1 message, 4mo)
     cccc0001  • user: first of two  (cycle of parents)
     cccc0002  • assistant: second of two  ← active  (cycle of parents)
-    2> pisess: note: ./cycle-of-two.jsonl: 2 × cycle of parents from line 3; skipped or read as far as possible (hint: pisess check ./cycle-of-two.jsonl)
+    2> pisess: note: ./cycle-of-two.jsonl: line 3 is its own ancestor (and 1 more); skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("cycle-off-path"), @"
     cccc0001  ├─ user: first of two  (cycle of parents)  (2 messages, 4mo)
     cccc0002  │  assistant: second of two  (cycle of parents)
     rrrr0001  • user: root
     rrrr0002  • assistant: leaf  ← active
-    2> pisess: note: ./cycle-off-path.jsonl: 2 × cycle of parents from line 2; skipped or read as far as possible (hint: pisess check ./cycle-off-path.jsonl)
+    2> pisess: note: ./cycle-off-path.jsonl: line 2 is its own ancestor (and 1 more); skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("self-parent"), @"
     rrrr0001  ├─ user: root  (1 message, 4mo)
     ssss0001  • user: its own parent  ← active  (cycle of parents)
-    2> pisess: note: ./self-parent.jsonl: cycle of parents on line 3; skipped or read as far as possible (hint: pisess check ./self-parent.jsonl)
+    2> pisess: note: ./self-parent.jsonl: line 3 is its own ancestor; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("duplicate-id-cycle"), @"
     dddd0001  ├─ user: root  (1 message, 4mo)
     dddd0002  • assistant: child  (cycle of parents)
     dddd0001  • user: root again, below its child  ← active  (cycle of parents)
-    2> pisess: note: ./duplicate-id-cycle.jsonl: 2 × cycle of parents from line 3, duplicate id on line 4; skipped or read as far as possible (hint: pisess check ./duplicate-id-cycle.jsonl)
+    2> pisess: note: ./duplicate-id-cycle.jsonl: line 3 is its own ancestor (and 1 more), line 4 has the id of another line; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
 }
 
@@ -287,7 +286,7 @@ fn duplicate_ids() {
     dddd0002  ├─ user: the first of the name  (1 message, 4mo)
     dddd0002  • user: the second of the name  ← active
     dddd0003  └─ assistant: child  (1 message, 4mo)
-    2> pisess: note: ./duplicate-id.jsonl: duplicate id on line 5; skipped or read as far as possible (hint: pisess check ./duplicate-id.jsonl)
+    2> pisess: note: ./duplicate-id.jsonl: line 5 has the id of another line; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
 }
 
@@ -298,7 +297,7 @@ fn parents_that_are_not_there_or_stand_below() {
     a0000002  │  assistant: two
     oooo0001  • user: orphan
     oooo0002  • assistant: child of the orphan  ← active
-    2> pisess: note: ./orphan.jsonl: missing parent on line 4; skipped or read as far as possible (hint: pisess check ./orphan.jsonl)
+    2> pisess: note: ./orphan.jsonl: line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_eq!(note_of_whole("forward-parent"), "");
     assert_snapshot!(tree("empty-parent"), @"
@@ -321,23 +320,23 @@ fn malformed_torn_and_fused_lines() {
     u0000001  ├─ user: one  (1 message, 4mo)
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./malformed-v3.jsonl: malformed line on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./malformed-v3.jsonl)
+    2> pisess: note: ./malformed-v3.jsonl: line 3 is not JSON, line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("malformed-v2"), @"
     u0000001  ├─ user: one  (1 message, 4mo)
     u0000003  • custom  ← active
-    2> pisess: note: ./malformed-v2.jsonl: malformed line on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./malformed-v2.jsonl)
+    2> pisess: note: ./malformed-v2.jsonl: line 3 is not JSON, line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("torn-tail"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: three  ← active
-    2> pisess: note: ./torn-tail.jsonl: torn last line on line 5; skipped or read as far as possible (hint: pisess check ./torn-tail.jsonl)
+    2> pisess: note: ./torn-tail.jsonl: the last line is incomplete; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("fused-lines"), @"
     u0000001  ├─ user: one  (1 message, 4mo)
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./fused-lines.jsonl: several values on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./fused-lines.jsonl)
+    2> pisess: note: ./fused-lines.jsonl: line 3 has several values, line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_eq!(note_of_whole("no-final-newline"), "");
 }
@@ -350,7 +349,7 @@ fn values_that_are_no_entries() {
     a0000002  • assistant: two
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./null-and-scalars.jsonl: 4 × value that is not an entry from line 4, entry without id on line 8; skipped or read as far as possible (hint: pisess check ./null-and-scalars.jsonl)
+    2> pisess: note: ./null-and-scalars.jsonl: line 4 is not an entry (and 3 more), line 8 has no id; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("missing-id"), @"
     u0000001  • user: one
@@ -358,13 +357,13 @@ fn values_that_are_no_entries() {
               ├─ user: no id  (1 message, 4mo)
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./missing-id.jsonl: entry without id on line 4; skipped or read as far as possible (hint: pisess check ./missing-id.jsonl)
+    2> pisess: note: ./missing-id.jsonl: line 4 has no id; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("missing-id-last"), @"
     u0000001  • user: one
     a0000002  • assistant: two  ← active
               └─ user: no id  (1 message, 4mo)
-    2> pisess: note: ./missing-id-last.jsonl: entry without id on line 4; skipped or read as far as possible (hint: pisess check ./missing-id-last.jsonl)
+    2> pisess: note: ./missing-id-last.jsonl: line 4 has no id; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("message-without-content"), @"
     u0000001  • user: one
@@ -382,18 +381,18 @@ fn values_that_are_no_entries() {
 
 #[test]
 fn headers() {
+    assert_eq!(note_of_whole("garbage-then-header"), "line 1 is not JSON");
     assert_eq!(
-        note_of_whole("garbage-then-header"),
-        "malformed line on line 1"
+        note_of_whole("two-headers"),
+        "line 4 is a second session header"
     );
-    assert_eq!(note_of_whole("two-headers"), "second header on line 4");
     assert_eq!(
         note_of_whole("second-header-last"),
-        "second header on line 6"
+        "line 6 is a second session header"
     );
     assert_eq!(
         note_of_whole("string-version"),
-        "version that is not a number on line 1"
+        "line 1 has a version that is not a number"
     );
     assert_eq!(note_of_whole("empty-header-id"), "");
     assert_snapshot!(tree("header-only"), @"2> pisess: note: the session has no entries (hint: `pisess list --all` lists others)");
@@ -405,13 +404,13 @@ fn encodings() {
     assert_eq!(note_of_whole("crlf"), "");
     assert_eq!(
         note_of_whole("byte-order-mark"),
-        "byte order mark on line 1"
+        "line 1 begins with a byte order mark"
     );
     assert_snapshot!(tree("invalid-utf8"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: thr��ee  ← active
-    2> pisess: note: ./invalid-utf8.jsonl: invalid UTF-8 on line 4; skipped or read as far as possible (hint: pisess check ./invalid-utf8.jsonl)
+    2> pisess: note: ./invalid-utf8.jsonl: line 4 contains bytes that are not UTF-8; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("lone-surrogate"), @"
     u0000001  • user: cut emoji � here
@@ -425,7 +424,7 @@ fn encodings() {
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: escaped ␀ nul  ← active
-    2> pisess: note: ./nul-bytes.jsonl: malformed line on line 5; skipped or read as far as possible (hint: pisess check ./nul-bytes.jsonl)
+    2> pisess: note: ./nul-bytes.jsonl: line 5 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("blank-lines"), @"
     u0000001  • user: one

@@ -1049,9 +1049,9 @@ fn a_source_that_was_edited_or_became_shorter_is_refused() {
         .unwrap()
         .replace("Washi", "Woshi");
     h.0.put("tree.jsonl", &edited);
-    assert_snapshot!(h.run("import ./tree.jsonl").fails(2), @"./tree.jsonl: it was edited since it was imported (hint: --force imports it again, into a new session)");
+    assert_snapshot!(h.run("import ./tree.jsonl").fails(2), @"~/tree.jsonl: it was edited since it was imported (hint: --force imports it again, into a new session)");
     h.cut("tree.jsonl", "claude/tree.jsonl", 8);
-    assert_snapshot!(h.run("import ./tree.jsonl").fails(2), @"./tree.jsonl: it has become shorter since it was imported (hint: --force imports it again, into a new session)");
+    assert_snapshot!(h.run("import ./tree.jsonl").fails(2), @"~/tree.jsonl: it has become shorter since it was imported (hint: --force imports it again, into a new session)");
     assert!(h.stored() == before);
     h.run("import --force ./tree.jsonl").quiet();
     assert_eq!(h.sessions().len(), 2);
@@ -1073,8 +1073,8 @@ fn a_batch_reports_each_file() {
     assert_eq!(done.code, 2);
     assert_eq!(done.text().lines().count(), CLAUDE.len());
     assert_snapshot!(done.stderr, @"
-    pisess: cannot read ./none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions)
-    pisess: ./tour.jsonl: not a session of Claude Code or Codex
+    pisess: cannot read ~/none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions)
+    pisess: ~/tour.jsonl: not a session of Claude Code or Codex
     pisess: note: ~/all/damaged.jsonl: its last line is torn, and is left for the next import
     pisess: 5 sessions created, 0 appended to, 0 unchanged, 1 failed
     ");
@@ -1115,9 +1115,9 @@ fn output_goes_to_a_file_a_directory_or_a_pipe() {
     );
     assert_eq!(h.run("import -q ./plain.jsonl -o ./new").quiet(), "");
     // What is not an import of this source stays.
-    assert_snapshot!(h.run("import ./tree.jsonl -o ./new").fails(2), @"./new: it was made of another session, or for another agent (hint: give another path with -o, or overwrite it with --force)");
+    assert_snapshot!(h.run("import ./tree.jsonl -o ./new").fails(2), @"~/new: it was made of another session, or for another agent (hint: give another path with -o, or overwrite it with --force)");
     h.0.put("other", "mine");
-    assert_snapshot!(h.run("import ./plain.jsonl -o ./other").fails(2), @r#"./other: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(h.run("import ./plain.jsonl -o ./other").fails(2), @r#"~/other: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(h.run("import ./plain.jsonl ./tree.jsonl -o ./new").fails(2), @"-o names one file, and there are several sources (hint: give an existing directory with -o)");
     assert_snapshot!(h.run("import ./plain.jsonl -o ./plain.jsonl --force").fails(2), @"./plain.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ./plain.jsonl` converts it; reading commands take it as it is)");
     h.0.path("other").metadata().unwrap();
@@ -1595,7 +1595,7 @@ fn no_directory_gets_control_characters_in_its_name() {
         home.0.put("plain.jsonl", hostile);
         let done = home.run("import ./plain.jsonl ./tree.jsonl");
         assert_eq!(done.code, 2, "{escape}: {done}");
-        let wanted = "pisess: ./plain.jsonl: its working directory has control characters in its name (hint: give a path with -o)\n";
+        let wanted = "pisess: ~/plain.jsonl: its working directory has control characters in its name (hint: give a path with -o)\n";
         assert!(done.stderr.contains(wanted), "{escape}: {done}");
         // The other source is imported.
         let sessions = home.sessions();

@@ -110,7 +110,7 @@ fn an_entry_with_two_contents_is_refused() {
     let mut torn = grown(&[]);
     torn.extend_from_slice(b"{\"type\":\n{}\n");
     s.put("b.jsonl", torn);
-    assert_snapshot!(s.pisess("join -q ./a.jsonl ./b.jsonl -o ./c.jsonl").done().fails(2), @"./b.jsonl: line 9 is not an entry (hint: `pisess check --repair` it first)");
+    assert_snapshot!(s.pisess("join -q ./a.jsonl ./b.jsonl -o ./c.jsonl").done().fails(2), @"./b.jsonl: line 9 is not JSON (hint: `pisess check --repair` it first)");
     assert!(!s.path("c.jsonl").exists());
     assert_eq!(s.pisess("join ./a.jsonl ./b.jsonl").done().code, 2);
 }

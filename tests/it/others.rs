@@ -298,7 +298,7 @@ fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
         assert_eq!(done.code, 0, "{done}");
         let told = done.stderr.trim_end();
         assert!(
-            told.is_empty() || told.contains(": torn last line on line "),
+            told.is_empty() || told.contains(": the last line is incomplete"),
             "{told}"
         );
     }

@@ -34,7 +34,7 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     let done = s.pisess("prune ./s.jsonl --over 1k").done();
     assert_snapshot!(done, @"
     ./s.jsonl.pruned
-    2> pisess: note: ./s.jsonl: malformed line on line 3; skipped or read as far as possible (hint: pisess check ./s.jsonl)
+    2> pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
     2> pisess: ./s.jsonl: 5 payloads pruned, 9.3 kB
     ");
     assert_snapshot!(s.text("s.jsonl"), @r#"

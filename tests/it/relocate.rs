@@ -145,7 +145,7 @@ fn a_session_goes_to_the_new_project() {
     assert!(
         again
             .stderr
-            .ends_with(&format!("pisess: nothing to do in ./{new}\n")),
+            .ends_with(&format!("pisess: nothing to do in ~/{new}\n")),
         "{again}"
     );
     assert!(h.s.files() == before);
@@ -157,7 +157,7 @@ fn a_session_goes_to_the_new_project() {
         "{moved}"
     );
     assert!(
-        moved.stderr.ends_with(&format!("pisess: moved ./{fork}\n")),
+        moved.stderr.ends_with(&format!("pisess: moved ~/{fork}\n")),
         "{moved}"
     );
 }
@@ -169,7 +169,7 @@ fn moves_the_files_of_a_session_along() {
     let new = format!("{}/2026_o1", h.omp[1]);
     h.s.put(&format!("{old}.jsonl.pruned"), "");
     h.s.put(&format!("{old}.jsonl.bak"), "");
-    let left = format!("left behind ./{old}.jsonl.bak\n");
+    let left = format!("left behind ~/{old}.jsonl.bak\n");
     let planned = h.run(&format!("relocate -n ./{old}.jsonl ./new"));
     assert!(
         planned
@@ -191,7 +191,7 @@ fn moves_the_files_of_a_session_along() {
     ));
     assert_eq!(
         done.stderr
-            .matches(&format!("left behind ./{}\n", h.pi[0]))
+            .matches(&format!("left behind ~/{}\n", h.pi[0]))
             .count(),
         1,
         "{done}"
@@ -668,7 +668,7 @@ fn a_session_stays_if_its_fork_cannot_be_changed() {
     let lock = locked(&h.s, &second);
     let done = h.run(&format!("relocate --wait 0 ./{old} ./new"));
     assert_eq!(done.code, 3, "{done}");
-    let wanted = format!("./{old}: its fork cannot name the new path: cannot lock ./{second}");
+    let wanted = format!("~/{old}: its fork cannot name the new path: cannot lock ~/{second}");
     assert!(done.stderr.contains(&wanted), "{done}");
     assert!(h.s.files() == before);
     assert!(!h.exists(&h.pi[1]));

@@ -637,7 +637,7 @@ fn damage_is_noted_and_the_rest_is_counted() {
     let value: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((done.code, &value["sessions"]), (0, &json!(1)));
     assert_snapshot!(done.stderr, @r#"
-    pisess: note: ./a.jsonl: 1 line is not JSON, from line 4 (hint: pisess check ./a.jsonl)
+    pisess: note: ./a.jsonl: line 4 is not JSON (hint: `pisess check` explains it)
     pisess: note: ./b.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_eq!(s.pisess("stats ./b.jsonl ./a.jsonl").done().code, 2);

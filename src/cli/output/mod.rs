@@ -178,6 +178,11 @@ impl<'w> Ui<'w> {
         (self.world.processors)()
     }
 
+    /// Whether `-q` is given.
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
     pub fn stdout_is_terminal(&self) -> bool {
         self.world.terminals.stdout
     }
@@ -344,8 +349,9 @@ impl<'w> Ui<'w> {
 
     /// Prints a line on standard error, even with `-q`.
     pub fn print_error(&mut self, what: &str) {
+        let line = abbreviate_home_in(what, self.home().as_deref());
         // A failure to write standard error cannot be reported anywhere.
-        let _ = writeln!(self.stderr(), "pisess: {}", to_visible(what));
+        let _ = writeln!(self.stderr(), "pisess: {}", to_visible(&line));
     }
 
     /// Asks on standard error whether to do something, and returns whether the answer on standard
@@ -367,7 +373,8 @@ impl<'w> Ui<'w> {
     /// standard input, without white space around it. It is empty at the end of the input.
     pub fn ask(&mut self, question: &str) -> Result<String, Failure> {
         self.print_notes();
-        let _ = write!(self.stderr(), "pisess: {} ", to_visible(question));
+        let question = abbreviate_home_in(question, self.home().as_deref());
+        let _ = write!(self.stderr(), "pisess: {} ", to_visible(&question));
         let _ = self.stderr().flush();
         let mut answer = Vec::new();
         // What follows the line is not read.
@@ -397,7 +404,8 @@ impl<'w> Ui<'w> {
             let line = if self.prints_json {
                 failure.to_json()
             } else {
-                format!("pisess: {}", failure.to_lines())
+                let lines = abbreviate_home_in(&failure.to_lines(), self.home().as_deref());
+                format!("pisess: {lines}")
             };
             let _ = writeln!(self.stderr(), "{line}");
         }

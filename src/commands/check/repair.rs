@@ -98,7 +98,7 @@ impl Repairer<'_> {
     /// Prints the plan and the number of repairs, and returns the exit code.
     fn finish(self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.plan.print(ui)?;
-        self.report.print_repair_counts(ui);
+        self.report.print_repair_counts(ui)?;
         Ok(self.report.exit)
     }
 

@@ -1,9 +1,14 @@
 //! Findings as text and as JSON, and the exit code that follows from them.
 
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Styles, Ui, to_visible};
+use crate::cli::output::{
+    Exit, Failure, Styles, Ui, display_width, push_wrapped_line, to_visible, truncate_end,
+    truncate_path,
+};
 use crate::format::format_count;
 use crate::ops::check::{Finding, Severity, describe_lines, group_findings};
+use crate::session::paths::abbreviate_home;
+use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::{Path, PathBuf};
@@ -15,12 +20,47 @@ const MAX_LINES_WITH_PATH: usize = 8;
 /// The indentation of the consequence of a finding, which is on a line of its own.
 const CONSEQUENCE_INDENT: &str = "    ";
 
+/// The number of columns that the message of a row keeps.
+const LEAST_MESSAGE_COLUMNS: usize = 24;
+
+/// The maximum width of the lines or the entry at the end of a row. An id may be of any length.
+const MAX_LOCATION_COLUMNS: usize = 32;
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportStyle {
+    /// Whether each session has a heading, and each finding is a row, as on a terminal. Otherwise
+    /// each line begins with the path.
+    has_headings: bool,
+    /// Whether notes are printed. They are always counted.
+    prints_notes: bool,
+    /// Whether a row is followed by its consequence, or by the repair.
+    prints_consequences: bool,
+    /// The maximum width of a row, if there is one.
+    width: Option<usize>,
+}
+
+impl ReportStyle {
+    /// Returns the style for a report on this many sessions.
+    pub fn for_sessions(count: usize, is_verbose: bool, ui: &Ui) -> ReportStyle {
+        let is_terminal = ui.stdout_is_terminal();
+        let is_detailed = is_verbose || !is_terminal;
+        ReportStyle {
+            has_headings: is_terminal,
+            prints_notes: is_detailed && !ui.is_quiet(),
+            prints_consequences: is_detailed || count == 1,
+            width: ui.row_width(),
+        }
+    }
+}
+
 /// Prints findings and counts them.
 pub struct CheckReport<'a> {
     pub(super) write: &'a WriteArgs,
     /// Whether the findings that can be repaired are.
     applies_repairs: bool,
     styles: Styles,
+    pub style: ReportStyle,
     /// The number of unrepaired findings of each [`Severity`].
     counts_by_severity: [usize; 3],
     /// The number of unrepaired findings that a repair would resolve.
@@ -41,6 +81,7 @@ impl<'a> CheckReport<'a> {
             write,
             applies_repairs: false,
             styles: ui.styles,
+            style: ReportStyle::for_sessions(1, false, ui),
             counts_by_severity: [0; 3],
             repairable_count: 0,
             repairable_paths: Vec::new(),
@@ -54,6 +95,8 @@ impl<'a> CheckReport<'a> {
     pub fn for_repair(write: &'a WriteArgs, ui: &Ui) -> Self {
         CheckReport {
             applies_repairs: true,
+            // The number of findings that are left includes notes.
+            style: ReportStyle::for_sessions(1, true, ui),
             ..CheckReport::new(write, ui)
         }
     }
@@ -88,12 +131,18 @@ impl<'a> CheckReport<'a> {
             return Ok(());
         }
 
-        let groups = if self.applies_repairs {
+        let mut groups = if self.applies_repairs {
             // Each repaired entry is reported on a separate line.
             findings.iter().map(|finding| vec![finding]).collect()
         } else {
             group_findings(findings)
         };
+        if !self.style.prints_notes {
+            groups.retain(|group| self.is_resolved(group[0]) || group[0].severity > Severity::Note);
+        }
+        if self.style.has_headings {
+            return self.print_rows(path, &groups, ui);
+        }
         let mut line_start = format!("{}:", to_visible(&path.to_string_lossy()));
         if groups.len() > MAX_LINES_WITH_PATH {
             ui.print(&format!("{line_start}\n"))?;
@@ -103,6 +152,91 @@ impl<'a> CheckReport<'a> {
             ui.print(&format!("{line_start}{}", self.format_group(group)))?;
         }
         Ok(())
+    }
+
+    /// Prints a heading with the path of a session, and a row for each group of equal findings.
+    fn print_rows(
+        &self,
+        path: &Path,
+        groups: &[Vec<&Finding>],
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let mut heading = to_visible(&abbreviate_home(
+            &path.to_string_lossy(),
+            ui.home().as_deref(),
+        ));
+        if let Some(width) = self.style.width {
+            heading = truncate_path(&heading, 0..heading.len(), width, "…");
+        }
+        ui.print(&format!("{}\n", self.styles.bold.style(heading)))?;
+
+        let last_line = groups.iter().map(|group| group[0].line.0).max();
+        let line_digits = last_line.unwrap_or_default().to_string().len();
+        for group in groups {
+            ui.print(&self.format_row(group, line_digits))?;
+        }
+        Ok(())
+    }
+
+    /// Returns a row: the line of the first finding, severity, whether it can be repaired, message,
+    /// and the lines or the entry. With its consequence, it is wrapped; otherwise the message is
+    /// cut to fit.
+    fn format_row(&self, group: &[&Finding], line_digits: usize) -> String {
+        let parts = self.group_parts(group);
+        let mark = if parts.repairable.is_empty() {
+            ""
+        } else {
+            REPAIRABLE_MARK
+        };
+        let label_columns = if self.applies_repairs {
+            "to repair".len()
+        } else {
+            "warning".len() + REPAIRABLE_MARK.len()
+        };
+        let label = format!("{}{mark}", parts.label);
+        let line = group[0].line.0;
+        let start = format!("  {line:>line_digits$}  ");
+        let indent = display_width(&start) + label_columns + "  ".len();
+        let mut row = format!(
+            "{start}{}  ",
+            parts.style.style(format!("{label:<label_columns$}"))
+        );
+
+        if !self.style.prints_consequences {
+            let location = truncate_end(&parts.location, MAX_LOCATION_COLUMNS, "…");
+            let mut message = parts.message;
+            if let Some(width) = self.style.width {
+                let used = indent + display_width(&location);
+                let room = width.saturating_sub(used).max(LEAST_MESSAGE_COLUMNS);
+                message = truncate_end(&message, room, "…");
+            }
+            return row + &format!("{message}{}\n", self.styles.dim.style(location));
+        }
+
+        let mut wrapped = String::new();
+        let message = format!("{}{}", parts.message, parts.location);
+        push_wrapped_line(
+            &mut wrapped,
+            &message,
+            indent,
+            self.style.width,
+            Style::new(),
+        );
+        // The first line of the message follows the severity.
+        row += wrapped.trim_start();
+        if !parts.consequence_or_fix.is_empty() {
+            push_wrapped_line(
+                &mut row,
+                &parts.consequence_or_fix,
+                indent,
+                self.style.width,
+                self.styles.dim,
+            );
+        }
+        row
     }
 
     /// Whether the repair resolves a finding, or would with `-n`.
@@ -127,17 +261,20 @@ impl<'a> CheckReport<'a> {
     }
 
     /// Prints the number of findings that a repair resolves, and of those that remain.
-    pub fn print_repair_counts(&self, ui: &mut Ui) {
+    pub fn print_repair_counts(&self, ui: &mut Ui) -> Result<(), Failure> {
         let verb = if self.write.change.dry_run {
             "to repair"
         } else {
             "repaired"
         };
+        // The findings come first, also where both streams are one.
+        ui.flush()?;
         ui.print_status(&format!(
             "{} {verb}, {} left",
             self.repaired_count,
             self.counts_by_severity.iter().sum::<usize>()
         ));
+        Ok(())
     }
 
     /// Returns a group of equal findings, at least one: `line: severity: message (entry id)
@@ -146,47 +283,51 @@ impl<'a> CheckReport<'a> {
     /// If the repair resolves the finding, `repaired` replaces the severity (with `-n`, `to repair`
     /// does), and the fix replaces the consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
+        let parts = self.group_parts(group);
+        let mut text = format!(
+            "{}: {}: {}{}{}\n",
+            group[0].line.0,
+            parts.style.style(parts.label),
+            parts.message,
+            parts.location,
+            parts.repairable,
+        );
+        if !parts.consequence_or_fix.is_empty() {
+            text += &format!("{CONSEQUENCE_INDENT}{}\n", parts.consequence_or_fix);
+        }
+        text
+    }
+
+    /// Returns what is printed about a group of equal findings, at least one.
+    fn group_parts(&self, group: &[&Finding]) -> GroupParts {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
-        let (label, style) = if is_resolved {
-            let label = if self.write.change.dry_run {
-                "to repair"
-            } else {
-                "repaired"
-            };
-            (label, self.styles.assistant)
-        } else {
-            let style = match finding.severity {
-                Severity::Error => self.styles.error,
-                Severity::Warning => self.styles.label,
-                Severity::Note => self.styles.dim,
-            };
-            (finding.severity.name(), style)
+        let is_dry_run = self.write.change.dry_run;
+        let (label, style) = match finding.severity {
+            _ if is_resolved && is_dry_run => ("to repair", self.styles.assistant),
+            _ if is_resolved => ("repaired", self.styles.assistant),
+            Severity::Error => (finding.severity.name(), self.styles.error),
+            Severity::Warning => (finding.severity.name(), self.styles.label),
+            Severity::Note => (finding.severity.name(), self.styles.dim),
         };
         let location = match (describe_lines(group), &finding.entry_id) {
             (Some(lines), _) => format!(" ({lines})"),
             (None, Some(id)) => format!(" (entry {})", to_visible(&shorten(id))),
             (None, None) => String::new(),
         };
-        let repairable = if finding.fix.is_some() && !is_resolved {
-            " [repairable]"
-        } else {
-            ""
-        };
-        let mut text = format!(
-            "{}: {}: {}{location}{repairable}\n",
-            finding.line.0,
-            style.style(label),
-            to_visible(&shorten(&Text::from(finding.message.as_str()))),
-        );
+        let is_repairable = finding.fix.is_some() && !is_resolved;
         let consequence_or_fix = match &finding.fix {
             Some(fix) if is_resolved => fix,
             _ => finding.consequence,
         };
-        if !consequence_or_fix.is_empty() {
-            text += &format!("{CONSEQUENCE_INDENT}{}\n", to_visible(consequence_or_fix));
+        GroupParts {
+            label,
+            style,
+            message: to_visible(&shorten(&Text::from(finding.message.as_str()))),
+            location,
+            repairable: if is_repairable { " [repairable]" } else { "" },
+            consequence_or_fix: to_visible(consequence_or_fix),
         }
-        text
     }
 
     /// Returns the arguments that a hint suggests for `pisess check --repair`. `given_sessions` are
@@ -221,7 +362,7 @@ impl<'a> CheckReport<'a> {
             return Ok(());
         }
         let [notes, warnings, errors] = self.counts_by_severity;
-        let counts = match notes + warnings + errors {
+        let mut counts = match notes + warnings + errors {
             0 => "no problems".to_owned(),
             _ => [
                 format_count(errors, "error", "errors"),
@@ -230,10 +371,18 @@ impl<'a> CheckReport<'a> {
             ]
             .join(", "),
         };
+        if notes > 0 && !self.style.prints_notes && !self.write.change.json {
+            counts += " (-v lists notes)";
+        }
+        let mark = if self.style.has_headings {
+            format!(", marked {REPAIRABLE_MARK}")
+        } else {
+            String::new()
+        };
         let hint = match self.repairable_count {
             0 => String::new(),
             count => format!(
-                "; {count} repairable (hint: pisess check --repair {})",
+                "; {count} repairable{mark} (hint: pisess check --repair {})",
                 self.repair_arguments(sessions)
             ),
         };
@@ -245,6 +394,21 @@ impl<'a> CheckReport<'a> {
         ));
         Ok(())
     }
+}
+
+/// What follows the severity of a finding that can be repaired.
+const REPAIRABLE_MARK: &str = "*";
+
+/// What is printed about a group of equal findings.
+struct GroupParts {
+    /// The severity, or whether it is repaired.
+    label: &'static str,
+    style: Style,
+    message: String,
+    /// The lines or the entry, in parentheses, after a space.
+    location: String,
+    repairable: &'static str,
+    consequence_or_fix: String,
 }
 
 /// Whether a character may be part of a path in a suggested command.

@@ -3,12 +3,12 @@
 use super::hits::{FoundIn, MatchPainter, RowKind};
 use crate::cli::follow::{ChangedFiles, watch_files};
 use crate::cli::locate::{Scope, SessionStores};
-use crate::cli::open::{Input, reference_failure};
+use crate::cli::open::{CHECK_HINT, Input, reference_failure};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::pruned::load_pruned;
-use crate::cli::sessions::skipped_lines_note;
 use crate::load::{LoadOptions, load};
 use crate::ops::grep::{Match, Query, ResumePoint, SessionIds, Trail, search_file};
+use crate::session::defect::FindingKind;
 use crate::session::entry::LineNo;
 use crate::session::prefixes::UniquePrefixes;
 use crate::session::range::resolve_range;
@@ -186,13 +186,11 @@ impl Searcher {
             rows.push(b'\n');
         }
         rows.extend_from_slice(&tool_rows);
-        let singular_and_plural = [
-            "line that may match is not JSON",
-            "lines that may match are not JSON",
-        ];
-        let warning = searched
-            .unread
-            .map(|unread| skipped_lines_note(name, unread, singular_and_plural));
+        let mut warning = None;
+        if let Some((count, first_line)) = searched.unread {
+            let lines = FindingKind::MalformedLine.describe_lines(first_line, count);
+            warning = Some(format!("{name}: {lines}, but may match {CHECK_HINT}"));
+        }
         if !matches.is_empty() {
             let session = load(source, &self.painter.options)
                 .map_err(|error| Failure::from_load_error(name, error))?;

@@ -218,9 +218,9 @@ fn escaped(cell: &str) -> String {
 /// Options that mean something else in one command: `prune --images` selects what to prune.
 const OTHER_MEANINGS: &[(&str, &str)] = &[("show", "images")];
 
-/// Options whose letter is that of another one, as in the program that people know it from: `-o` of
-/// grep. That command has no `--output`.
-const OTHER_LETTERS: &[&str] = &["only-matching"];
+/// Options whose letter is that of another one, as in the programs that people know it from: `-o` of
+/// grep, `-v` for details. The commands with them have no `--output` and no `--invert-match`.
+const OTHER_LETTERS: &[&str] = &["only-matching", "verbose"];
 
 #[test]
 fn one_name_has_one_meaning_and_one_meaning_one_name() {

@@ -106,7 +106,7 @@ fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
                 | FindingKind::NullLine
         );
         if is_lost {
-            return Err(unsound(copy, problem.line, "is not an entry"));
+            return Err(unsound(copy, problem.line, problem.kind.predicate()));
         }
     }
     for entry in &session.entries {

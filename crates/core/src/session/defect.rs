@@ -1,6 +1,8 @@
 //! What can be wrong with a session file. The consequence for an agent is in
 //! [`crate::agents::pi::defects`] and [`crate::agents::oh_my_pi::defects`].
 
+use super::entry::LineNo;
+
 /// How bad a defect is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -128,4 +130,40 @@ kinds! {
     MessageBeforeResult = "message-before-result",
     /// The entry refers to a blob outside the file.
     BlobReference = "blob-reference",
+}
+
+impl FindingKind {
+    /// Returns what is wrong with a line, as a predicate: line 5 `is not JSON`.
+    pub fn predicate(self) -> &'static str {
+        match self {
+            FindingKind::ByteOrderMark => "begins with a byte order mark",
+            FindingKind::OddVersion => "has a version that is not a number",
+            FindingKind::SecondHeader => "is a second session header",
+            FindingKind::MalformedLine | FindingKind::NulBytes => "is not JSON",
+            FindingKind::FusedLine => "has several values",
+            FindingKind::TornTail => "is incomplete",
+            FindingKind::NullLine | FindingKind::NotAnEntry => "is not an entry",
+            FindingKind::InvalidUtf8 => "contains bytes that are not UTF-8",
+            FindingKind::MissingId => "has no id",
+            FindingKind::DuplicateId => "has the id of another line",
+            FindingKind::MissingParent => "has a parent that is no entry",
+            FindingKind::SelfParent | FindingKind::ParentCycle => "is its own ancestor",
+            _ => "is damaged",
+        }
+    }
+
+    /// Returns what is wrong with `count` lines of which `first` is the first, as in `line 5 is not
+    /// JSON (and 3 more)`. Every command reports damaged lines in these words.
+    pub fn describe_lines(self, first: LineNo, count: u32) -> String {
+        let subject = if self == FindingKind::TornTail {
+            "the last line".to_owned()
+        } else {
+            format!("line {}", first.0)
+        };
+        let predicate = self.predicate();
+        match count {
+            0 | 1 => format!("{subject} {predicate}"),
+            _ => format!("{subject} {predicate} (and {} more)", count - 1),
+        }
+    }
 }
