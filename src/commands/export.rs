@@ -20,10 +20,11 @@ use crate::export::cuts::Cuts;
 use crate::export::fit::fit_to_size;
 use crate::export::markdown::write_document;
 use crate::export::page::{OwnPage, read_own_page, write_page};
-use crate::export::source::{Contents, Display, ExportedPart};
+use crate::export::source::{Contents, Display, ExportedPart, OtherBranches};
 use crate::export::static_html::write_static_page;
 use crate::export::verify::{Rendition, find_leaked_values};
 use crate::export::work::Work;
+use crate::format::{ID_SUFFIX_LEN, format_count, id_suffix};
 use crate::load::LoadOptions;
 use crate::ops::plan::copy_all;
 use crate::ops::stats::{collect_stats, count_loaded};
@@ -31,11 +32,11 @@ use crate::ops::tree::Filter;
 use crate::session::range::EntryRange;
 use foldhash::HashSet;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Committed, Fill, Glance, Reach, ReadAt, StoreError};
+use pisess_store::{self as store, Committed, Fill, Glance, NewFolder, Reach, ReadAt, StoreError};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 /// The number of bytes that are collected before they are written.
 const WRITE_BUFFER: usize = 1 << 18;
@@ -119,7 +120,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session records. Given a directory, all conversations are written to one file.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
-/// current one. An export with the same content is kept, so the same command completes an
+/// current one. Pages and documents are named after the day and the title of the session. An export with the same content is kept, so the same command completes an
 /// interrupted run.
 ///
 /// --redact redacts the session first, as `pisess redact` does. The export is then read again,
@@ -148,7 +149,7 @@ pub struct Args {
     #[arg(long = "static")]
     pub is_static: bool,
     /// Write the result to PATH (- for standard output), or to a file in PATH if that is a
-    /// directory
+    /// directory (one that ends in / is made)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Show the page in the browser
@@ -196,7 +197,9 @@ impl Args {
             Some(format) => return Ok(format),
             None => {}
         }
-        let Some(extension) = self.output.as_deref().and_then(Path::extension) else {
+        let output = self.output.as_deref();
+        let output_file = output.filter(|output| !is_folder_name(output));
+        let Some(extension) = output_file.and_then(Path::extension) else {
             return Ok(self.page_format());
         };
         let extension = extension.to_string_lossy();
@@ -293,13 +296,32 @@ impl Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.resolve_format()?;
     args.require_consistent(format)?;
+    // Dropping it at the end removes the directory again if nothing was exported to it.
+    let _new_folder = make_output_folder(args, ui)?;
     if format == Rendition::Messages {
         return examples::export_examples(args, ui);
     }
     if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
         return export_all(args, format, ui);
     }
-    export_session(args, &args.session, format, ui)
+    export_session(args, &args.session, format, None, ui)
+}
+
+/// Whether a path names a directory by its end, as `pages/` does.
+fn is_folder_name(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(is_separator)
+}
+
+/// Makes the directory of `-o` if it is missing, and its path ends as that of a directory.
+fn make_output_folder(args: &Args, ui: &Ui) -> Result<Option<NewFolder>, Failure> {
+    let Some(output) = args.output.as_deref() else {
+        return Ok(None);
+    };
+    let folder = ui.resolve_path(output);
+    if !is_folder_name(output) || folder.is_dir() {
+        return Ok(None);
+    }
+    Ok(Some(NewFolder::make(&folder)?))
 }
 
 /// Exports the sessions below a directory. Those of sub-agents are not exported on their own: they
@@ -319,7 +341,7 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
         return Err(Failure::usage_error(
             "the sessions of a directory are exported to a directory",
         )
-        .with_hint("give an existing directory with -o"));
+        .with_hint("give an existing directory with -o, or a path that ends in /"));
     }
 
     let found_sessions = expand_arguments(std::slice::from_ref(&args.session), Reach::Whole, ui);
@@ -328,17 +350,12 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
         worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
-    let mut exported_names = HashSet::default();
+    let mut batch = Batch::default();
     for file in found_sessions.files {
         if file.owner.is_some() {
             continue;
         }
-        let is_first_of_name = exported_names.insert(file.path.file_stem().map(OsString::from));
-        let result = if is_first_of_name {
-            export_session(args, &file.path, format, ui)
-        } else {
-            Err(same_file_name_failure(&file.path))
-        };
+        let result = export_session(args, &file.path, format, Some(&mut batch), ui);
 
         let Err(failure) = result else { continue };
         if failure.is_transcript() {
@@ -351,7 +368,38 @@ fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failu
             worst_exit = worst_exit.max(ui.report_failure(&failure));
         }
     }
+    batch.warn_of_other_branches(ui);
     Ok(worst_exit)
+}
+
+/// The exports of the sessions of a directory.
+#[derive(Default)]
+struct Batch {
+    /// The files that were written, or found complete.
+    outputs: HashSet<PathBuf>,
+    /// What the documents of all sessions leave out, and of how many sessions.
+    left_out: OtherBranches,
+    sessions_with_others: usize,
+}
+
+impl Batch {
+    fn add_other_branches(&mut self, others: OtherBranches) {
+        self.left_out.branches += others.branches;
+        self.left_out.messages += others.messages;
+        self.sessions_with_others += 1;
+    }
+
+    /// Reports what all documents leave out, as the export of one session does.
+    fn warn_of_other_branches(&self, ui: &mut Ui) {
+        if self.sessions_with_others == 0 {
+            return;
+        }
+        let sessions = format_count(self.sessions_with_others, "session", "sessions");
+        ui.warn(&format!(
+            "{} of {sessions} not exported (hint: export a session with the REF of another branch; `pisess branches` lists them)",
+            self.left_out
+        ));
+    }
 }
 
 /// Returns the failure for a session whose export would overwrite that of another.
@@ -369,6 +417,7 @@ fn export_session(
     args: &Args,
     path: &Path,
     format: Rendition,
+    mut batch: Option<&mut Batch>,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut input = Input::open_to_read(path, ui)?;
@@ -393,19 +442,25 @@ fn export_session(
     };
 
     contents.apply_cuts(args.cuts());
-    let output = output_path(args, format, &open.input, ui);
+    let output = output_path(args, format, &contents, &open.input, batch.is_some(), ui);
     if output == Path::new("-") && ui.stdout_is_terminal() {
         contents.display = Display::Terminal;
     }
-    let is_from_directory = path != args.session;
-    // The hint is to give REF, which the sessions of a directory do not take.
-    if format != Rendition::Page
-        && !is_from_directory
-        && let Some(others) = contents.describe_other_branches()
+    let is_from_directory = batch.is_some();
+    if let Some(batch) = &mut batch
+        && !batch.outputs.insert(output.clone())
     {
-        ui.warn(&format!(
-            "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
-        ));
+        return Err(same_file_name_failure(path));
+    }
+    if format != Rendition::Page
+        && let Some(others) = contents.count_other_branches()
+    {
+        match &mut batch {
+            Some(batch) => batch.add_other_branches(others),
+            None => ui.warn(&format!(
+                "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
+            )),
+        }
     }
 
     let exporter = Exporter {
@@ -819,8 +874,16 @@ fn path_text(input: &Input) -> String {
 
 /// Returns the path of the export: that of `-o`, or in the directory of `-o` a file named after the
 /// session. Without `-o`, that file is in the current directory. A stream has no name: its export
-/// is `-`, standard output.
-fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
+/// is `-`, standard output. The documents of a directory are named after their titles, so that
+/// people find them; a trajectory has the name of its session.
+fn output_path(
+    args: &Args,
+    format: Rendition,
+    contents: &Contents,
+    input: &Input,
+    is_from_directory: bool,
+    ui: &Ui,
+) -> PathBuf {
     let extension = match format {
         Rendition::Page | Rendition::StaticPage => ".html",
         Rendition::Markdown => ".md",
@@ -829,6 +892,10 @@ fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBu
     };
     let stem = input.file().and_then(|file| file.path().file_stem());
     let name = match stem {
+        Some(stem) if is_from_directory && format != Rendition::Trajectory => {
+            let stem = contents.file_name_of_title(&short_id(contents, stem));
+            PathBuf::from(stem + extension)
+        }
         Some(stem) => store::with_suffix(Path::new(stem), extension),
         None => PathBuf::from("-"),
     };
@@ -837,4 +904,13 @@ fn output_path(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBu
         Some(output) => output.clone(),
         None => name,
     }
+}
+
+/// Returns the short id of a session, as `list` shows it; of its file's name if it has no id.
+fn short_id(contents: &Contents, stem: &OsStr) -> String {
+    let mut id = contents.session.header.id.to_string_lossy().into_owned();
+    if id.is_empty() {
+        id = stem.to_string_lossy().into_owned();
+    }
+    id_suffix(&id, ID_SUFFIX_LEN).to_owned()
 }

@@ -50,7 +50,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new(
         "Wait until a running session mentions a word",
-        "pisess grep --follow -m 1 midnight session.jsonl",
+        "pisess grep --follow --since 2026 -m 1 midnight session.jsonl",
     ),
     Example::new(
         "Print what you asked, in full, with the project of each session",
@@ -96,7 +96,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// later ones of the same branch below. Settings and bookkeeping are skipped. In these rows `-`
 /// replaces `:`, and `--` marks a gap.
 ///
-/// `--follow` keeps printing matches as sessions grow or start, until Ctrl-C. If the conversation
+/// `--follow` prints matches as sessions grow or start, until Ctrl-C. It starts now, as `tail -f`
+/// does; with --since or --last, earlier matches come first. If the conversation
 /// moved to another entry before a match, the row ends with that entry, as `(after ID)`. With -m
 /// and one SESSION, the search ends after that many matches.
 ///
@@ -250,6 +251,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         range: args.range.clone(),
         last_count: args.last.entry_count,
         follows: args.follow,
+        starts_now: args.starts_now(),
         // Several sessions are searched at the same time.
         workers: if sessions.is_single {
             ui.processor_count()
@@ -292,6 +294,11 @@ impl Args {
     /// Whether only the entries of a range are searched.
     fn searches_range(&self) -> bool {
         self.range.is_some() || self.last.entry_count.is_some()
+    }
+
+    /// Whether only matches are printed that are written from now on.
+    fn starts_now(&self) -> bool {
+        self.follow && self.period.since.is_none() && self.last.entry_count.is_none()
     }
 
     fn refuse_conflicts(&self) -> Result<(), Failure> {

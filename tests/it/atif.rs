@@ -348,6 +348,7 @@ fn a_directory_of_sessions_becomes_one_of_trajectories() {
     ./to/omp.json
     ./to/tour.json
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
+    2> pisess: note: 1 other branch (8 messages) of 1 session not exported (hint: export a session with the REF of another branch; `pisess branches` lists them)
     ");
     assert_eq!(
         s.text("to/tour.json"),
@@ -359,6 +360,7 @@ fn a_directory_of_sessions_becomes_one_of_trajectories() {
     ./to/tour.json
     2> pisess: cannot create ./to/omp.json: it already exists (hint: choose another name, or overwrite it with --force)
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
+    2> pisess: note: 1 other branch (8 messages) of 1 session not exported (hint: export a session with the REF of another branch; `pisess branches` lists them)
     exit 2
     ");
     s.put("all/q/omp.jsonl", fixture("v1.jsonl"));
@@ -367,9 +369,10 @@ fn a_directory_of_sessions_becomes_one_of_trajectories() {
     ./to/tour.json
     2> pisess: ./all/q/omp.jsonl: another session has the same file name (hint: export it with another -o)
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
+    2> pisess: note: 1 other branch (8 messages) of 1 session not exported (hint: export a session with the REF of another branch; `pisess branches` lists them)
     exit 2
     ");
-    assert_snapshot!(s.pisess("export --as atif ./all -o ./new").done().fails(2), @"the sessions of a directory are exported to a directory (hint: give an existing directory with -o)");
+    assert_snapshot!(s.pisess("export --as atif ./all -o ./new").done().fails(2), @"the sessions of a directory are exported to a directory (hint: give an existing directory with -o, or a path that ends in /)");
     assert_snapshot!(s.pisess("export --as atif ./all 61a7f2cc").done().fails(2), @"REF is an entry of one session (hint: omit REF, or give a session)");
 }
 

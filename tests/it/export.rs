@@ -835,18 +835,50 @@ fn the_same_command_completes_an_export_of_a_directory() {
         } else {
             "html"
         };
-        std::fs::remove_file(s.path(&format!("out/tour.{extension}"))).unwrap();
+        let named = |start: &str| {
+            let names = s.names();
+            let found = names.iter().find(|name| name.starts_with(start));
+            found
+                .unwrap_or_else(|| panic!("{start}: {names:?}"))
+                .clone()
+        };
+        let tour = named("out/2026-03-14-the-00-10-ferry-shows-up-as-left-23-h-ago-when-6e8a4d70");
+        assert!(tour.ends_with(&format!("-6e8a4d70.{extension}")), "{tour}");
+        std::fs::remove_file(s.path(&tour)).unwrap();
         let again = s.pisess(&line).done();
         assert_eq!((again.code, again.text()), (0, first.text()), "{again}");
         assert!(s.files() == whole, "{options}");
 
         // One that was edited is not replaced.
-        let edited = format!("out/v1.{extension}");
+        let edited = first.text().lines().next_back().unwrap().to_owned();
         s.put(&edited, [s.bytes(&edited), b"\n".to_vec()].concat());
         let refused = s.pisess(&line).done();
         assert_eq!(refused.code, 2, "{refused}");
         assert!(refused.stderr.contains("it already exists"), "{refused}");
     }
+}
+
+/// The export of a directory reports what documents leave out, as that of a session does.
+#[test]
+fn an_export_of_a_directory_reports_other_branches() {
+    let s = Sandbox::new();
+    for name in ["two-branches", "tour", "v1"] {
+        s.put(
+            &format!("in/{name}.jsonl"),
+            fixture(&format!("{name}.jsonl")),
+        );
+    }
+    let done = s.pisess("export --as markdown ./in -o ./new/below/").done();
+    assert_eq!(done.code, 0, "{done}");
+    assert_snapshot!(done.stderr, @"pisess: note: 2 other branches (10 messages) of 2 sessions not exported (hint: export a session with the REF of another branch; `pisess branches` lists them)");
+    // A directory that would stay empty is not made.
+    let none = s
+        .pisess("export ./in/two-branches.jsonl no-such-entry -o ./none/")
+        .done();
+    assert_eq!(none.code, 2, "{none}");
+    assert!(!s.path("none").exists());
+    let one = s.pisess("export ./in/two-branches.jsonl -o ./one/").done();
+    assert_eq!(one.text(), "./one/two-branches.html\n");
 }
 
 /// Returns a session of these lines, after a header.

@@ -72,6 +72,13 @@ impl Running {
         }
     }
 
+    /// Waits until a line contains this, after the command ended.
+    fn until_printed(&self, text: &str) {
+        while !self.text().contains(text) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     fn text(&self) -> String {
         self.lines.lock().unwrap().join("\n")
     }
@@ -233,7 +240,10 @@ fn a_file_that_is_replaced_is_followed() {
         )
     };
     let messages = |count: usize| session(&(0..count).map(message).collect::<Vec<_>>());
-    let lines = ["tree --follow ./s.jsonl", "grep --follow number ./s.jsonl"];
+    let lines = [
+        "tree --follow ./s.jsonl",
+        "grep --follow --since 2026 number ./s.jsonl",
+    ];
     // The system reports changes, or all files are looked at now and then.
     for is_notified in [true, false] {
         let start = if is_notified {
@@ -282,7 +292,10 @@ fn a_file_that_is_replaced_is_followed() {
 #[test]
 fn a_session_that_is_migrated_is_followed() {
     let s = Sandbox::with(&["v1.jsonl"]);
-    let lines = ["tree --follow ./v1.jsonl", "grep --follow -i e ./v1.jsonl"];
+    let lines = [
+        "tree --follow ./v1.jsonl",
+        "grep --follow --since 2026 -i e ./v1.jsonl",
+    ];
     let mut all = lines.map(|line| Running::new(&s, line));
     all[0].until("← active");
     let last = s.pisess("grep -i e ./v1.jsonl").done().text();
@@ -304,9 +317,12 @@ fn grep_marks_where_the_branch_changed() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let mut grep = Running::new(
         &s,
-        "grep --follow 'kite|go on|All about|good' ./two-branches.jsonl",
+        "grep --follow --since 2026 'kite|go on|All about|good' ./two-branches.jsonl",
     );
-    let mut json = Running::new(&s, "grep --follow --json 'kite|go on' ./two-branches.jsonl");
+    let mut json = Running::new(
+        &s,
+        "grep --follow --since 2026 --json 'kite|go on' ./two-branches.jsonl",
+    );
     // What was there is printed without a mark.
     grep.until("1a2b3c01");
     json.until("1a2b3c01");
@@ -386,7 +402,7 @@ fn grep_finds_new_sessions() {
         &format!("{}/one.jsonl", store("a")),
         session(&[user("aaaa0001", None, "the needle of one")]),
     );
-    let mut grep = Running::new(&s, "grep --follow --all needle");
+    let mut grep = Running::new(&s, "grep --follow --since 2026 --all needle");
     grep.until("needle of one");
     let two = format!("{}/two.jsonl", store("a"));
     // A session begins with a header, and an entry may come in two pieces.
@@ -421,7 +437,7 @@ fn grep_finds_new_sessions() {
 fn grep_ends_after_the_requested_matches() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[user("aaaa0001", None, "wait for it")]));
-    let mut grep = Running::new(&s, "grep --follow -m 2 done ./s.jsonl");
+    let mut grep = Running::new(&s, "grep --follow --since 2026 -m 2 done ./s.jsonl");
     for at in 2..5 {
         line(
             &s,
@@ -438,6 +454,22 @@ fn grep_ends_after_the_requested_matches() {
     assert_eq!(grep.text(), "aaaa0002:user: done 2\naaaa0003:user: done 3");
 }
 
+/// Without `--since`, a search starts with what is written from now on.
+#[test]
+fn grep_starts_now() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[user("aaaa0001", None, "done before")]));
+    let mut grep = Running::new(&s, "grep --follow -m 1 done ./s.jsonl");
+    while !grep.is_notified() {
+        assert!(grep.child.try_wait().unwrap().is_none(), "{}", grep.text());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    line(&s, "s.jsonl", "aaaa0002", "aaaa0001", "done after");
+    assert_eq!(grep.child.wait().unwrap().code(), Some(0));
+    grep.until_printed("aaaa0002:user: done after");
+    assert_eq!(grep.text(), "aaaa0002:user: done after");
+}
+
 /// At 200 lines a second, 40 are written in 0.2 seconds. Here the writer waits until the output is
 /// no more than 40 lines behind, so that a busy machine only makes it slower: no line waits for a
 /// later one.
@@ -447,7 +479,7 @@ fn no_line_waits_for_others() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[user("aaaa0000", None, "first")]));
     let tree = Running::new(&s, "tree --follow ./s.jsonl");
-    let grep = Running::new(&s, "grep --follow -i 'line|first' ./s.jsonl");
+    let grep = Running::new(&s, "grep --follow --since 2026 -i 'line|first' ./s.jsonl");
     for at in 1..=400 {
         line(
             &s,
@@ -491,7 +523,7 @@ fn only_what_was_appended_is_read() {
     );
     let size = s.bytes("s.jsonl").len() as u64;
     let mut tree = Running::new(&s, "tree --follow --around 0 ./s.jsonl");
-    let mut grep = Running::new(&s, "grep --follow shown ./s.jsonl");
+    let mut grep = Running::new(&s, "grep --follow --since 2026 shown ./s.jsonl");
     tree.until("aaaa3999");
     line(&s, "s.jsonl", "bbbb0000", "aaaa3999", "shown 0");
     for running in [&mut tree, &mut grep] {
@@ -526,7 +558,7 @@ fn a_closed_pipe_ends_it() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for line in [
         "tree --follow ./two-branches.jsonl",
-        "grep --follow paper ./two-branches.jsonl",
+        "grep --follow --since 2026 paper ./two-branches.jsonl",
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
         command

@@ -25,11 +25,15 @@ use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_store::ReadAt;
 use pisess_store::workers::{self, Pool};
+use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
 /// The most characters of a title.
 const LONGEST_TITLE: usize = 120;
+
+/// The most characters of the title in the name of a file.
+const LONGEST_FILE_TITLE: usize = 50;
 
 /// The contents of an export, shared by the threads that read it.
 pub struct Contents<'a> {
@@ -147,6 +151,23 @@ pub enum Display {
 
 /// The number of an entry that is not exported.
 const NO_NUMBER: u32 = u32::MAX;
+
+/// What a document of one path leaves out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OtherBranches {
+    /// The branches that are not on the path.
+    pub branches: usize,
+    /// Their entries, without bookkeeping.
+    pub messages: usize,
+}
+
+impl fmt::Display for OtherBranches {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let branches = format_count(self.branches, "other branch", "other branches");
+        let messages = format_count(self.messages, "message", "messages");
+        write!(f, "{branches} ({messages})")
+    }
+}
 
 impl<'a> Contents<'a> {
     /// Returns the contents of a part of a session, without cuts.
@@ -402,10 +423,15 @@ impl<'a> Contents<'a> {
         "This session has no messages."
     }
 
-    /// Returns the number of branches that are not on the path, and of their entries without
-    /// bookkeeping, as `2 other branches (7 messages)`. `None` if there are none, or if the
-    /// document does not contain the whole path to the session's leaf.
+    /// Returns what [`Contents::count_other_branches`] counts, as `2 other branches (7 messages)`.
     pub fn describe_other_branches(&self) -> Option<String> {
+        Some(self.count_other_branches()?.to_string())
+    }
+
+    /// Returns the number of branches that are not on the path, and of their entries without
+    /// bookkeeping. `None` if there are none, or if the document does not contain the whole path to
+    /// the session's leaf.
+    pub fn count_other_branches(&self) -> Option<OtherBranches> {
         let session = self.session;
         if self.part.path_range() != EntryRange::path_to(session.leaf.into()) {
             return None;
@@ -427,10 +453,10 @@ impl<'a> Contents<'a> {
         if branch_count == 0 || entry_count == 0 {
             return None;
         }
-
-        let other_branches = format_count(branch_count, "other branch", "other branches");
-        let messages = format_count(entry_count, "message", "messages");
-        Some(format!("{other_branches} ({messages})"))
+        Some(OtherBranches {
+            branches: branch_count,
+            messages: entry_count,
+        })
     }
 
     /// Returns the name of the session.
@@ -466,6 +492,31 @@ impl<'a> Contents<'a> {
             parts.push(day);
         }
         parts.join(", ")
+    }
+
+    /// Returns the day of the first message, the words of the title, and `id`, as the name of a
+    /// file: `2026-03-14-why-does-it-fail-6e8a4d70`. It has only letters, digits and hyphens.
+    pub fn file_name_of_title(&self, id: &str) -> String {
+        let mut words = Vec::new();
+        if let Some(time_ms) = self.first_message_time()
+            && let Some(day) = iso_string(time_ms).get(.."2026-01-31".len())
+        {
+            words.push(day.to_owned());
+        }
+        let mut title_chars = 0;
+        let title = self.title().to_lowercase();
+        for word in title.split(|c: char| !c.is_alphanumeric()) {
+            title_chars += word.chars().count() + 1;
+            if title_chars > LONGEST_FILE_TITLE {
+                break;
+            }
+            if !word.is_empty() {
+                words.push(word.to_owned());
+            }
+        }
+        let id: String = id.chars().filter(|c| c.is_alphanumeric()).collect();
+        words.push(id);
+        words.join("-")
     }
 
     /// Returns the time of the first exported message that has one.

@@ -36,6 +36,8 @@ pub struct Searcher {
     pub last_count: Option<usize>,
     /// Whether the search goes on with what is written later.
     pub follows: bool,
+    /// Whether the matches that are there at the start are left out.
+    pub starts_now: bool,
     /// The number of threads that search one session.
     pub workers: usize,
 }
@@ -60,10 +62,17 @@ pub struct SessionState {
     /// The keys of the matches that were printed. If the file is replaced, it is searched from the
     /// start, and these are not printed again.
     printed_keys: HashSet<Vec<u8>>,
+    /// How many of these matches were there at the start, and were left out instead.
+    left_out_count: usize,
     trail: Trail,
 }
 
 impl SessionState {
+    /// Returns the number of matches that were printed.
+    fn printed_count(&self) -> u64 {
+        (self.printed_keys.len() - self.left_out_count) as u64
+    }
+
     fn new(path: &Path, name: String) -> SessionState {
         SessionState {
             path: path.to_owned(),
@@ -151,9 +160,8 @@ impl Searcher {
             printed_keys: &state.printed_keys,
             reports_continuations: was_searched_before,
             trail: trail.map_err(|error| Failure::from_read_error(name, error))?,
-            max_matches: self
-                .max_matches
-                .saturating_sub(state.printed_keys.len() as u64),
+            max_matches: self.max_matches.saturating_sub(state.printed_count()),
+            is_left_out: self.starts_now && !was_searched_before,
             count: 0,
             rows: Vec::new(),
             tool_rows: Vec::new(),
@@ -203,6 +211,9 @@ impl Searcher {
         }
 
         state.printed_keys.extend(keys);
+        if self.starts_now && !was_searched_before {
+            state.left_out_count = state.printed_keys.len();
+        }
         state.resume = Some(searched.resume);
         state.trail = trail.advance_to_end();
         Ok(Matches {
@@ -323,7 +334,7 @@ impl Searcher {
 
     /// Whether as many matches of a session were printed as requested.
     fn has_enough_matches(&self, state: &SessionState) -> bool {
-        state.printed_keys.len() as u64 >= self.max_matches
+        state.printed_count() >= self.max_matches
     }
 
     /// Searches what was written to a session since the last search; all of it if the file was
@@ -373,6 +384,8 @@ struct MatchCollector<'a, 'i> {
     trail: Trail,
     /// The number of matches after which the search ends.
     max_matches: u64,
+    /// Whether matches are not printed, neither now nor later.
+    is_left_out: bool,
     count: u64,
     /// The rows to print.
     rows: Vec<u8>,
@@ -398,6 +411,9 @@ impl MatchCollector<'_, '_> {
                 return ControlFlow::Continue(());
             }
             self.keys.push(key);
+            if self.is_left_out {
+                return ControlFlow::Continue(());
+            }
             if self.reports_continuations {
                 hit.continuation = Some(self.trail.advance_to(&hit.id));
             }
