@@ -231,10 +231,10 @@ pub const TOPICS: [Section; 10] = [
              version 2 and the draft tree format) are read as if they had been migrated, with \
              the ids that a migration would give them. Files of version 4, which pi's newer \
              harness writes, are refused.",
-            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
-             changed session for the current directory in the stores of both agents, as for their `--continue`. \
-             `last~1` is the one before. Any change to the file counts, even a label, whereas `pisess list` \
-             sorts by the last message. Sessions of oh-my-pi without a name and without a message are skipped.",
+            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the session of the \
+             current directory whose file changed last, in the stores of both agents, as for their `--continue`. \
+             Writing anything changes it, even a label, so `pisess list`, which sorts by the last message, \
+             may begin with another. `last~1` is the one before. Sessions of oh-my-pi without a name and without a message are skipped.",
             "Part of an id is also a name: the start or end of a session's id (4 characters or \
              more), or the start of the short id that `list` shows. So is the name that the \
              user gave the session (`append --name`), or its start, in upper or lower case. An \

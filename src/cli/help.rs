@@ -41,7 +41,7 @@ const HELP_FORMS: [GuideRow; 3] = [
 
 /// The forms of a SESSION argument.
 const SESSION_FORMS: &str = "SESSION is a file, - for standard input, `last` (the session of this \
-    directory that changed last), `last~1` (the one before), part of an id, or a name.";
+    directory whose file changed last; a label changes it, too), `last~1` (the one before), part of an id, or a name.";
 
 /// Returns the whole command line with its help arranged.
 pub fn arrange_help(

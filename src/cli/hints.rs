@@ -1,5 +1,6 @@
 //! Hints for command lines that are not valid.
 
+use crate::cli::guide::takes_reference;
 use crate::cli::output::Failure;
 use crate::session::reference::is_reference_form;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -100,7 +101,7 @@ struct Habit {
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit.
-const HABITS: [Habit; 28] = [
+const HABITS: [Habit; 29] = [
     Habit {
         typed: &["-C"],
         command: "",
@@ -170,6 +171,11 @@ const HABITS: [Habit; 28] = [
         typed: &["-t", "--type"],
         command: "grep",
         hint: "did you mean --role ROLE?",
+    },
+    Habit {
+        typed: &["--tool", "--tools"],
+        command: "grep",
+        hint: "did you mean --role toolResult, or --role toolCall?",
     },
     Habit {
         typed: &["-v"],
@@ -379,6 +385,9 @@ fn tip_for_missing_argument(
 
     let name = verb.get_name();
     let message = error.to_string();
+    if let Some(tip) = tip_for_lost_session(name, args) {
+        return Some(tip);
+    }
     let lacks = |argument: &str| {
         let mut lines = message.lines();
         lines.any(|line| line.trim_end_matches("...").trim() == argument)
@@ -401,6 +410,21 @@ fn tip_for_missing_argument(
         }
         None => "`pisess branches` lists the branches, `pisess tree` all entries".to_owned(),
     })
+}
+
+/// Returns a tip for an option of `show` that took the session as its value.
+fn tip_for_lost_session(name: &str, args: &[OsString]) -> Option<String> {
+    if name != "show" {
+        return None;
+    }
+    for (option, value) in [("--images", "DIR"), ("--file", "PATH")] {
+        if args.iter().any(|arg| arg == option) {
+            return Some(format!(
+                "{option} takes a value: pisess show {option} {value} SESSION"
+            ));
+        }
+    }
+    None
 }
 
 fn tip_for_missing_session(verb: &clap::Command) -> String {
@@ -462,9 +486,12 @@ fn tip_for_former_name(error: &clap::Error, verb: Option<&clap::Command>) -> Opt
     Some(format!("did you mean --{}?", arg.get_long()?))
 }
 
-/// Adds a hint if the session was given after another argument: the first argument is not a file,
-/// but a later one is.
-pub fn hint_session_first(failure: Failure, args: &[OsString]) -> Failure {
+/// The end of the hint for a session that does not exist, if there is nothing better to say.
+const SEVERAL_WORDS: &str = "several words need quotes";
+
+/// Adds a hint if the first argument is not a session: a later one is, or the command also takes an
+/// entry, which may have been given alone.
+pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::Command) -> Failure {
     if !failure.is_missing_file {
         return failure;
     }
@@ -478,15 +505,31 @@ pub fn hint_session_first(failure: Failure, args: &[OsString]) -> Failure {
     let Some(first) = words.next() else {
         return failure;
     };
+    let verb = verb.to_string_lossy();
+    let first = first.to_string_lossy();
+    let mut others = words.peekable();
+    let is_alone = others.peek().is_none();
     let session =
-        words.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
-    let Some(session) = session else {
-        return failure;
-    };
-    failure.with_hint(format!(
-        "the session comes first: pisess {} {} {}",
-        verb.to_string_lossy(),
-        session.to_string_lossy(),
-        first.to_string_lossy()
-    ))
+        others.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
+    if let Some(session) = session {
+        let session = session.to_string_lossy();
+        return failure.with_hint(format!(
+            "the session comes first: pisess {verb} {session} {first}"
+        ));
+    }
+
+    let takes_entry = command
+        .find_subcommand(&*verb)
+        .is_some_and(|verb| takes_reference(verb) && verb.get_positionals().count() > 1);
+    let may_be_entry = !first.contains(['/', '.', ' ']);
+    let has_usual_hint = failure
+        .hint
+        .as_ref()
+        .is_some_and(|hint| hint.ends_with(SEVERAL_WORDS));
+    if is_alone && takes_entry && may_be_entry && has_usual_hint {
+        return failure.with_hint(format!(
+            "`pisess list --all` lists all sessions; an entry or a label comes after the session: pisess {verb} last {first}"
+        ));
+    }
+    failure
 }

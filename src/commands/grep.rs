@@ -285,6 +285,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     if last_printed.is_none() {
+        if args.asks_for_failed_calls() {
+            ui.warn("a tool call does not fail, its result does (hint: give --role toolResult)");
+        }
         return Ok(exit.max(Exit::Found));
     }
     Ok(exit)
@@ -294,6 +297,11 @@ impl Args {
     /// Whether only the entries of a range are searched.
     fn searches_range(&self) -> bool {
         self.range.is_some() || self.last.entry_count.is_some()
+    }
+
+    /// Whether the search is for failures among tool calls, which record none.
+    fn asks_for_failed_calls(&self) -> bool {
+        self.failed && self.role.iter().any(|role| role == "toolCall")
     }
 
     /// Whether only matches are printed that are written from now on.

@@ -265,7 +265,14 @@ fn run_parsed(
 ) -> Result<u8, Failure> {
     match parsed {
         Ok(matches) => {
-            dispatch(&matches, ui).map_err(|failure| hints::hint_session_first(failure, args))
+            dispatch(&matches, ui).map_err(|failure| {
+                // The command line is defined only if there may be a hint.
+                if failure.is_missing_file {
+                    hints::hint_session_first(failure, args, &build_cli())
+                } else {
+                    failure
+                }
+            })
         }
         Err(error) => handle_clap_error(&error, args, ui),
     }

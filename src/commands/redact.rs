@@ -626,13 +626,13 @@ fn secret_line(input: &Input, places: &[&FoundSecret]) -> String {
         );
     }
     format!(
-        "{}:{}: {} {} in {}, {} bytes{all_places}\n",
+        "{}:{}: {} {}, {} bytes: would become {}{all_places}\n",
         input.name,
         first_place.line.0,
         visible_id(first_place),
-        described_placeholder(first_place),
         describe_place(first_place),
-        first_place.secret.length
+        first_place.secret.length,
+        described_placeholder(first_place),
     )
 }
 

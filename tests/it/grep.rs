@@ -755,6 +755,15 @@ fn only_what_failed_or_has_an_image() {
     let failed = s.unchanged("grep --failed e ./tour.jsonl").text();
     let ids: Vec<_> = failed.lines().map(|row| &row[..8]).collect();
     assert_eq!(ids, ["15f9ad3c", "5c07d14b"]);
+    // A pattern that matches everything finds the lines that say what failed.
+    assert_snapshot!(s.unchanged("grep --failed '' ./tour.jsonl").text(), @r#"
+    15f9ad3c:bash cargo test --quiet: running 14 tests ............FF failures: board::just_left_is_shown_as_left board::delayed_ferry_stays_on_board Command exited w…
+    5c07d14b:assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    "#);
+    assert_snapshot!(s.unchanged("grep --failed --role toolCall '' ./tour.jsonl"), @"
+    2> pisess: note: a tool call does not fail, its result does (hint: give --role toolResult)
+    exit 1
+    ");
     let rows = s.unchanged("grep --json -i 'ferry' ./tour.jsonl").text();
     assert!(
         rows.contains(r#""failed":true"#) && rows.contains(r#""failed":false"#),

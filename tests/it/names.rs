@@ -277,7 +277,7 @@ fn ids_are_named_by_their_start_or_end() {
     );
     assert_eq!(
         d.pisess("tree abc").done().fails(2),
-        "abc: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; several words need quotes)"
+        "abc: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; an entry or a label comes after the session: pisess tree last abc)"
     );
     assert_eq!(
         d.pisess("tree 0199aaab-1").done().fails(2),
@@ -356,7 +356,7 @@ fn names_are_the_ones_in_force() {
         ),
         (
             "cleared",
-            "`pisess list --all` lists all sessions; several words need quotes",
+            "`pisess list --all` lists all sessions; an entry or a label comes after the session: pisess tree last cleared",
         ),
         ("'fery times'", "did you mean ferry times?"),
     ] {

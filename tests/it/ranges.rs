@@ -260,7 +260,7 @@ fn redact_copies_only_the_range() {
             .count(),
         3
     );
-    assert_snapshot!(s.unchanged("redact --check ./two-branches.jsonl aaaa0001..").text(), @"./two-branches.jsonl:3: aaaa0002 [REDACTED:assigned-secret#1] in message.content, 20 bytes");
+    assert_snapshot!(s.unchanged("redact --check ./two-branches.jsonl aaaa0001..").text(), @"./two-branches.jsonl:3: aaaa0002 message.content, 20 bytes: would become [REDACTED:assigned-secret#1]");
     assert_eq!(
         s.unchanged("redact -q --check --last 1 ./two-branches.jsonl")
             .code,

@@ -267,8 +267,8 @@ fn a_secret_is_one_row() {
         .collect();
     s.put("s.jsonl", session(&lines));
     assert_snapshot!(s.unchanged("redact --check ./s.jsonl"), @"
-    ./s.jsonl:2: aaaa0000 [REDACTED:github-pat#1] in message.content, 40 bytes (8 places, lines 2, 3, 4, 5, 6, 3 more)
-    ./s.jsonl:2: aaaa0000 [REDACTED:aws-access-key#1] in message.content, 20 bytes (8 places, lines 2, 3, 4, 5, 6, 3 more)
+    ./s.jsonl:2: aaaa0000 message.content, 40 bytes: would become [REDACTED:github-pat#1] (8 places, lines 2, 3, 4, 5, 6, 3 more)
+    ./s.jsonl:2: aaaa0000 message.content, 20 bytes: would become [REDACTED:aws-access-key#1] (8 places, lines 2, 3, 4, 5, 6, 3 more)
     2> pisess: ./s.jsonl: 1 aws-access-key, 1 github-pat
     2> pisess: ./s.jsonl: 3 e-mail addresses are kept
     exit 1
@@ -378,7 +378,7 @@ fn a_check_reports_and_writes_nothing() {
     s.put("s.jsonl", format!("{header}\n{line}\n"));
     let done = s.unchanged("redact --check ./s.jsonl");
     assert_eq!(done.code, 1);
-    assert_snapshot!(done.text(), @"./s.jsonl:2: aaaa0001 [REDACTED:github-pat#1] in message.content, 40 bytes");
+    assert_snapshot!(done.text(), @"./s.jsonl:2: aaaa0001 message.content, 40 bytes: would become [REDACTED:github-pat#1]");
     assert!(!done.stderr.contains(&token));
     let done = s.unchanged("redact --check --json ./s.jsonl");
     assert_snapshot!(done.text(), @r#"{"path":"./s.jsonl","id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","name":"","placeholder":"[REDACTED:github-pat#1]","length":40,"places":[{"id":"aaaa0001","line":2,"field":"message.content"}]}"#);

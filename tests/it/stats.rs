@@ -85,7 +85,7 @@ fn a_table_for_each_key() {
     assert_snapshot!(s.run("stats --by model ."), @"
     model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
     anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
-    (no model)                          2         7      0       0       0       0            0           0             0      -     0s      0
+    (not by a model)                    2         7      0       0       0       0            0           0             0      -     0s      0
     total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
     ");
     assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
@@ -942,11 +942,11 @@ fn prices_fill_in_what_has_none() {
     1 of 3 requests unpriced: no cost is recorded for them
     ");
     assert_snapshot!(s.unchanged(&format!("stats --by model --prices ./prices.json {line}")), @"
-    model       sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
-    p/m                2         2      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
-    p/n                1         1      0       0  1,000      20            4           3         1,027  unpriced   10s      0
-    (no model)         3         3      0       0      0       0            0           0             0         -    0s      0
-    total              3         6      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
+    model             sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    p/m                      2         2      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
+    p/n                      1         1      0       0  1,000      20            4           3         1,027  unpriced   10s      0
+    (not by a model)         3         3      0       0      0       0            0           0             0         -    0s      0
+    total                    3         6      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
     ~ $0.12 of the cost is estimated
     1 of 3 requests unpriced: no cost is recorded for them
     ");

@@ -485,7 +485,7 @@ impl StatsGroups {
         }
 
         let note = match by {
-            GroupKey::Model => "(no model)",
+            GroupKey::Model => "(not by a model)",
             GroupKey::Tool => "(no name)",
             GroupKey::Project => "(no project)",
             _ => "(no time)",

@@ -800,9 +800,33 @@ impl<'s> FileSearch<'s> {
         };
         // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
-        let matched = extend_to_characters(&shown, matched);
+        let mut matched = extend_to_characters(&shown, matched);
+        // A pattern that matches everywhere asks what failed, not where a text begins.
+        if self.query.only_failed && matched.is_empty() {
+            let start = find_failing_line(&shown);
+            matched = start..start;
+        }
         Hit::new(field, &shown, matched, size)
     }
+}
+
+/// The path of the name of the tool in a result.
+const TOOL_NAME_PATH: &str = "message.toolName";
+
+/// The words of a line that reports a failure, in lower case.
+const FAILURE_WORDS: [&str; 4] = ["error", "failed", "panicked", "fatal"];
+
+/// Returns the offset of the first line of a text that reports a failure; 0 if none does.
+fn find_failing_line(text: &str) -> usize {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let lowercase = line.to_lowercase();
+        if FAILURE_WORDS.iter().any(|word| lowercase.contains(word)) {
+            return start;
+        }
+        start += line.len();
+    }
+    0
 }
 
 /// What the search of a chunk keeps from line to line.
@@ -845,12 +869,16 @@ impl FieldSearch<'_, '_> {
                 self.first_text = Some(self.search.hit_at(field.path(), &text, 0..0));
             }
         }
-        self.found = self.search.find_in_field(field);
-        if self.found.is_some() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+        let Some(found) = self.search.find_in_field(field) else {
+            return ControlFlow::Continue(());
+        };
+        // Of what failed, the text says more than the name of the tool.
+        if self.search.query.only_failed && field.path() == TOOL_NAME_PATH {
+            self.found = Some(found);
+            return ControlFlow::Continue(());
         }
+        self.found = Some(found);
+        ControlFlow::Break(())
     }
 }
 
