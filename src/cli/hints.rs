@@ -330,14 +330,8 @@ fn tip_for_unknown_option(option: &str, verb: Option<&clap::Command>) -> Option<
 }
 
 fn tip_for_surplus_argument(verb: &clap::Command) -> Option<String> {
-    match verb.get_name() {
-        "append" => {
-            return Some("give the text of a message with --user or --assistant".to_owned());
-        }
-        "undo" => {
-            return Some("each run takes back one operation, and -n shows which".to_owned());
-        }
-        _ => {}
+    if verb.get_name() == "append" {
+        return Some("give the text of a message with --user or --assistant".to_owned());
     }
     let arguments: Vec<_> = verb.get_positionals().map(ToString::to_string).collect();
     Some(format!(

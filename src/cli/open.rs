@@ -10,6 +10,7 @@ use crate::load::{
     LoadError, LoadOptions, WrongFile, add_rows, has_header, is_small, load, load_appended,
     read_header,
 };
+use crate::ops::plan::Change;
 use crate::ops::rows::find_edits;
 use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
@@ -151,6 +152,18 @@ impl Input {
             name: self.name.clone(),
             path: self.path.clone(),
             opened: CountedSource::new(Opened::File(file)),
+            progress: None,
+            copy_to_read: None,
+            is_found_by_name: self.is_found_by_name,
+        }
+    }
+
+    /// Returns an input with the same name and another content.
+    fn with_content(&self, content: Spooled) -> Input {
+        Input {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            opened: CountedSource::new(Opened::Stream(content)),
             progress: None,
             copy_to_read: None,
             is_found_by_name: self.is_found_by_name,
@@ -370,6 +383,13 @@ impl OpenSession {
             self.session = self.input.load(&options)?;
         }
         Ok(())
+    }
+
+    /// Returns the session as it would be after a change, which is not written.
+    pub fn after_change(&self, change: &Change) -> Result<OpenSession, Failure> {
+        let source = self.input.source();
+        let content = store::spool_written(&mut |out| change.write(&self.session, source, out))?;
+        self.reload_from(self.input.with_content(content))
     }
 
     /// Loads the same session from the file as it is now.

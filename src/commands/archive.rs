@@ -97,7 +97,7 @@ pub struct Args {
     /// Include subdirectories (-n always does)
     #[arg(short, long)]
     pub recursive: bool,
-    /// List archived sessions
+    /// List instead (archived sessions)
     #[arg(long, conflicts_with_all = ["sessions", "restore", "delete"])]
     pub list: bool,
     /// Restore the original (moves archived sessions back into their stores)

@@ -1,18 +1,23 @@
 //! `pisess undo`: takes back the last operation.
 
 use crate::cli::guide::{Example, Guide};
+use crate::cli::ids::Ids;
 use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
+use crate::format::{format_age, format_count};
 use crate::load::LoadOptions;
-use crate::ops::Refusal;
+use crate::ops::plan::Change;
 use crate::ops::prune::pruned_file;
 use crate::ops::switch::read_move;
-use crate::ops::undo::{last_operation, leaf_before_operation, undo};
+use crate::ops::undo::{find_undoable, last_operation, leaf_before_operation, undo};
+use crate::ops::{IdSource, Refusal};
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::text::Text;
+use pisess_json::time::iso_string;
+use pisess_json::write::{Object, text_array};
 use pisess_store::{SessionFile, modified_ms, with_suffix};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,8 +25,16 @@ use std::path::{Path, PathBuf};
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("Print what would be undone", "pisess undo -n session.jsonl"),
     Example::new(
+        "List what can be undone, the last operation first",
+        "pisess undo --list session.jsonl",
+    ),
+    Example::new(
         "Label the leaf, and undo that",
         "pisess label session.jsonl @ wrong && pisess undo session.jsonl",
+    ),
+    Example::new(
+        "Switch and name the session, and undo both",
+        "pisess switch session.jsonl root && pisess append session.jsonl --name Ferry && pisess undo session.jsonl 2",
     ),
     Example::new(
         "Undo a switch; `switch -` would go there again",
@@ -36,7 +49,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// moves back from a compaction, a branch summary, a switch, and picked or appended entries.
 /// Entries written together count as one operation.
 ///
-/// Run `undo` again to go further back, past changes of other programs too. Nothing is removed: if
+/// Run `undo` again to go further back, past changes of other programs too. `undo SESSION 3` undoes
+/// three operations in one write. If there are fewer, it undoes none. --list lists what can be
+/// undone, and in which order. Nothing is removed: if
 /// the leaf moved, `pisess switch SESSION -` moves it back. Prints the ids of the new entries;
 /// reports on stderr what was undone.
 ///
@@ -50,43 +65,191 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
+    /// Number of operations to undo
+    #[arg(value_name = "N", default_value = "1", hide_default_value = true, value_parser = parse_operation_count, conflicts_with = "list")]
+    pub count: usize,
+    /// List instead (the operations that can be undone, the last one first)
+    #[arg(long)]
+    pub list: bool,
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Undoes the last operation by entries that are appended. The leaf goes back to where it was
-/// before, unless the operation only annotated the session.
+/// Parses a number of operations, 1 or more.
+fn parse_operation_count(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(
+            "expected a number of operations after SESSION, as in `pisess undo SESSION 3`"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Whether an argument reads as a number of operations, which comes after the session.
+fn is_count(session: &Path) -> bool {
+    session
+        .to_str()
+        .is_some_and(|text| text.len() <= 3 && text.parse::<usize>().is_ok())
+}
+
+/// Lists operations, or undoes the last ones by entries that are appended. The leaf goes back to
+/// where it was before, unless an operation only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
-    let mut undone_operation = String::new();
+    let open = OpenSession::open(&args.session, LoadOptions::default(), ui).map_err(|failure| {
+        if failure.is_missing_file && is_count(&args.session) {
+            let count = args.session.display();
+            failure.with_hint(format!(
+                "the number comes last: `pisess undo SESSION {count}`"
+            ))
+        } else {
+            failure
+        }
+    })?;
+    if args.list {
+        return list_operations(&open, args, ui);
+    }
+    let mut descriptions = Vec::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !args.write.change.force {
             refuse_rewritten(locked_open)?;
         }
-        let input = &locked_open.input;
-        let reader = locked_open.entry_reader();
-        let entries = last_operation(&reader).map_err(|refusal| match refusal {
-            Refusal::Unreadable(error) => input.read_failure(error),
-            refusal => failure_with_hint(&refusal, |what| input.negative_answer(what)),
-        })?;
-
-        // `None` if the operation only annotated the session: then the leaf stays.
-        let leaf_before = input.map_read_error(leaf_before_operation(&reader, &entries))?;
-        // Fails if the entries that undo the operation cannot name their parent.
-        let new_leaf = leaf_before.unwrap_or(locked_open.session.leaf.into());
-        locked_open.new_parent_id(new_leaf)?;
-        let description = describe_operation(locked_open, &entries, leaf_before);
-        undone_operation = input.map_read_error(description)?;
-        let change = input.map_read_error(undo(&reader, &entries, leaf_before, id_source))?;
-        Ok(change.into())
+        let undone = undo_operations(locked_open, args.count, id_source)?;
+        descriptions = undone.descriptions;
+        Ok(undone.change.into())
     })?;
     let verb = if args.write.change.dry_run {
         "would undo"
     } else {
         "undid"
     };
-    ui.print_status(&format!("{verb} {undone_operation}"));
+    for description in &descriptions {
+        ui.print_status(&format!("{verb} {description}"));
+    }
     Ok(exit)
+}
+
+/// What undoes one or more operations.
+#[derive(Default)]
+struct UndoneOperations {
+    change: Change,
+    /// What is said of each operation, in the order in which they are undone.
+    descriptions: Vec<String>,
+}
+
+/// Returns the change that undoes the last operations, one after the other: the same entries as
+/// that many changes, each of the session as it is after the change before.
+fn undo_operations(
+    open: &OpenSession,
+    count: usize,
+    id_source: &mut IdSource,
+) -> Result<UndoneOperations, Failure> {
+    let mut undone = UndoneOperations::default();
+    undo_operation(open, &mut undone, id_source)?;
+    for undone_count in 1..count {
+        let current = open.after_change(&undone.change)?;
+        if let Err(failure) = undo_operation(&current, &mut undone, id_source) {
+            return Err(too_few_failure(open, undone_count, failure));
+        }
+    }
+    Ok(undone)
+}
+
+/// Returns the failure if only this number of operations can be undone. A failure of another kind
+/// stays as it is.
+fn too_few_failure(open: &OpenSession, undone_count: usize, failure: Failure) -> Failure {
+    if failure.exit() != Exit::Found {
+        return failure;
+    }
+    let operations = format_count(undone_count, "operation", "operations");
+    let what = format!("only {operations} can be undone");
+    let hint = format!("`pisess undo --list {}` lists them", open.input.name);
+    open.input.negative_answer(what).with_hint(hint)
+}
+
+/// Adds what undoes the last operation of a session.
+fn undo_operation(
+    open: &OpenSession,
+    undone: &mut UndoneOperations,
+    id_source: &mut IdSource,
+) -> Result<(), Failure> {
+    let input = &open.input;
+    let reader = open.entry_reader();
+    let entries = last_operation(&reader).map_err(|refusal| match refusal {
+        Refusal::Unreadable(error) => input.read_failure(error),
+        refusal => failure_with_hint(&refusal, |what| input.negative_answer(what)),
+    })?;
+
+    // `None` if the operation only annotated the session: then the leaf stays.
+    let leaf_before = input.map_read_error(leaf_before_operation(&reader, &entries))?;
+    // Fails if the entries that undo the operation cannot name their parent.
+    open.new_parent_id(leaf_before.unwrap_or(open.session.leaf.into()))?;
+    let description = describe_operation(open, &entries, leaf_before);
+    undone.descriptions.push(input.map_read_error(description)?);
+
+    let change = input.map_read_error(undo(&reader, &entries, leaf_before, id_source))?;
+    undone.change.entries.extend(change.entries);
+    if change.title_line.is_some() {
+        undone.change.title_line = change.title_line;
+    }
+    Ok(())
+}
+
+/// Prints the operations that can be undone, in the order in which they are. A note says what ends
+/// the list, and whether `undo` is refused.
+fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let input = &open.input;
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let reader = open.entry_reader();
+    let undoable = input.map_read_error(find_undoable(&reader))?;
+    let mut table = Table::new([
+        Column::number("#"),
+        Column::number("age"),
+        Column::text("id"),
+        Column::text("operation").allow_shrink(),
+    ]);
+    for (index, entries) in undoable.operations.iter().enumerate() {
+        let leaf_before = input.map_read_error(leaf_before_operation(&reader, entries))?;
+        let description = describe_operation(open, entries, leaf_before);
+        let description = input.map_read_error(description)?;
+        let last = entries[entries.len() - 1];
+        let written_ms = open.session.entry(last).time_ms;
+        let number = index + 1;
+        if args.write.change.json {
+            let ids: Vec<_> = entries.iter().map(|&ix| open.session.id(ix)).collect();
+            let time = (written_ms != Entry::NO_TIME).then(|| iso_string(written_ms));
+            let row = Object::new()
+                .number("number", number as f64)
+                .str_or_null("timestamp", time.as_deref())
+                .json("ids", &text_array(ids.iter()))
+                .str("operation", &description);
+            ui.print_json(&row.finish())?;
+            continue;
+        }
+        let age = if written_ms == Entry::NO_TIME {
+            "-".to_owned()
+        } else {
+            format_age(now_ms, written_ms)
+        };
+        let id = open.session.id(last);
+        table.add_text_row([
+            number.to_string(),
+            age,
+            to_visible(&id.to_string_lossy()),
+            to_visible(&description),
+        ]);
+    }
+    if !args.write.change.json && !undoable.operations.is_empty() {
+        table.print(ui)?;
+    }
+
+    if let Err(failure) = refuse_rewritten(open) {
+        ui.warn(&failure.to_note());
+    } else if undoable.operations.is_empty() {
+        let refusal = failure_with_hint(&undoable.stop, |what| input.negative_answer(what));
+        return Err(refusal);
+    }
+    Ok(Exit::Done)
 }
 
 /// Fails if the session was rewritten after its last entry was appended: then that entry is not the

@@ -526,7 +526,10 @@ fn common_mistakes_have_a_hint() {
             "did you mean --as FORMAT?",
         ),
         ("check --all --repair", "`pisess check --all` reports"),
-        ("undo -n ./two-branches.jsonl 3", "each run takes back one"),
+        (
+            "undo -n 3 ./two-branches.jsonl",
+            "as in `pisess undo SESSION 3`",
+        ),
         ("list -n 5", "did you mean --limit N?"),
         (
             "grep --limit 3 x",

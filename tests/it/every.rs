@@ -88,6 +88,7 @@ const READING: &[&str] = &[
     "summarize F root --prepare",
     "summarize F root --prompt",
     "pop F -n",
+    "undo F --list --json",
     "fork F @^{user} -n --before",
     "show F root --children",
     "show F --code=rust -1",

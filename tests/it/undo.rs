@@ -120,6 +120,12 @@ fn each_operation_and_all_of_them_again() {
     ] {
         let desk = Desk::with(file);
         let findings = desk.findings(file);
+        // The agent wrote some of oh-my-pi's entries after the last reply.
+        let undoable = |name: &str| -> usize {
+            let listed = desk.done(&format!("undo ./{name} --list --json"));
+            listed.text().lines().count()
+        };
+        let earlier = undoable(file);
         let mut states = vec![desk.state(file)];
         for operation in operations {
             let line = operation.replace('F', &format!("./{file}"));
@@ -136,6 +142,34 @@ fn each_operation_and_all_of_them_again() {
             desk.run(&line);
             states.push(desk.state(file));
         }
+        // Several in one write: the same as one after the other.
+        let all_count = earlier + operations.len();
+        assert_eq!(undoable(file), all_count);
+        let bytes = desk.s.bytes(file);
+        for count in [1, 2, 3, operations.len()] {
+            desk.s.put("copy.jsonl", &bytes);
+            desk.run(&format!("undo ./copy.jsonl {count}"));
+            assert_eq!(
+                desk.state("copy.jsonl"),
+                states[operations.len() - count],
+                "{count} of {file}"
+            );
+            assert_eq!(desk.findings("copy.jsonl"), findings, "{count} of {file}");
+            assert_eq!(
+                undoable("copy.jsonl"),
+                all_count - count,
+                "{count} of {file}"
+            );
+        }
+        desk.s.put("copy.jsonl", &bytes);
+        let too_many = format!("undo ./copy.jsonl {}", all_count + 1);
+        let failed = desk.done(&too_many).fails(1);
+        assert!(
+            failed.contains(&format!("only {all_count} operations can be undone")),
+            "{failed}"
+        );
+        assert_eq!(desk.s.bytes("copy.jsonl"), bytes);
+
         // One after the other, with nothing in between.
         while let Some(state) = states.pop() {
             assert_eq!(
@@ -356,4 +390,102 @@ fn undo_marks_a_message_that_was_written_with_a_name() {
             .any(|row| row.contains("user: go on  (undone)")),
         "{tree}"
     );
+}
+
+/// `undo SESSION 2` writes the entries that two runs of `undo` write.
+#[test]
+fn several_operations_are_undone_as_one_by_one() {
+    let desk = Desk::with(TWO);
+    desk.run("label ./two-branches.jsonl start beginning");
+    desk.run("switch ./two-branches.jsonl 1a2b3c05");
+    let bytes = desk.s.bytes(TWO);
+    let marks = |name: &str| -> Vec<[Value; 3]> {
+        let lines = desk
+            .s
+            .lines_from(name, bytes.iter().filter(|&&byte| byte == b'\n').count());
+        lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .map(|entry| {
+                [
+                    entry["type"].clone(),
+                    entry["data"]["undid"].clone(),
+                    entry["label"].clone(),
+                ]
+            })
+            .collect()
+    };
+    desk.s.put("together.jsonl", &bytes);
+    desk.run("undo ./two-branches.jsonl");
+    desk.run("undo ./two-branches.jsonl");
+    let done = desk.done("undo ./together.jsonl 2");
+    assert_snapshot!(done, @r#"
+    b958585d
+    95d82c0b
+    cbc059f5
+    2> pisess: undid the switch to 1a2b3c05; back to 226b1b5c
+    2> pisess: undid the label "beginning" on 1a2b3c01
+    "#);
+    assert_eq!(marks("together.jsonl"), marks(TWO));
+    assert_eq!(desk.state("together.jsonl"), desk.state(TWO));
+}
+
+#[test]
+fn what_can_be_undone_is_listed() {
+    let desk = Desk::with(TWO);
+    assert_snapshot!(desk.s.unchanged("undo --list ./two-branches.jsonl"), @"
+    2> pisess: ./two-branches.jsonl: the last operation is the reply 1a2b3c07 (hint: `pisess pop` goes back to before the last user message)
+    exit 1
+    ");
+    desk.run("label ./two-branches.jsonl start beginning");
+    desk.run("append ./two-branches.jsonl --user 'And if it rains?' --custom seen");
+    desk.run("switch ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(desk.s.unchanged("undo --list ./two-branches.jsonl"), @r#"
+    #  age  id        operation
+    1  now  95d82c0b  the switch to 1a2b3c05; back to b958585d
+    2  now  b958585d  the custom 27aa2424, the user message b958585d; back to 226b1b5c
+    3  now  226b1b5c  the label "beginning" on 1a2b3c01
+    "#);
+    assert_snapshot!(desk.s.unchanged("undo --list --json ./two-branches.jsonl"), @r#"
+    {"number":1,"timestamp":"2026-05-04T13:00:03.000Z","ids":["95d82c0b"],"operation":"the switch to 1a2b3c05; back to b958585d"}
+    {"number":2,"timestamp":"2026-05-04T13:00:02.000Z","ids":["27aa2424","b958585d"],"operation":"the custom 27aa2424, the user message b958585d; back to 226b1b5c"}
+    {"number":3,"timestamp":"2026-05-04T13:00:01.000Z","ids":["226b1b5c"],"operation":"the label \"beginning\" on 1a2b3c01"}
+    "#);
+    assert_snapshot!(desk.s.unchanged("undo -n ./two-branches.jsonl 2"), @"
+    would append 2 lines to ./two-branches.jsonl
+     size  id        type     content
+    188 B  cbc059f5  custom   pisess.switch
+    199 B  7438758a  custom   pisess.switch
+    387 B  total     2 lines
+    2> pisess: would undo the switch to 1a2b3c05; back to b958585d
+    2> pisess: would undo the custom 27aa2424, the user message b958585d; back to 226b1b5c
+    ");
+
+    // What was pruned cannot be undone by `undo`.
+    desk.s.put("big.jsonl", crate::prune::large());
+    desk.run("append -q ./big.jsonl --user more");
+    desk.s.pisess("prune -q ./big.jsonl --over 1k").done();
+    let listed = desk.s.pisess("undo --list ./big.jsonl").done();
+    assert!(
+        listed.stderr.contains("the last operation was `prune`"),
+        "{listed}"
+    );
+}
+
+/// The number comes after the session; `-n` is the dry run.
+#[test]
+fn a_number_in_the_wrong_place_has_a_hint() {
+    let desk = Desk::with(TWO);
+    let failed = desk.s.unchanged("undo -n 3").fails(2);
+    assert!(
+        failed.ends_with("(hint: the number comes last: `pisess undo SESSION 3`)"),
+        "{failed}"
+    );
+    for line in [
+        "undo -n 3 ./two-branches.jsonl",
+        "undo ./two-branches.jsonl 0",
+    ] {
+        let failed = desk.s.unchanged(line).fails(2);
+        assert!(failed.contains("as in `pisess undo SESSION 3`"), "{failed}");
+    }
 }

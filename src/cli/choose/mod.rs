@@ -148,7 +148,9 @@ pub fn must_ask_for_session(
     let Some(slots) = Slots::find(&partial) else {
         return Ok(false);
     };
-    let writes_one = writes_files(&partial.command) && !slots.takes_several;
+    // `prune` takes several sessions, but is mostly for one.
+    let writes_one =
+        writes_files(&partial.command) && (!slots.takes_several || slots.command == "prune");
     if slots.has_session() || !writes_one {
         return Ok(false);
     }

@@ -30,8 +30,39 @@ use std::io;
 /// An operation is what one write appended. A reply of the model is not an operation of a user, and
 /// is refused. A copy of a reply is one if `pisess pick` made it.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
+    operation_before(reader, &mut BackwardWalk::new(reader.session()))
+}
+
+/// The operations that can be undone.
+#[derive(Debug)]
+pub struct UndoableOperations {
+    /// The entries of each, in file order. The operation that `undo` takes back first comes first.
+    pub operations: Vec<Vec<EntryIx>>,
+    /// Why no further operation can be undone.
+    pub stop: Refusal,
+}
+
+/// Returns the operations that can be undone one after the other. Each is one that
+/// [`last_operation`] returns once those before it in the list are undone.
+pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
+    let mut walk = BackwardWalk::new(reader.session());
+    let mut operations = Vec::new();
+    loop {
+        match operation_before(reader, &mut walk) {
+            Ok(entries) => operations.push(entries),
+            Err(Refusal::Unreadable(error)) => return Err(error),
+            Err(stop) => return Ok(UndoableOperations { operations, stop }),
+        }
+    }
+}
+
+/// Returns the entries of the next operation of a walk; at least one.
+fn operation_before(
+    reader: &EntryReader,
+    walk: &mut BackwardWalk,
+) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
-    let Some(WriteRange { first, last }) = last_write(reader)? else {
+    let Some(WriteRange { first, last }) = walk.next_write(reader)? else {
         return Err(Refusal::with_hint(
             "there is nothing to undo",
             "`undo` cannot reverse commands that rewrite the file: see `pisess undo --help`",
@@ -189,31 +220,45 @@ struct WriteRange {
     last: EntryIx,
 }
 
-/// Returns the last operation that was not taken back; `None` if there is none.
-///
-/// Goes through the file from its end. Records of the agent are passed over, as is each undo
-/// together with what it took back.
-fn last_write(reader: &EntryReader) -> io::Result<Option<WriteRange>> {
-    let session = reader.session();
-    let mut undone: HashSet<Text<'static>> = HashSet::default();
-    let mut next = session.entry_indexes().next_back();
-    while let Some(last) = next {
-        if is_record(reader, last)? || undone.contains(&session.id(last)) {
-            next = last.previous();
-            continue;
-        }
-        match read_move(reader, last)? {
-            Some(undo_mark) if !undo_mark.undone_ids.is_empty() => {
-                next = entry_before_undo(session, last, &undo_mark);
-                undone.extend(undo_mark.undone_ids);
-            }
-            _ => {
-                let first = start_of_write(reader, last)?;
-                return Ok(Some(WriteRange { first, last }));
-            }
+/// A walk through the operations of a file, from its end.
+struct BackwardWalk {
+    /// The last entry that was not passed yet.
+    next: Option<EntryIx>,
+    /// The ids of entries that an undo, which was passed, has taken back.
+    undone: HashSet<Text<'static>>,
+}
+
+impl BackwardWalk {
+    fn new(session: &Session) -> BackwardWalk {
+        BackwardWalk {
+            next: session.entry_indexes().next_back(),
+            undone: HashSet::default(),
         }
     }
-    Ok(None)
+
+    /// Returns the next operation that was not taken back; `None` if there is none. Records of the
+    /// agent are passed over, as is each undo together with what it took back.
+    fn next_write(&mut self, reader: &EntryReader) -> io::Result<Option<WriteRange>> {
+        let session = reader.session();
+        while let Some(last) = self.next {
+            if is_record(reader, last)? || self.undone.contains(&session.id(last)) {
+                self.next = last.previous();
+                continue;
+            }
+            match read_move(reader, last)? {
+                Some(undo_mark) if !undo_mark.undone_ids.is_empty() => {
+                    self.next = entry_before_undo(session, last, &undo_mark);
+                    self.undone.extend(undo_mark.undone_ids);
+                }
+                _ => {
+                    let first = start_of_write(reader, last)?;
+                    self.next = first.previous();
+                    return Ok(Some(WriteRange { first, last }));
+                }
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Returns the entry before the write of an undo, of which `mark_ix` is the last entry: the mark.
