@@ -166,11 +166,11 @@ fn mark_changes(lines: &mut [DiffLine]) {
         let added_end = run_end(lines, removed_end, DiffSign::Added);
         let pair_count = usize::min(removed_end - start, added_end - removed_end);
         for pair in 0..pair_count {
-            let old = start + pair;
-            let new = removed_end + pair;
-            if let Some((old_part, new_part)) = changed_parts(lines[old].text, lines[new].text) {
-                lines[old].changed = old_part;
-                lines[new].changed = new_part;
+            let old_index = start + pair;
+            let new_index = removed_end + pair;
+            if let Some(parts) = changed_parts(lines[old_index].text, lines[new_index].text) {
+                lines[old_index].changed = parts.old;
+                lines[new_index].changed = parts.new;
             }
         }
         start = usize::max(added_end, start + 1);
@@ -186,48 +186,63 @@ fn run_end(lines: &[DiffLine], start: usize, sign: DiffSign) -> usize {
     end
 }
 
+/// The parts of two lines in which they differ.
+struct ChangedParts {
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
 /// Returns the changed parts of two lines, in whole words: the text between the longest common
 /// prefix and the longest common suffix. `None` if less than a third of the longer line is common,
 /// as the lines then have little to do with each other.
-fn changed_parts(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
-    let mut common_start = 0;
+fn changed_parts(old: &str, new: &str) -> Option<ChangedParts> {
+    let prefix_len = common_words_at_start(old, new);
+    // The suffix must not overlap the prefix.
+    let suffix_len = common_words_at_end(&old[prefix_len..], &new[prefix_len..]);
+    let longer_len = usize::max(old.len(), new.len());
+    if (prefix_len + suffix_len) * 3 < longer_len {
+        return None;
+    }
+    Some(ChangedParts {
+        old: prefix_len..old.len() - suffix_len,
+        new: prefix_len..new.len() - suffix_len,
+    })
+}
+
+/// Returns the length of the longest common prefix that does not end within a word of either text.
+fn common_words_at_start(old: &str, new: &str) -> usize {
+    let mut len = 0;
     for (old_char, new_char) in old.chars().zip(new.chars()) {
         if old_char != new_char {
             break;
         }
-        common_start += old_char.len_utf8();
+        len += old_char.len_utf8();
     }
-    // A word that differs is marked as a whole.
-    let is_in_word = |text: &str| text[common_start..].starts_with(is_word_char);
-    if is_in_word(old) || is_in_word(new) {
-        common_start = old[..common_start].trim_end_matches(is_word_char).len();
+    let splits_word = old[len..].starts_with(is_word_char) || new[len..].starts_with(is_word_char);
+    if splits_word {
+        len = old[..len].trim_end_matches(is_word_char).len();
     }
+    len
+}
 
-    let old_rest = &old[common_start..];
-    let new_rest = &new[common_start..];
-    let mut common_end = 0;
-    for (old_char, new_char) in old_rest.chars().rev().zip(new_rest.chars().rev()) {
+/// Returns the length of the longest common suffix that does not begin within a word of either
+/// text.
+fn common_words_at_end(old: &str, new: &str) -> usize {
+    let mut len = 0;
+    for (old_char, new_char) in old.chars().rev().zip(new.chars().rev()) {
         if old_char != new_char {
             break;
         }
-        common_end += old_char.len_utf8();
+        len += old_char.len_utf8();
     }
-    let old_end = old.len() - common_end;
-    let new_end = new.len() - common_end;
-    let ends_in_word =
-        old[..old_end].ends_with(is_word_char) || new[..new_end].ends_with(is_word_char);
-    if ends_in_word {
-        let end = &old[old_end..];
-        common_end = end.trim_start_matches(is_word_char).len();
+    let old_before = &old[..old.len() - len];
+    let new_before = &new[..new.len() - len];
+    let splits_word = old_before.ends_with(is_word_char) || new_before.ends_with(is_word_char);
+    if splits_word {
+        let suffix = &old[old.len() - len..];
+        len = suffix.trim_start_matches(is_word_char).len();
     }
-
-    let longer_len = usize::max(old.len(), new.len());
-    if (common_start + common_end) * 3 < longer_len {
-        return None;
-    }
-    let old_part = common_start..old.len() - common_end;
-    let new_part = common_start..new.len() - common_end;
-    Some((old_part, new_part))
+    len
 }
 
 fn is_word_char(c: char) -> bool {
@@ -334,8 +349,8 @@ mod tests {
     #[test]
     fn changed_parts_are_whole_words() {
         let parts = |old: &str, new: &str| {
-            let (old_part, new_part) = changed_parts(old, new)?;
-            Some((old[old_part].to_owned(), new[new_part].to_owned()))
+            let parts = changed_parts(old, new)?;
+            Some((old[parts.old].to_owned(), new[parts.new].to_owned()))
         };
         let pair = |old: &str, new: &str| Some((old.to_owned(), new.to_owned()));
         assert_eq!(
