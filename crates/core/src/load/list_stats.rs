@@ -136,6 +136,7 @@ pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
 }
 
 /// Returns the part of a message that can be the title of its session, with its rank as a source:
+///
 /// - of a command that the user ran in the shell: the command;
 /// - of any other message: the start of its words, without what a program put around them and
 ///   without marks of Markdown, or `(image)` if it has only an image.

@@ -12,11 +12,17 @@ pub const KEYWORDS: [&str; 2] = ["ookie", "OOKIE"];
 /// The minimum length of a value: shorter ones are settings, such as a language.
 const SHORTEST_VALUE: usize = 16;
 
-/// Calls `visit` with the ranges of the name and the value of each cookie that is a secret.
+/// The ranges of a cookie in a text.
+pub struct Cookie {
+    pub name: Range<usize>,
+    pub value: Range<usize>,
+}
+
+/// Calls `visit` with each cookie whose value is a secret.
 ///
 /// Cookies are pairs `NAME=VALUE`, separated by `;`. They follow the word `cookie` as the name of a
 /// header or an option, up to a quote, a backslash or the end of the line.
-pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Range<usize>, Range<usize>)) {
+pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
     const WORD: &[u8] = b"cookie";
     for word_start in memchr::memmem::find_iter(&text.to_ascii_lowercase(), WORD) {
         let is_option = text[..word_start].ends_with(b"--");
@@ -33,10 +39,13 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Range<usize>, Range<usize>
         for pair in text[start..end].split(|&byte| byte == b';') {
             if let Some(equals) = pair.iter().position(|&byte| byte == b'=') {
                 let indent = pair.len() - pair.trim_ascii_start().len();
-                let name = pair_start + indent..pair_start + equals;
-                let value = pair_start + equals + 1..pair_start + pair.len();
-                if is_cookie_name(&text[name.clone()]) && is_generated(&text[value.clone()]) {
-                    visit(name, value);
+                let cookie = Cookie {
+                    name: pair_start + indent..pair_start + equals,
+                    value: pair_start + equals + 1..pair_start + pair.len(),
+                };
+                let has_name = is_cookie_name(&text[cookie.name.clone()]);
+                if has_name && is_generated(&text[cookie.value.clone()]) {
+                    visit(cookie);
                 }
             }
             pair_start += pair.len() + b";".len();
@@ -104,8 +113,8 @@ mod tests {
     fn each_generated_value_is_found() {
         let text = b"Set-Cookie: lang=en; sid=s3Xk29vQmmLw3a8Zk2p; Path=/\nCookie: a=1; csrf=9f8e7d6c5b4a39219f8e\ncookies = 4";
         let mut found = Vec::new();
-        each_cookie(text, |name, value| {
-            found.push([&text[name], b"=", &text[value]].concat());
+        each_cookie(text, |cookie| {
+            found.push([&text[cookie.name], b"=", &text[cookie.value]].concat());
         });
         assert_eq!(
             found,

@@ -11,29 +11,30 @@ use pisess_json::write::Object;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Returns replacements for the content blocks and payloads of a line of JSON that are opaque as a
-/// whole. They are members of the entry itself, of its `message` or of its `replacement`.
+/// Returns replacements for what is opaque as a whole in a line of JSON: content blocks, and
+/// payloads of a provider. Both are members of the entry itself, of its `message` or of its
+/// `replacement`. Images are replaced unless `keep_images` is set.
 pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
     let entry = Raw::from_checked(line.trim_ascii());
     let holders = [Some(entry), entry.get("message"), entry.get("replacement")];
     for holder in holders.into_iter().flatten() {
-        let block_lists = [holder.get("content"), holder.get("images")];
-        for block in block_lists.into_iter().flatten().flat_map(Raw::items) {
-            if let Some(replacement) = block_replacement(block, keep_images) {
-                splices.push(Splice {
-                    range: range_in(line, block),
-                    replacement,
-                });
+        for key in ["content", "images"] {
+            let blocks = holder.get(key).unwrap_or(Raw::NULL);
+            for block in blocks.items() {
+                if let Some(replacement) = block_replacement(block, keep_images) {
+                    splices.push(Splice {
+                        range: range_in(line, block),
+                        replacement,
+                    });
+                }
             }
         }
 
-        let payloads = [
-            holder.get_some("providerPayload"),
-            holder.get_some("preserveData"),
-        ];
-        for payload in payloads.into_iter().flatten() {
-            if contains_encrypted(payload) {
+        for key in ["providerPayload", "preserveData"] {
+            if let Some(payload) = holder.get_some(key)
+                && contains_encrypted(payload)
+            {
                 splices.push(Splice {
                     range: range_in(line, payload),
                     replacement: b"{}".to_vec(),

@@ -727,8 +727,8 @@ pub(super) fn each_match<'t>(
         });
     }
     if searches.intersects(SearchSet::COOKIES) {
-        each_cookie(text, |name, value| {
-            visit_unreplaced(value, cookies::KIND, &text[name]);
+        each_cookie(text, |cookie| {
+            visit_unreplaced(cookie.value, cookies::KIND, &text[cookie.name]);
         });
     }
 }

@@ -326,30 +326,34 @@ fn layout_as_pi(rows: VisibleRows) -> Vec<TreeRow> {
     } = rows;
     let mut tree_rows: Vec<TreeRow> = entries.into_iter().map(TreeRow::new).collect();
 
-    // The number of children of each row that are rows, at most 2; of row 0, the roots. Counted
-    // backwards, so that the first child seen of each row is its last.
-    let mut children = vec![0_u8; tree_rows.len() + 1];
-    for (tree_row, &row) in tree_rows.iter_mut().zip(&parent_rows).rev() {
-        let siblings = &mut children[row as usize];
-        tree_row.is_last = *siblings == 0;
-        *siblings = 2.min(*siblings + 1);
+    // By number of the row, from 1: the number of its children; for 0, the number of roots. Only
+    // whether there are several matters, so a byte suffices. Siblings are counted from the last
+    // one, so the last one finds no other counted.
+    let mut child_counts = vec![0_u8; tree_rows.len() + 1];
+    for index in (0..tree_rows.len()).rev() {
+        let sibling_count = &mut child_counts[parent_rows[index] as usize];
+        tree_rows[index].is_last = *sibling_count == 0;
+        *sibling_count = sibling_count.saturating_add(1);
     }
 
-    // A row comes after that of its parent, whose numbers are then final.
-    for at in 0..tree_rows.len() {
-        let parent_row = parent_rows[at] as usize;
-        // Rows are counted from 1.
-        let parent = parent_row.checked_sub(1).map(|parent| tree_rows[parent]);
-        let tree_row = &mut tree_rows[at];
-        tree_row.has_connector = children[parent_row] >= 2;
-        tree_row.level =
-            parent.map_or(0, |parent| parent.level) + u32::from(tree_row.has_connector);
-        // An entry below a branch point is indented by one level, and its descendants by one more,
-        // to group them. In the agents, several roots are not indented.
-        if let Some(parent) = parent {
-            tree_row.depth =
-                parent.depth + u32::from(tree_row.has_connector || parent.has_connector);
-        }
+    // Parents precede their children, so the level and the depth of a parent are final here.
+    for index in 0..tree_rows.len() {
+        let parent_number = parent_rows[index] as usize;
+        let has_connector = child_counts[parent_number] > 1;
+        let own_level = if has_connector { 1 } else { 0 };
+        tree_rows[index].has_connector = has_connector;
+
+        let Some(parent_index) = parent_number.checked_sub(1) else {
+            // In the agents, several roots are not indented.
+            tree_rows[index].level = own_level;
+            continue;
+        };
+        let parent = tree_rows[parent_index];
+        tree_rows[index].level = parent.level + own_level;
+        // An entry below a branch point is indented by one level, and its children by one more, to
+        // group them.
+        let is_indented = has_connector || parent.has_connector;
+        tree_rows[index].depth = parent.depth + u32::from(is_indented);
     }
     tree_rows
 }

@@ -183,10 +183,11 @@ impl SummaryBuilder {
         if !self.is_unfinished() {
             return Vec::new();
         }
-        let before_last_words = self.turn.remarks.iter().rev().skip(1);
-        let quotations: Vec<_> = before_last_words
-            .map(|remark| quote_line(strip_transitions(remark), POINT))
-            .collect();
+        // The last remark is the last words, which have a place of their own.
+        let mut quotations = Vec::new();
+        for remark in self.turn.remarks.iter().rev().skip(1) {
+            quotations.push(quote_line(strip_transitions(remark), POINT));
+        }
         let mut newest_first = fold_series(&quotations);
         let first_remark = newest_first.pop();
         let sizes = newest_first

@@ -365,27 +365,40 @@ pub(super) fn fold_series(items: &[String]) -> Vec<String> {
     folded
 }
 
-/// Returns the most informative lines of the output of a failed call: the last two of the form
-/// `what: why` that are not indented, as programs of any kind write them, and the last line. They
-/// share the space of a point. Empty lines and `status`, the agent's own line, are left out.
+/// The maximum number of lines that are quoted of the output of a failed call.
+const MOST_INFORMATIVE_LINES: usize = 3;
+
+/// Returns the most informative lines of the output of a failed call: the last line, and before it
+/// the last two lines of the form `what: why` that are not indented, as programs of any kind write
+/// them. They share the space of a point. Empty lines and `status`, the agent's own line, are
+/// skipped.
 ///
-/// Nothing if the call did not fail.
+/// Returns an empty text if the call did not fail.
 fn informative_lines(outcome: &Outcome, output: &str) -> String {
     let Outcome::Failed(status) = outcome else {
         return String::new();
     };
     let output = sanitize(output);
-    let is_informative = |line: &&str| !["", "(no output)", &**status].contains(&line.trim());
-    let has_reason =
-        |line: &&str| !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
-
-    let mut from_end = output.lines().rev().filter(is_informative);
     let mut lines: Vec<&str> = Vec::new();
-    lines.extend(from_end.next());
-    lines.extend(from_end.filter(has_reason).take(2));
+    for line in output.lines().rev() {
+        if ["", "(no output)", &**status].contains(&line.trim()) {
+            continue;
+        }
+        let is_last_line = lines.is_empty();
+        let has_reason = !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
+        if is_last_line || has_reason {
+            lines.push(line);
+        }
+        if lines.len() == MOST_INFORMATIVE_LINES {
+            break;
+        }
+    }
     lines.reverse();
 
-    let share = POINT / lines.len().max(1);
-    let clipped: Vec<_> = lines.iter().map(|line| clip(line.trim(), share)).collect();
+    let room_per_line = POINT / lines.len().max(1);
+    let mut clipped = Vec::new();
+    for line in lines {
+        clipped.push(clip(line.trim(), room_per_line));
+    }
     clipped.join("\n")
 }

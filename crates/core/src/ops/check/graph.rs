@@ -299,9 +299,11 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Reports entries whose parent is missing, and attaches each for which one parent is certain:
+    ///
     /// - the parent that an earlier orphan with the same missing parent got, because the two are
     ///   siblings,
     /// - else the entry before it in the file, if that is the only end of the conversation so far.
+    ///
     /// An orphan stays a root if neither exists, or if both would close a cycle.
     ///
     /// To be called last: the ends are counted by the parents after the repair, so that a second
