@@ -14,6 +14,14 @@ const PAYLOAD_CRC: &[u8] = b",\"crc\":";
 #[derive(Debug)]
 pub struct ChecksumMismatch;
 
+/// The beginning of a line without its checksum.
+pub struct CheckedMembers<'l> {
+    /// The members before the checksum, without a closing brace.
+    pub bytes: &'l [u8],
+    /// Whether there was a checksum: an earlier version wrote none.
+    pub had_checksum: bool,
+}
+
 /// Appends its checksum to the beginning of a line.
 pub fn append_checksum(line: &mut Vec<u8>) {
     let sum = crc32fast::hash(line);
@@ -21,15 +29,20 @@ pub fn append_checksum(line: &mut Vec<u8>) {
     line.extend_from_slice(sum.to_string().as_bytes());
 }
 
-/// Checks the beginning of a line. Returns it without its checksum, and whether it had one: an
-/// earlier version wrote none.
-pub fn strip_checksum(line: &[u8]) -> Result<(&[u8], bool), ChecksumMismatch> {
+/// Checks the beginning of a line, and returns it without its checksum.
+pub fn strip_checksum(line: &[u8]) -> Result<CheckedMembers<'_>, ChecksumMismatch> {
     let Some(member_start) = memmem::rfind(line, CHECKSUM_MEMBER) else {
-        return Ok((line, false));
+        return Ok(CheckedMembers {
+            bytes: line,
+            had_checksum: false,
+        });
     };
     let sum = crc32fast::hash(&line[..member_start]).to_string();
     if line[member_start + CHECKSUM_MEMBER.len()..] == *sum.as_bytes() {
-        Ok((&line[..member_start], true))
+        Ok(CheckedMembers {
+            bytes: &line[..member_start],
+            had_checksum: true,
+        })
     } else {
         Err(ChecksumMismatch)
     }

@@ -189,10 +189,10 @@ fn parse_operations(
     };
     let beginning = bytes.strip_suffix(b"}").unwrap_or(bytes);
     let is_damaged = match checksum::strip_checksum(beginning) {
-        Ok((_, true)) => false,
+        Ok(checked) if checked.had_checksum => false,
         // An earlier version wrote only `session` and `operations`. With other members, the name of
         // the checksum is damaged.
-        Ok((_, false)) => line.members().count() != 2,
+        Ok(_) => line.members().count() != 2,
         Err(checksum::ChecksumMismatch) => true,
     };
     if is_damaged {
@@ -315,10 +315,11 @@ impl PrunedRecord {
     fn parse(line: Line, number: LineNo) -> Result<PrunedRecord, PrunedFileError> {
         let not_a_payload = || PrunedFileError::NotAPayload { line: number };
         let (beginning, payload) = split_at_payload(line.bytes).ok_or_else(not_a_payload)?;
-        let Ok((members, has_checksum)) = checksum::strip_checksum(beginning) else {
+        let Ok(checked) = checksum::strip_checksum(beginning) else {
             return Err(PrunedFileError::Damaged { line: number });
         };
-        if !has_checksum && !checksum::may_be_older(members) {
+        let members = checked.bytes;
+        if !checked.had_checksum && !checksum::may_be_older(members) {
             return Err(PrunedFileError::Damaged { line: number });
         }
 
