@@ -234,8 +234,8 @@ fn required(
 ) -> impl Iterator<Item = (&'static str, Requirement)> {
     let fields = fields.for_agent(dialect).unwrap_or_default().iter();
     fields
-        .filter(|field| field.2 != Requirement::Never)
-        .map(|field| (field.0, field.2))
+        .filter(|field| field.requirement != Requirement::Never)
+        .map(|field| (field.name, field.requirement))
 }
 
 /// Each type and role that an agent writes has a row with the agent's name and the required fields.

@@ -97,10 +97,10 @@ pub(super) fn is_known_kind(kind: Kind) -> bool {
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     let (_, fields) = find_role(dialect, message, |_| true)?;
     let mut read_fields = Vec::new();
-    for &(name, _, _) in fields {
-        match name {
-            "content" => read_fields.push(required(name, FieldType::Content)),
-            "summary" => read_fields.push(required(name, FieldType::Text)),
+    for field in fields {
+        match field.name {
+            "content" => read_fields.push(required("content", FieldType::Content)),
+            "summary" => read_fields.push(required("summary", FieldType::Text)),
             _ => {}
         }
     }
@@ -190,9 +190,9 @@ fn explain_refusal(
         return Refusal::Impossible { what, hint };
     }
     let mut required = Vec::new();
-    for &(field, _, requirement) in fields {
-        if requirement != Requirement::Never {
-            required.push(field);
+    for field in fields {
+        if field.requirement != Requirement::Never {
+            required.push(field.name);
         }
     }
     let agent = dialect.agent().constants().name;
@@ -223,7 +223,12 @@ fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
 fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
     // A single walk, because an object may contain much text.
     let members: Vec<_> = object.members().collect();
-    for &(name, field_type, requirement) in fields {
+    for &FieldSchema {
+        name,
+        field_type,
+        requirement,
+    } in fields
+    {
         let member = members.iter().rfind(|(key, _)| key.is(name));
         if let Some(&(_, value)) = member {
             check_value(dialect, value, field_type)

@@ -267,15 +267,14 @@ impl BackwardWalk {
 /// chain that begins below the position to which the undo moved the leaf.
 fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Option<EntryIx> {
     let mut before = mark_ix.previous();
-    let Some(start) = mark.to else {
+    let Some(target) = mark.to else {
         return before;
     };
-    let start = start.entry();
 
     let mut parent = session.entry(mark_ix).parent;
     while let Some(restored) = parent
         && parent == before
-        && parent != start
+        && parent != target.entry()
     {
         before = restored.previous();
         parent = session.entry(restored).parent;

@@ -41,22 +41,42 @@ pub enum Requirement {
     Never,
 }
 
-/// A field, the type of its value, and whether it is required.
-pub type FieldSchema = (&'static str, FieldType, Requirement);
+/// A field of an entry, a message or a block.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldSchema {
+    /// Its name.
+    pub name: &'static str,
+    /// The type of its value.
+    pub field_type: FieldType,
+    /// Whether it is required.
+    pub requirement: Requirement,
+}
 
 /// Returns a required field.
-pub const fn required(name: &'static str, want: FieldType) -> FieldSchema {
-    (name, want, Requirement::Always)
+pub const fn required(name: &'static str, field_type: FieldType) -> FieldSchema {
+    FieldSchema {
+        name,
+        field_type,
+        requirement: Requirement::Always,
+    }
 }
 
 /// Returns a field that is required of new entries only.
-pub const fn required_when_new(name: &'static str, want: FieldType) -> FieldSchema {
-    (name, want, Requirement::WhenNew)
+pub const fn required_when_new(name: &'static str, field_type: FieldType) -> FieldSchema {
+    FieldSchema {
+        name,
+        field_type,
+        requirement: Requirement::WhenNew,
+    }
 }
 
 /// Returns an optional field.
-pub const fn optional(name: &'static str, want: FieldType) -> FieldSchema {
-    (name, want, Requirement::Never)
+pub const fn optional(name: &'static str, field_type: FieldType) -> FieldSchema {
+    FieldSchema {
+        name,
+        field_type,
+        requirement: Requirement::Never,
+    }
 }
 
 /// Which agents write an entry, message or block, and the fields that each of them requires. Also

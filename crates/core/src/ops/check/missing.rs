@@ -175,7 +175,12 @@ fn find_first_missing(
     has_field: impl Fn(&str) -> bool,
     find_inside: impl Fn(FieldType) -> Option<String>,
 ) -> Option<String> {
-    for &(name, field_type, requirement) in fields {
+    for &FieldSchema {
+        name,
+        field_type,
+        requirement,
+    } in fields
+    {
         if has_field(name) {
             if let Some(what) = find_inside(field_type) {
                 return Some(format!("`{name}`: {what}"));

@@ -262,15 +262,15 @@ impl ToolOutput {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let details = message.get("details").unwrap_or(Raw::NULL);
         let truncation = details.get("truncation").unwrap_or(Raw::NULL);
-        let mut block_count = 0;
-        let mut is_text = content.is_string();
-        for block in content.items() {
-            block_count += 1;
-            is_text = member_is(block, "type", "text");
-        }
+        let mut blocks = content.items();
+        let is_one_text = match (blocks.next(), blocks.next()) {
+            (None, _) => content.is_string(),
+            (Some(only_block), None) => member_is(only_block, "type", "text"),
+            (Some(_), Some(_)) => false,
+        };
         ToolOutput {
             text: join_text(Some(content), "").into_string_lossy(),
-            is_one_text: is_text && block_count <= 1,
+            is_one_text,
             is_truncated: truncation.is_object(),
             patch: details.get_text("patch").map(Text::into_string_lossy),
         }

@@ -26,7 +26,9 @@ pub use compacted::find_compacted_entries;
 pub use payload::ValueKind;
 pub use removal::PruneBlocker;
 pub use restore::Restoration;
-pub use side::{Operation, PrunedFileError, PrunedRecord, read_operations, read_pruned_file};
+pub use side::{
+    Operation, OperationRecords, PrunedFileError, PrunedRecord, read_operations, read_pruned_file,
+};
 
 use crate::ops::patched::PieceTable;
 use crate::ops::plan::NewEntry;

@@ -2,7 +2,7 @@
 
 use super::locate_part;
 use super::payload::find_at_path;
-use super::side::{Operation, PrunedRecord, RecordKind, RecordSpans};
+use super::side::{Operation, OperationRecords, PrunedRecord, RecordKind, RecordSpans};
 use crate::ops::patched::{Origin, PatchedFile, PieceTable};
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
@@ -91,18 +91,18 @@ struct ValueEdit<'a> {
 
 impl Restoration {
     /// Finds the places of everything that was pruned, by undoing the operations from the last to
-    /// the first. What the session contains needs no place: pisess may have been killed before the
-    /// pruned file was removed, or right after it was written.
+    /// the first. What the session already contains needs no place: pisess may have been killed
+    /// before it removed the pruned file, or right after it wrote that file.
     pub fn new(
         session: &Session,
         source: &dyn ReadAt,
-        operations: Vec<(Operation, Vec<PrunedRecord>)>,
+        operations: Vec<OperationRecords>,
         pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restoration> {
         let mut lines = RestoredLines::read(session, source, &operations, &*pruned)?;
         let mut fates_by_operation = Vec::with_capacity(operations.len());
-        for (_, records) in operations.iter().rev() {
-            fates_by_operation.push(lines.undo_operation(records)?);
+        for operation in operations.iter().rev() {
+            fates_by_operation.push(lines.undo_operation(&operation.records)?);
         }
         fates_by_operation.reverse();
         let (restored, session_lines) = lines.build_restored()?;
@@ -110,7 +110,8 @@ impl Restoration {
         let mut restored_records = Vec::new();
         let mut unplaced = Vec::new();
         let mut missing = Vec::new();
-        for ((operation, records), fates) in operations.into_iter().zip(fates_by_operation) {
+        for (pruned_by, fates) in operations.into_iter().zip(fates_by_operation) {
+            let OperationRecords { operation, records } = pruned_by;
             missing.extend(missing_part(operation, &records, &fates));
             for (record, fate) in records.into_iter().zip(fates) {
                 match fate {
@@ -245,7 +246,7 @@ impl<'a> RestoredLines<'a> {
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,
-        operations: &'a [(Operation, Vec<PrunedRecord>)],
+        operations: &'a [OperationRecords],
         pruned: &'a dyn ReadAt,
     ) -> io::Result<RestoredLines<'a>> {
         let mut lines = Vec::new();
@@ -261,8 +262,8 @@ impl<'a> RestoredLines<'a> {
         })?;
 
         let mut pruned_fields: HashMap<Text<'static>, Vec<String>> = HashMap::default();
-        for (_, records) in operations {
-            for record in records {
+        for operation in operations {
+            for record in &operation.records {
                 if let RecordKind::Value { field, .. } = &record.kind {
                     let fields = pruned_fields.entry(record.id.clone()).or_default();
                     fields.push(field.clone());

@@ -225,6 +225,13 @@ fn read_number(operation: Raw, key: &str) -> usize {
         .unwrap_or_default()
 }
 
+/// An operation, and what it pruned.
+#[derive(Debug)]
+pub struct OperationRecords {
+    pub(super) operation: Operation,
+    pub(super) records: Vec<PrunedRecord>,
+}
+
 /// Reads and checks a pruned file. Returns the operations, oldest first, each with its records.
 ///
 /// # Errors
@@ -232,7 +239,7 @@ fn read_number(operation: Raw, key: &str) -> usize {
 pub fn read_pruned_file(
     pruned: &dyn ReadAt,
     session_id: &Text,
-) -> Result<Vec<(Operation, Vec<PrunedRecord>)>, PrunedFileError> {
+) -> Result<Vec<OperationRecords>, PrunedFileError> {
     let mut operations = None;
     let mut records = Vec::new();
     let mut number = 0;
@@ -258,7 +265,7 @@ pub fn read_pruned_file(
             records: records.len(),
             ..Operation::default()
         };
-        return Ok(vec![(operation, records)]);
+        return Ok(vec![OperationRecords { operation, records }]);
     };
 
     split_by_operation(operations, records)
@@ -269,7 +276,7 @@ pub fn read_pruned_file(
 fn split_by_operation(
     operations: Vec<Operation>,
     records: Vec<PrunedRecord>,
-) -> Result<Vec<(Operation, Vec<PrunedRecord>)>, PrunedFileError> {
+) -> Result<Vec<OperationRecords>, PrunedFileError> {
     // The numbers are from the file, so their sum may overflow.
     let mut expected_count = 0_usize;
     for operation in &operations {
@@ -283,12 +290,15 @@ fn split_by_operation(
     }
 
     let mut records = records.into_iter();
-    let mut with_records = Vec::with_capacity(operations.len());
+    let mut operations_with_records = Vec::with_capacity(operations.len());
     for operation in operations {
         let own_records = records.by_ref().take(operation.records).collect();
-        with_records.push((operation, own_records));
+        operations_with_records.push(OperationRecords {
+            operation,
+            records: own_records,
+        });
     }
-    Ok(with_records)
+    Ok(operations_with_records)
 }
 
 impl PrunedRecord {

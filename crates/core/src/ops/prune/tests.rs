@@ -286,7 +286,9 @@ fn an_operation_with_odd_members_keeps_its_records() {
     let beside =
         format!("{first}\n{{\"line\":2,\"field\":\"x\",\"note\":1,\"payload\":2}}\n").into_bytes();
     assert_eq!(
-        read_pruned_file(&beside, &"s".into()).unwrap()[0].1.len(),
+        read_pruned_file(&beside, &"s".into()).unwrap()[0]
+            .records
+            .len(),
         1
     );
 }
