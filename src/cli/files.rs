@@ -91,11 +91,12 @@ impl<'w> Ui<'w> {
             progress.advance();
             result
         };
-        let take_any = |result| {
+        // The receiver never ends the work early.
+        let take_result = |result| {
             take(self, result);
             Ok::<(), Infallible>(())
         };
-        let Ok(()) = in_order(items, workers, work_and_advance, take_any);
+        let Ok(()) = in_order(items, workers, work_and_advance, take_result);
     }
 
     /// Prints the warnings of a successful commit. One about lines that may be missing makes the

@@ -242,7 +242,7 @@ fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {
     files
 }
 
-/// Returns the files with the ids in their names.
+/// Returns the files as candidates with the ids that their names contain. No file is read.
 fn list_by_id(files: &[FoundFile]) -> Vec<SessionCandidate> {
     let mut candidates = Vec::new();
     for file in files {

@@ -138,7 +138,9 @@ fn parse_day(text: &str, today: i64) -> Option<i64> {
     let weekday = WEEKDAYS
         .iter()
         .position(|day| word.len() >= 3 && day.starts_with(&*word))?;
-    Some(today - (today - 4 - weekday as i64).rem_euclid(7))
+    // The first Monday is day 4, so this is how many days ago the weekday was, from 0 to 6.
+    let days_ago = (today - 4 - weekday as i64).rem_euclid(7);
+    Some(today - days_ago)
 }
 
 /// Returns the days of a date (`2026-01-31`), a month or a year, in days since 1970.
