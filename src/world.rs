@@ -3,10 +3,9 @@
 //! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in
 //! the library accesses the outside world, except files.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 
 /// Everything that a run of pisess can access, except files.
@@ -31,9 +30,8 @@ pub struct World<'a> {
     pub now_ms: &'a dyn Fn() -> i64,
     /// Returns random bytes, for ids; an error if the system has no source of them.
     pub random: &'a dyn Fn() -> io::Result<[u8; 16]>,
-    /// Runs a program with these arguments on the same streams, replacing pisess if possible;
-    /// returns its exit code.
-    pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
+    /// Runs a program on the same streams, replacing pisess if possible; returns its exit code.
+    pub run_program: &'a dyn Fn(&mut Command) -> io::Result<u8>,
     /// Starts a program: a pager, a chooser or a browser.
     pub spawn: &'a dyn Fn(&mut Command) -> io::Result<Child>,
     /// Whether standard output is this file.

@@ -10,12 +10,13 @@ use std::env::{consts::EXE_SUFFIX, split_paths};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The hint that points to the list of commands.
 pub const HELP_HINT: &str = "see `pisess --help`";
 
 /// Commands of pisess, and the verbs of other tools that correspond to each.
-const FOREIGN_VERBS: [(&str, &[&str]); 33] = [
+const FOREIGN_VERBS: [(&str, &[&str]); 34] = [
     ("append", &["commit"]),
     ("append --name NAME", &["name", "rename"]),
     ("archive", &["delete", "remove", "rm"]),
@@ -37,6 +38,7 @@ const FOREIGN_VERBS: [(&str, &[&str]); 33] = [
     ("prune --branch REF", &["abandon"]),
     ("prune --compacted", &["gc"]),
     ("relocate", &["move", "mv"]),
+    ("resume", &["continue", "open"]),
     ("show", &["cat", "print", "view"]),
     ("show --files", &["files"]),
     ("stats", &["info", "usage"]),
@@ -50,9 +52,6 @@ const FOREIGN_VERBS: [(&str, &[&str]); 33] = [
     ("undo", &["op"]),
     ("--version", &["version"]),
 ];
-
-/// Verbs for what only the agents do.
-const AGENT_VERBS: [&str; 3] = ["continue", "open", "resume"];
 
 const PREFIX: &str = "pisess-";
 
@@ -72,10 +71,16 @@ pub fn run_external(
     let Some(program) = program else {
         return Err(unknown_command(name, &with_help_command(command), ui));
     };
+    run_in_place(Command::new(program).args(arguments), ui)
+}
+
+/// Runs a program in place of pisess, on its streams, and returns the exit code.
+pub fn run_in_place(command: &mut Command, ui: &mut Ui) -> Result<u8, Failure> {
     ui.flush()?;
     ui.print_notes();
-    (ui.world.run_program)(&program, arguments).map_err(|error| {
-        let failure = Failure::invalid(format_args!("cannot run {}: {error}", program.display()));
+    (ui.world.run_program)(command).map_err(|error| {
+        let program = to_visible(&command.get_program().to_string_lossy());
+        let failure = Failure::invalid(format_args!("cannot run {program}: {error}"));
         match error.kind() {
             ErrorKind::NotFound => failure.with_hint("its first line may name a missing program"),
             _ => failure,
@@ -124,11 +129,30 @@ fn path_folders(ui: &Ui) -> Vec<PathBuf> {
 }
 
 fn find_program(name: &str, ui: &Ui) -> Option<PathBuf> {
-    let file = format!("{PREFIX}{name}{EXE_SUFFIX}");
-    path_folders(ui)
-        .into_iter()
-        .map(|folder| folder.join(&file))
-        .find(|path| is_executable(path))
+    find_on_path(&[format!("{PREFIX}{name}{EXE_SUFFIX}")], ui)
+}
+
+/// Returns the first program on the PATH that has one of these file names.
+fn find_on_path(file_names: &[String], ui: &Ui) -> Option<PathBuf> {
+    for folder in path_folders(ui) {
+        for file_name in file_names {
+            let path = folder.join(file_name);
+            if is_executable(&path) {
+                return Some(path);
+            }
+        }
+    }
+    None
+}
+
+/// Returns the first program on the PATH that starts an agent. npm installs agents as scripts,
+/// which end in `.cmd` on Windows.
+pub fn find_agent(name: &str, ui: &Ui) -> Option<PathBuf> {
+    let mut file_names = vec![format!("{name}{EXE_SUFFIX}")];
+    if cfg!(windows) {
+        file_names.push(format!("{name}.cmd"));
+    }
+    find_on_path(&file_names, ui)
 }
 
 /// Returns the external commands by name, each with the first path found; omits those that cannot
@@ -197,10 +221,7 @@ fn unknown_command(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
     for suggestion in suggestions {
         quoted.push(format!("`pisess {suggestion}`"));
     }
-    let hint = if AGENT_VERBS.contains(&name) {
-        "the agents open sessions: `pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME` prints the FILE"
-            .to_owned()
-    } else if !quoted.is_empty() {
+    let hint = if !quoted.is_empty() {
         format!("did you mean {}?", quoted.join(" or "))
     } else if name.ends_with(".jsonl") {
         "name a command before the session, as in `pisess tree`".to_owned()

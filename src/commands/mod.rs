@@ -26,6 +26,7 @@ pub mod pop;
 pub mod prune;
 pub mod redact;
 pub mod relocate;
+pub mod resume;
 pub mod show;
 pub mod stats;
 pub mod summarize;
@@ -124,7 +125,7 @@ macro_rules! commands {
 const COMMANDS: &[Command] = commands! {
     "find": list grep blame stats;
     "read": tree path show branches context diff;
-    "rewind": switch pop undo merge fork pick;
+    "rewind": switch pop undo merge fork pick resume;
     "annotate": label append edit;
     "shorten": compact summarize prune;
     "share": export redact;

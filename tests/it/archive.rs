@@ -471,7 +471,11 @@ fn archived_sessions_are_listed_and_read() {
     // it.
     let archive = h.archive(&h.pi("pold"));
     let before = h.s.files();
-    for line in READS.iter().filter(|line| !line.starts_with("migrate")) {
+    for line in READS.iter() {
+        // No agent opens an archive.
+        if line.starts_with("migrate") || line.starts_with("resume") {
+            continue;
+        }
         let done = h.run(&crate::every::of(line, &format!("./{archive}")));
         assert!(done.code <= 1, "{line}: {done}");
     }

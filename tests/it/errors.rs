@@ -86,12 +86,9 @@ fn a_missing_session_may_be_all() {
             }
         }
     }
-    for verb in ["open", "resume", "continue"] {
+    for verb in ["open", "continue"] {
         let error = s.unchanged(&format!("{verb} x")).fails(2);
-        assert!(
-            error.contains("`pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME`"),
-            "{error}"
-        );
+        assert!(error.contains("did you mean `pisess resume`?"), "{error}");
     }
 }
 
@@ -205,6 +202,10 @@ fn a_newer_format() {
 #[test]
 fn a_file_of_another_tool() {
     assert_snapshot!(said_of(b"{\"role\":\"user\",\"content\":\"hello\"}\n"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    // `resume` names the command that continues it.
+    let s = Sandbox::with(&["other-tool.jsonl"]);
+    let resume = s.unchanged("resume ./other-tool.jsonl").fails(2);
+    assert!(resume.contains("of Claude Code"), "{resume}");
 }
 
 #[test]

@@ -243,6 +243,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ),
     ("redact", "all env-file secret-file"),
     ("relocate", "moved-from"),
+    ("resume", "exec"),
     ("migrate", "all backup recursive json"),
     ("check", "all recursive"),
 ];

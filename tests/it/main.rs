@@ -67,6 +67,7 @@ mod relocate;
 mod renderer;
 #[cfg(target_os = "linux")]
 mod reports;
+mod resume;
 mod sandbox;
 mod sessions;
 mod show;

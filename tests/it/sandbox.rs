@@ -358,7 +358,7 @@ impl Call<'_> {
             env: &|name| self.env.get(name).cloned(),
             now_ms: &|| panic!("the clock is fixed"),
             random: &|| Err(std::io::Error::other("the sandbox has none")),
-            run_program: &|program, _| panic!("{} runs for real only", program.display()),
+            run_program: &|program| panic!("{program:?} runs for real only"),
             spawn: &|_| Err(std::io::Error::other("pagers run for real only")),
             stdout_file: None,
             stdout_is: &|_| false,

@@ -101,7 +101,11 @@ mod unix {
             said.contains("./fifo: not a regular file (hint: "),
             "{said}"
         );
-        for line in READS.iter().filter(|line| !line.starts_with("migrate")) {
+        for line in READS.iter() {
+            // An agent cannot open a FIFO.
+            if line.starts_with("migrate") || line.starts_with("resume") {
+                continue;
+            }
             let path = s.path("fifo");
             let writer =
                 std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());

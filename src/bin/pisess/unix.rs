@@ -1,12 +1,10 @@
 //! Unix: the streams of the process, and programs that replace it.
 
 use rustix::termios::LocalModes;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -39,8 +37,8 @@ pub fn fallback_stdout() -> Box<dyn Write + Send> {
 }
 
 /// Runs the program with the streams of this process, and exits with its exit code or signal.
-pub fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
-    Err(Command::new(program).args(arguments).exec())
+pub fn run_program(program: &mut Command) -> std::io::Result<u8> {
+    Err(program.exec())
 }
 
 /// Whether the terminal of standard error echoes what is typed. Programs that draw on it or ask for

@@ -1,10 +1,8 @@
 //! Windows: the console, and programs that are waited for.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IsTerminal, Write, stdout};
 use std::os::windows::io::AsHandle;
-use std::path::Path;
 use std::process::Command;
 
 /// Enables escape sequences in the console. Consoles before Windows 10 do not support them.
@@ -28,8 +26,8 @@ pub fn fallback_stdout() -> Box<dyn Write + Send> {
 }
 
 /// Runs the program with the streams of this process. Returns its exit code.
-pub fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
-    let status = Command::new(program).args(arguments).status()?;
+pub fn run_program(program: &mut Command) -> std::io::Result<u8> {
+    let status = program.status()?;
     Ok(status
         .code()
         .and_then(|code| u8::try_from(code).ok())

@@ -18,6 +18,8 @@ pub enum Exit {
     Failed,
     /// The change is written, but a later step failed.
     FailedAfterWrite,
+    /// A program that ran in place of pisess ended with this exit code.
+    Program(u8),
 }
 
 impl Exit {
@@ -29,6 +31,7 @@ impl Exit {
             Exit::Failed => 2,
             Exit::Busy => 3,
             Exit::FailedAfterWrite => 4,
+            Exit::Program(code) => code,
         }
     }
 

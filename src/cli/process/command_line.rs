@@ -1,5 +1,8 @@
-//! The command line of a program that the user set in an environment variable, such as a pager.
+//! Command lines: of a program that the user set in an environment variable, such as a pager, and
+//! those that are printed for a shell.
 
+use crate::format::acts_on_terminal;
+use std::ffi::OsStr;
 use std::process::Command;
 
 /// A command that contains one of these is run by the shell.
@@ -19,4 +22,89 @@ pub fn parse_command(command_line: &str) -> Command {
     let mut command = Command::new(words.next().unwrap_or_default());
     command.args(words);
     command
+}
+
+/// Returns a word as a POSIX shell reads it. One with a character that acts on a terminal, or with
+/// invalid UTF-8, is in the form `$'…'`, which writes these in octal; others are in single quotes,
+/// unless they are plain.
+pub fn quote_word(word: &OsStr) -> String {
+    let Some(text) = word.to_str() else {
+        return escape_word(word);
+    };
+    if text.contains(acts_on_terminal) {
+        return escape_word(word);
+    }
+    // A tilde at the start would be the home directory.
+    let is_plain =
+        !text.is_empty() && !text.starts_with('~') && text.chars().all(is_plain_in_shell);
+    if is_plain {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Returns a word in the form `$'…'`.
+fn escape_word(word: &OsStr) -> String {
+    let mut out = "$'".to_owned();
+    for chunk in word.as_encoded_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if acts_on_terminal(c) {
+                push_octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
+            } else {
+                if matches!(c, '\'' | '\\') {
+                    out.push('\\');
+                }
+                out.push(c);
+            }
+        }
+        push_octal(&mut out, chunk.invalid());
+    }
+    out.push('\'');
+    out
+}
+
+fn push_octal(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        out.push_str(&format!("\\{byte:03o}"));
+    }
+}
+
+/// Whether a character may be part of an unquoted path in a command.
+pub fn is_plain_in_shell(c: char) -> bool {
+    c.is_alphanumeric() || "/._-~+,:@".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_if_they_must_be() {
+        for (word, quoted) in [
+            ("/home/u/a.jsonl", "/home/u/a.jsonl"),
+            ("/home/u/ü", "/home/u/ü"),
+            ("", "''"),
+            ("~", "'~'"),
+            ("a b", "'a b'"),
+            ("it's $HOME", r"'it'\''s $HOME'"),
+            (r"C:\x", r"'C:\x'"),
+            ("a\nb", r"$'a\012b'"),
+            (
+                "it's \\ \u{1b}[31m\u{202e}",
+                r"$'it\'s \\ \033[31m\342\200\256'",
+            ),
+        ] {
+            assert_eq!(quote_word(OsStr::new(word)), quoted, "{word:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn invalid_utf8_is_in_octal() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let word = OsStr::from_bytes(b"a\xff7");
+        assert_eq!(quote_word(word), r"$'a\3777'");
+    }
 }

@@ -5,6 +5,7 @@ use crate::cli::output::{
     Exit, Failure, Styles, Ui, display_width, push_wrapped_line, to_visible, truncate_end,
     truncate_path,
 };
+use crate::cli::process::command_line::is_plain_in_shell;
 use crate::format::format_count;
 use crate::ops::check::{Finding, Severity, describe_lines, group_findings};
 use crate::session::paths::abbreviate_home;
@@ -409,11 +410,6 @@ struct GroupParts {
     location: String,
     repairable: &'static str,
     consequence_or_fix: String,
-}
-
-/// Whether a character may be part of a path in a suggested command.
-fn is_plain_in_shell(c: char) -> bool {
-    c.is_alphanumeric() || "/._-~+,:@".contains(c)
 }
 
 /// The maximum length of an id or message in a finding, in UTF-16 units.

@@ -183,7 +183,7 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
         env: &|_| None,
         now_ms: &|| 0,
         random: &|| Ok(count.replace(count.get() + 1).to_le_bytes()),
-        run_program: &|_, _| unreachable!("no such command line"),
+        run_program: &|_| unreachable!("no such command line"),
         spawn: &|_| unreachable!("no terminal"),
         stdout_file: None,
         stdout_is: &|_| false,

@@ -1,0 +1,150 @@
+//! `pisess resume`: the command that continues a session in its agent.
+
+use crate::sandbox::{Call, Sandbox, fixture};
+use insta::assert_snapshot;
+use std::fs;
+
+/// Returns a sandbox that is a home directory, with a session of pi and one of oh-my-pi in their
+/// stores. Their directory is `kites`.
+fn home() -> Sandbox {
+    let s = Sandbox::new();
+    fs::create_dir_all(s.path("kites")).unwrap();
+    let header = |id: &str| {
+        let cwd = s.path("kites").display().to_string();
+        format!(
+            r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{cwd}"}}"#
+        )
+    };
+    let name = |id: &str, name: &str| {
+        format!(
+            r#"{{"type":"session_info","id":"{id}","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","name":"{name}"}}"#
+        )
+    };
+    let pi = format!("{}\n{}\n", header("pi01"), name("aaaa0001", "green"));
+    s.put(".pi/agent/sessions/--kites--/pi01.jsonl", pi);
+    // Only oh-my-pi writes a line with the title before the header.
+    let slot = r#"{"type":"title","v":1,"title":"red","source":"user","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}"#;
+    let omp = format!("{slot}\n{}\n", header("omp01"));
+    s.put(".omp/agent/sessions/-kites/omp01.jsonl", omp);
+    s
+}
+
+fn call<'a>(s: &'a Sandbox, line: &str) -> Call<'a> {
+    let path = s.path("bin").display().to_string();
+    s.pisess(line)
+        .at_home()
+        .env("PATH", &format!("{path}:/bin:/usr/bin"))
+}
+
+#[test]
+fn prints_the_command_of_each_agent() {
+    let s = home();
+    let run = |line: &str| call(&s, line).done().quiet();
+    assert_snapshot!(run("resume green"), @"cd ./kites && pi --session ./.pi/agent/sessions/--kites--/pi01.jsonl");
+    assert_snapshot!(run("resume omp01"), @"cd ./kites && omp --resume ./.omp/agent/sessions/-kites/omp01.jsonl");
+    assert_snapshot!(run("resume ./.omp/agent/sessions/-kites/omp01.jsonl --json"), @r#"{"program":"omp","args":["--resume","./.omp/agent/sessions/-kites/omp01.jsonl"],"cwd":"./kites"}"#);
+}
+
+#[test]
+fn last_is_of_the_current_directory() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let store = format!(
+        ".pi/agent/sessions/--{}--/a.jsonl",
+        s.path("")
+            .to_str()
+            .unwrap()
+            .trim_matches('/')
+            .replace('/', "-")
+    );
+    s.put(&store, fixture("two-branches.jsonl"));
+    let text = call(&s, "resume last").done().text();
+    assert!(
+        text.ends_with(&format!("pi --session ./{store}\n")),
+        "{text}"
+    );
+}
+
+#[test]
+fn quotes_what_a_shell_would_expand() {
+    let s = Sandbox::new();
+    let cwd = s.path("it's $HOME");
+    fs::create_dir_all(&cwd).unwrap();
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"q","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{}"}}"#,
+        cwd.display()
+    );
+    s.put("a b;c.jsonl", header + "\n");
+    let command = s.run("resume './a b;c.jsonl'");
+    assert_snapshot!(command, @r"cd './it'\''s $HOME' && pi --session './a b;c.jsonl'");
+}
+
+/// The program gets the arguments and the directory, also if a shell runs the printed command.
+#[cfg(unix)]
+#[test]
+fn runs_the_agent() {
+    let s = home();
+    s.script("bin/pi", r#"pwd; printf '<%s>' "$@"; cat; exit 7"#);
+    let done = call(&s, "resume green --exec").stdin("in\n").real();
+    assert_snapshot!(done, @"
+    ./kites
+    <--session><./.pi/agent/sessions/--kites--/pi01.jsonl>in
+    exit 7
+    ");
+
+    let command = call(&s, "resume green").real().stdout;
+    let output = std::process::Command::new("sh")
+        .args(["-c", &String::from_utf8(command).unwrap()])
+        .env("PATH", format!("{}:/bin:/usr/bin", s.path("bin").display()))
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.stdout,
+        done.stdout.strip_suffix(b"in\n").unwrap().to_vec()
+    );
+}
+
+/// The directories of the PATH that are relative may belong to anyone.
+#[test]
+fn an_agent_that_is_not_on_the_path_is_not_run() {
+    let s = home();
+    let bin = s.path("bin").display().to_string();
+    for path in [&*bin, "", "bin"] {
+        let call = s.pisess("resume omp01 --exec").at_home().env("PATH", path);
+        let error = call.done().fails(2);
+        let expected = "cannot run omp: it is not on the PATH (hint: add the agent's directory to PATH; without --exec, the command is printed)";
+        assert_eq!(error, expected, "{path}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_gone() {
+    let s = home();
+    fs::remove_dir(s.path("kites")).unwrap();
+    assert_snapshot!(call(&s, "resume green").done(), @"
+    cd ./kites && pi --session ./.pi/agent/sessions/--kites--/pi01.jsonl
+    2> pisess: note: ~/.pi/agent/sessions/--kites--/pi01.jsonl: its directory ~/kites does not exist (hint: `pisess relocate SESSION DIR` moves a session to another directory)
+    ");
+    assert_snapshot!(call(&s, "resume green --exec").done().fails(2), @"./.pi/agent/sessions/--kites--/pi01.jsonl: its directory ~/kites does not exist (hint: `pisess relocate SESSION DIR` moves a session to another directory)");
+}
+
+#[test]
+fn what_no_agent_can_open() {
+    let s = home();
+    let fails = |line: &str| call(&s, line).done().fails(2);
+    s.put("claude.jsonl", fixture("claude/plain.jsonl"));
+    s.put("codex.jsonl", fixture("codex/plain.jsonl"));
+    s.put("no-header.jsonl", fixture("hazards/no-header.jsonl"));
+    assert_snapshot!(fails("resume ./claude.jsonl"), @"./claude.jsonl: a session of Claude Code (hint: `claude --resume ID` continues it; `pisess import` makes a session of pi or oh-my-pi from it)");
+    assert_snapshot!(fails("resume ./codex.jsonl"), @"./codex.jsonl: a session of Codex (hint: `codex resume ID` continues it; `pisess import` makes a session of pi or oh-my-pi from it)");
+    assert_snapshot!(fails("resume ./no-header.jsonl"), @r#"./no-header.jsonl:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+
+    let stream = call(&s, "resume -").stdin(fixture("two-branches.jsonl"));
+    assert_snapshot!(stream.done().fails(2), @"standard input: an agent cannot open a stream (hint: give the path of a session)");
+
+    let archive = call(&s, "archive -q green --json").done().text();
+    assert!(archive.contains("pi01.jsonl.zst"), "{archive}");
+    let archive = "./.pi/agent/sessions.archive/--kites--/pi01.jsonl.zst";
+    assert_snapshot!(fails(&format!("resume {archive}")), @"./.pi/agent/sessions.archive/--kites--/pi01.jsonl.zst: the session is archived (hint: `pisess archive --restore` moves it back to its store)");
+    assert_snapshot!(fails("resume green"), @"green: no such file, and no session with that id or name (hint: it is archived: `pisess archive --restore green` moves it back to its store)");
+}
