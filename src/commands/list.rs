@@ -604,7 +604,8 @@ struct SessionOfFile {
 }
 
 /// Reads one file. Returns `None` if the file is not a session and was not named on the command
-/// line: a directory of sessions may have other files, too. An event stream is a failure even then.
+/// line: a directory of sessions may have other files, too. An event stream, or entries without a
+/// header, is a failure even then: somebody may take it for a session.
 fn read_session_file(
     file: &FoundFile,
     options: &LoadOptions,
@@ -648,7 +649,7 @@ fn read_session_file(
             }))
         }
         Err(LoadError::NotASession { what, .. })
-            if !file.named && what != WrongFile::EventStream =>
+            if !file.named && !matches!(what, WrongFile::EventStream | WrongFile::EntryFirst) =>
         {
             Ok(None)
         }

@@ -137,7 +137,7 @@ fn what_no_agent_can_open() {
     s.put("no-header.jsonl", fixture("hazards/no-header.jsonl"));
     assert_snapshot!(fails("resume ./claude.jsonl"), @"./claude.jsonl: a session of Claude Code (hint: `claude --resume ID` continues it; `pisess import` makes a session of pi or oh-my-pi from it)");
     assert_snapshot!(fails("resume ./codex.jsonl"), @"./codex.jsonl: a session of Codex (hint: `codex resume ID` continues it; `pisess import` makes a session of pi or oh-my-pi from it)");
-    assert_snapshot!(fails("resume ./no-header.jsonl"), @r#"./no-header.jsonl:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(fails("resume ./no-header.jsonl"), @"./no-header.jsonl:1: not a session: its entries have no session header (hint: if the session was moved, an agent that had it open wrote on here; see `pisess check`)");
 
     let stream = call(&s, "resume -").stdin(fixture("two-branches.jsonl"));
     assert_snapshot!(stream.done().fails(2), @"standard input: an agent cannot open a stream (hint: give the path of a session)");

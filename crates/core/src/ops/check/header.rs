@@ -91,7 +91,10 @@ pub(super) fn may_lack_header(error: &LoadError) -> bool {
     matches!(
         error,
         LoadError::NotASession {
-            what: WrongFile::NoHeader | WrongFile::OtherFirst | WrongFile::OnlyTitle,
+            what: WrongFile::NoHeader
+                | WrongFile::OtherFirst
+                | WrongFile::EntryFirst
+                | WrongFile::OnlyTitle,
             ..
         }
     )

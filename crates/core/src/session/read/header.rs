@@ -49,6 +49,10 @@ pub enum WrongFile {
     /// The first value is not a header.
     #[error("not a session: this value is not a session header")]
     OtherFirst,
+    /// The first value is an entry. An agent that appends to a file that was moved makes such a
+    /// file.
+    #[error("not a session: its entries have no session header")]
+    EntryFirst,
     /// After the header, there are events of `pi --mode json`.
     #[error("not a session, but the events that `pi --mode json` prints")]
     EventStream,
@@ -73,6 +77,9 @@ impl WrongFile {
             }
             WrongFile::Newer(_) => {
                 "pisess supports version 3 and older, which the coding agents write"
+            }
+            WrongFile::EntryFirst => {
+                "if the session was moved, an agent that had it open wrote on here; see `pisess check`"
             }
             WrongFile::OnlyTitle
             | WrongFile::NoHeader
@@ -257,7 +264,11 @@ impl HeaderSearch {
     /// Returns the format of the file with this header, or why it is not a session. A version that
     /// is not a number is a problem, and is converted as JavaScript does.
     fn parse_format(&mut self, header: Raw) -> Result<Format, LoadError> {
-        if let Some(what) = find_wrong_header(header) {
+        if let Some(mut what) = find_wrong_header(header) {
+            // Lines before it that do not parse may be its damaged header.
+            if what == WrongFile::EntryFirst && !self.problems.is_empty() {
+                what = WrongFile::OtherFirst;
+            }
             return Err(LoadError::NotASession {
                 line: Some(LineNo(self.line_count)),
                 what,
@@ -337,6 +348,9 @@ fn find_wrong_header(value: Raw) -> Option<WrongFile> {
         let version = String::from_utf8_lossy(version.bytes());
         return Some(WrongFile::Newer(format!("v{version}")));
     }
+    if is_entry(value) {
+        return Some(WrongFile::EntryFirst);
+    }
     if !member_is(value, "type", "session") {
         return Some(WrongFile::OtherFirst);
     }
@@ -349,6 +363,17 @@ fn find_wrong_header(value: Raw) -> Option<WrongFile> {
         return Some(WrongFile::Newer(format!("version {version}")));
     }
     None
+}
+
+/// Whether a value has the members of every entry: none of a header, or of a line of another tool.
+fn is_entry(value: Raw) -> bool {
+    let has_texts = ["type", "id", "timestamp"]
+        .iter()
+        .all(|key| value.get(key).is_some_and(Raw::is_string));
+    let has_parent = value
+        .get("parentId")
+        .is_some_and(|parent| parent.is_string() || parent.is_null());
+    has_texts && has_parent && !member_is(value, "type", "session")
 }
 
 /// Returns the header's version as the agents compare it: `Number(header.version ?? 1)`.
