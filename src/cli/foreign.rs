@@ -1,11 +1,14 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
+use crate::agents::stores::is_cwd;
+use crate::cli::locate::{SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::import::{self, ImportTarget, Origin, Survey, write_converted_session};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
 use crate::session::dialect::Dialect;
+use foldhash::HashSet;
 use pisess_store::{self as store, FoundFile, Reach, ReadAt, SessionFile, Spooled};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -166,7 +169,8 @@ pub enum ForeignPlace {
 /// The hint for a path that does not exist.
 const MISSING_PATH_HINT: &str = "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
-/// Returns the files that arguments name: paths, directories, and ids or names of sessions; then
+/// Returns the files that arguments name: paths, directories, and ids or names of sessions. A
+/// directory without sessions is taken for a project, whose sessions are in the stores. Also returns
 /// the failures: arguments that name nothing, and directories below them that cannot be read.
 pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let mut paths = Vec::new();
@@ -194,7 +198,12 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     }
     paths.extend(agent_folders);
 
-    let found = store::find(&paths, Reach::Whole);
+    let mut found = store::find(&paths, Reach::Whole);
+    for path in &paths {
+        if path.is_dir() && !has_foreign_sessions(path, &found.files) {
+            found.files.extend(find_project_sessions(path, ui));
+        }
+    }
     for failure in named::search_failures(found.troubles, true, ui) {
         if failure.is_missing_file {
             failures.push(failure.with_hint(MISSING_PATH_HINT));
@@ -203,6 +212,52 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
         }
     }
     (found.files, failures)
+}
+
+/// Whether one of the files in a directory is a session of Claude Code or Codex, or cannot be read,
+/// so that this is unknown.
+fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
+    files
+        .iter()
+        .filter(|file| file.path.starts_with(folder))
+        .any(|file| match SessionFile::open(&file.path) {
+            Ok(file) => Origin::detect(&file).is_ok_and(|origin| origin.is_some()),
+            Err(_) => true,
+        })
+}
+
+/// Returns the sessions of Claude Code and Codex whose project is a directory, with those of their
+/// sub-agents, which may work in another one. Notes that they are not in the directory itself.
+fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
+    let files = find_all_foreign_sessions(ui);
+    let survey = |file: FoundFile| {
+        let survey = survey_file(&file.path).ok().flatten();
+        (file, survey)
+    };
+    let mut surveyed = Vec::new();
+    ui.map_in_parallel(files, survey, |_, (file, survey)| {
+        if let Some(survey) = survey {
+            surveyed.push((file, survey));
+        }
+    });
+
+    let stores = SessionStores::locate_from(&resolve_user_folder(folder, ui), ui);
+    let mut session_ids = HashSet::default();
+    for (_, survey) in &surveyed {
+        let cwd = survey.cwd.clone().unwrap_or_default();
+        if survey.sub_agent.is_none() && is_cwd(&cwd.to_string_lossy(), stores.here()) {
+            session_ids.insert(survey.id.clone());
+        }
+    }
+    surveyed.retain(|(_, survey)| session_ids.contains(survey.session_id()));
+
+    if !surveyed.is_empty() {
+        ui.warn(&format!(
+            "{}: the sessions of this project, from the stores of Claude Code and Codex",
+            to_visible(&folder.to_string_lossy())
+        ));
+    }
+    surveyed.into_iter().map(|(file, _)| file).collect()
 }
 
 fn name_hint(error: &NameError) -> String {

@@ -8,11 +8,13 @@ use crate::cli::foreign::{find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
+use crate::cli::period::PeriodArgs;
 use crate::cli::plan::{PlanTable, SESSIONS, half_path_cell};
 use crate::format::format_count;
 use crate::import::Survey;
 use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
+use crate::session::period::Period;
 use destinations::{Destination, find_destinations};
 use foldhash::HashSet;
 use pisess_json::write::Object;
@@ -30,6 +32,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess import ~/.claude/projects",
     ),
     Example::new(
+        "Import what was written for the current directory in the last two weeks",
+        "pisess import --since 2w .",
+    ),
+    Example::new(
         "Import a session of Codex into oh-my-pi's store",
         "pisess import --for omp 'Paper for a kite'",
     ),
@@ -44,7 +50,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Claude Code sub-agents become sessions below the one that started them.
 ///
 /// A source is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
-/// part of its id. Directories are searched recursively.
+/// part of its id. Directories are searched recursively. A directory without such sessions is taken
+/// as a project: the sessions that Claude Code and Codex recorded for it are imported.
+///
+/// With --since or --until, only sessions to which something was written in that period are
+/// imported, each as a whole.
 ///
 /// Importing a source again changes nothing. If the source has grown, the new part is appended to
 /// the session. If the imported session was continued as well, a new session is created beside it.
@@ -60,12 +70,15 @@ pub struct Args {
     #[arg(long = "for", value_name = "AGENT", default_value = "pi")]
     pub agent: Dialect,
     #[command(flatten)]
+    pub period: PeriodArgs,
+    #[command(flatten)]
     pub write: WriteArgs,
 }
 
 /// Runs the command. All is written before anything is printed, so that a closed pipe does not end
 /// the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let period = args.period.parse_period(ui)?;
     let (files, failures) = find_arguments(&args.sources, ui);
     let mut worst_exit = Exit::Done;
     for failure in &failures {
@@ -76,6 +89,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         mut sources,
         failures: mut outcomes,
     } = survey_files(files, ui);
+    let source_count = sources.len();
+    retain_in_period(&mut sources, period);
+    let has_none_in_period = source_count > 0 && sources.is_empty();
     let output = args.write.output.as_deref();
     if output.is_some_and(|output| !output.is_dir()) {
         sources = require_one_session(sources)?;
@@ -84,7 +100,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let destinations = find_destinations(sources, importer.agent, output, ui)?;
 
     if destinations.is_empty() && outcomes.is_empty() && failures.is_empty() {
-        ui.warn(NOTHING_TO_IMPORT);
+        ui.warn(if has_none_in_period {
+            NOTHING_IN_PERIOD
+        } else {
+            NOTHING_TO_IMPORT
+        });
         return Ok(worst_exit);
     }
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
@@ -104,6 +124,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Printed if directories contain no sessions of another agent.
 const NOTHING_TO_IMPORT: &str = "no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)";
+
+/// Printed if no session was written in the period.
+const NOTHING_IN_PERIOD: &str =
+    "nothing was written in this period to any of these sessions (hint: omit --since and --until)";
+
+/// Keeps the sessions to which something was written in a period, by themselves or by a sub-agent.
+/// Sub-agents are kept with the session that started them.
+fn retain_in_period(sources: &mut Vec<Survey>, period: Period) {
+    let mut session_ids = HashSet::default();
+    for source in sources.iter() {
+        if period.overlaps(source.created_ms, source.modified_ms) {
+            session_ids.insert(source.session_id().to_owned());
+        }
+    }
+    sources.retain(|source| session_ids.contains(source.session_id()));
+}
 
 /// Returns the sources for an output that is one file. Sub-agents are left out if a session is
 /// there, too; more than one source is refused.

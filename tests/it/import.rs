@@ -1154,6 +1154,97 @@ fn sessions_are_found_by_id_or_name() {
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
 }
 
+/// A directory without sessions is a project: its sessions are in the stores of both agents.
+#[test]
+fn sessions_of_a_project_are_found_by_its_directory() {
+    let h = Home::with(&[]);
+    std::fs::create_dir_all(h.0.path("kites")).unwrap();
+    std::fs::create_dir_all(h.0.path("boats")).unwrap();
+    let cwd = h.0.path("kites").display().to_string();
+    let put = |path: &str, name: &str, from: &str, to: &str| {
+        let text = String::from_utf8(fixture(name)).unwrap();
+        h.0.put(
+            path,
+            text.replace(&format!(r#""{from}""#), &format!(r#""{to}""#)),
+        );
+    };
+    put(
+        ".claude/projects/a/1.jsonl",
+        "claude/tree.jsonl",
+        "/home/u/kites",
+        &cwd,
+    );
+    put(
+        ".codex/sessions/2.jsonl",
+        "codex/plain.jsonl",
+        "/home/u/kites",
+        &cwd,
+    );
+    put(
+        ".claude/projects/b/3.jsonl",
+        "claude/parallel.jsonl",
+        "/home/u/kites",
+        "/elsewhere",
+    );
+
+    let rows = |line: &str| {
+        let done = h.run(line);
+        let sources = ["/1.jsonl", "/2.jsonl", "/3.jsonl"];
+        let text = done.text();
+        let found = sources.map(|source| text.contains(source));
+        (found, done.stderr)
+    };
+    let (found, notes) = rows("import -n --json ./kites");
+    assert_eq!(found, [true, true, false]);
+    assert_snapshot!(notes, @"pisess: note: ~/kites: the sessions of this project, from the stores of Claude Code and Codex");
+    let (found, _) = rows("list -l --source claude ./kites");
+    assert_eq!(found, [true, false, false]);
+    assert_snapshot!(h.run("import -n ./boats"), @"2> pisess: note: no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)");
+
+    // A directory that has sessions is not a project.
+    put("kites/4.jsonl", "claude/plain.jsonl", "/home/u/kites", &cwd);
+    let done = h.run("import -n --json ./kites");
+    assert!(done.text().contains("kites/4.jsonl"), "{done}");
+    assert!(!done.text().contains("/1.jsonl"), "{done}");
+    assert_eq!(done.stderr, "");
+}
+
+#[test]
+fn since_chooses_sessions_and_imports_each_as_a_whole() {
+    let h = Home::with(&[
+        "claude/tree.jsonl",
+        "claude/plain.jsonl",
+        "codex/plain.jsonl",
+    ]);
+    let created = |line: &str| {
+        let done = h.run(line);
+        (
+            done.text().matches(r#""action":"create""#).count(),
+            done.stderr,
+        )
+    };
+    let lines = |since: &str| format!("import -n --json --since {since} ./tree.jsonl");
+    let (all, _) = created("import -n --json ./tree.jsonl");
+    assert_eq!(all, 1);
+    // Its first line is of 08:00:01, its last of 08:00:15.
+    assert_eq!(created(&lines("2025-09-12T08:00:10Z")).0, 1);
+    let (none, note) = created(&lines("2025-09-12T08:00:16Z"));
+    assert_eq!(none, 0);
+    assert_snapshot!(note, @"pisess: note: nothing was written in this period to any of these sessions (hint: omit --since and --until)");
+    assert_eq!(
+        created("import -n --json --until 2025-09-11 ./tree.jsonl").0,
+        0
+    );
+
+    let whole = h.run("import -n ./tree.jsonl").text();
+    assert_eq!(
+        h.run("import -n --since 2025-09-12T08:00:10Z ./tree.jsonl")
+            .text(),
+        whole
+    );
+    assert_eq!(h.run("import --since nonsense ./tree.jsonl").code, 2);
+}
+
 /// Of several files with the same session, the longest is what the session becomes, if they begin
 /// alike.
 #[test]

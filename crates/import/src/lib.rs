@@ -79,6 +79,8 @@ pub struct Survey {
     pub cwd: Option<Text<'static>>,
     /// The time of its first line, in milliseconds since 1970.
     pub created_ms: i64,
+    /// The time of its last line that has one, in milliseconds since 1970.
+    pub modified_ms: i64,
     /// The name of the session.
     pub name: Option<Text<'static>>,
     /// The number of its messages.
@@ -89,6 +91,16 @@ pub struct Survey {
     pub sha256: String,
     /// Whether the last line is torn.
     pub is_torn: bool,
+}
+
+impl Survey {
+    /// Returns the id of the session: its own, or of the session that started it as a sub-agent.
+    pub fn session_id(&self) -> &str {
+        match &self.sub_agent {
+            Some(agent) => &agent.session,
+            None => &self.id,
+        }
+    }
 }
 
 /// A sub-agent that wrote a source of its own.
@@ -255,6 +267,7 @@ pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Re
         sub_agent: identity.sub_agent(),
         cwd: identity.cwd,
         created_ms: identity.created_ms.unwrap_or_default(),
+        modified_ms: identity.last_ms.unwrap_or_default(),
         name: writer.name,
         message_count: writer.message_count,
         bytes_read: extent.bytes_read,
@@ -263,13 +276,15 @@ pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Re
     })
 }
 
-/// Which session a source is, and where it began: each from the first line that shows it.
+/// Which session a source is, where it began and when: each from the first line that shows it. The
+/// time of the last line is there, too.
 #[derive(Default)]
 struct SourceIdentity {
     session: Option<String>,
     author: SourceAuthor,
     cwd: Option<Text<'static>>,
     created_ms: Option<i64>,
+    last_ms: Option<i64>,
 }
 
 /// Who wrote a source, so far as its lines show.
@@ -294,9 +309,9 @@ impl SourceIdentity {
         if self.cwd.is_none() {
             self.cwd = find_cwd(line, origin);
         }
-        if self.created_ms.is_none() {
-            self.created_ms = parse_time_ms(line.get("timestamp"));
-        }
+        let time_ms = parse_time_ms(line.get("timestamp"));
+        self.created_ms = self.created_ms.or(time_ms);
+        self.last_ms = self.last_ms.max(time_ms);
     }
 
     /// Returns the id of the source at `path`: of its session, or `SESSION/SUB-AGENT`.
