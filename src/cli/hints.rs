@@ -86,6 +86,7 @@ fn own_tip(
         return Some(tip);
     }
     tip_for_former_name(error, subcommand)
+        .or_else(|| tip_for_one_branch(error, subcommand))
         .or_else(|| tip_for_summarize(error, args, subcommand))
         .or_else(|| tip_for_sessions_with_all(error, subcommand))
         .or_else(|| tip_for_missing_argument(error, args, subcommand))
@@ -419,6 +420,23 @@ fn tip_for_lost_session(name: &str, args: &[OsString]) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns a tip for `fork --branch 2`: that is short for `--branches`, which takes no REF.
+fn tip_for_one_branch(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
+    let verb = verb?;
+    if verb.get_name() != "fork" || error.kind() != ErrorKind::ArgumentConflict {
+        return None;
+    }
+    let message = error.to_string();
+    if !message.contains("'--branches'") || !message.contains("'[REF]'") {
+        return None;
+    }
+    Some(
+        "to copy one branch, give its tip without the option: `pisess fork SESSION REF`; \
+         `pisess branches` lists the tips"
+            .to_owned(),
+    )
 }
 
 fn tip_for_missing_session(verb: &clap::Command) -> String {

@@ -499,7 +499,7 @@ impl ChangeReport {
             Action::Rewrite => format!("would rewrite {path} as version 3 and append {count}\n"),
             Action::Create if self.copied_count > 0 => {
                 format!(
-                    "would create {path} with {count}, {} of them copied; the others:\n",
+                    "would create {path} with {count}: {} copied unchanged; the others are new or changed:\n",
                     self.copied_count
                 )
             }

@@ -26,9 +26,11 @@ use crate::export::verify::{Rendition, find_leaked_values};
 use crate::export::work::Work;
 use crate::format::{ID_SUFFIX_LEN, format_count, id_suffix};
 use crate::load::LoadOptions;
+use crate::ops::navigate::last_request;
 use crate::ops::plan::copy_all;
 use crate::ops::stats::{collect_stats, count_loaded};
 use crate::ops::tree::Filter;
+use crate::session::entry::Role;
 use crate::session::range::EntryRange;
 use foldhash::HashSet;
 use pisess_json::write::Object;
@@ -479,6 +481,23 @@ fn export_session(
     Ok(Exit::Done)
 }
 
+/// Notes that a range begins within a turn: with a reply or a result, whose user message is above.
+fn warn_if_within_turn(open: &OpenSession, range: EntryRange, ui: &mut Ui) {
+    let session = &open.session;
+    let entries = range.entries(session);
+    let Some(&first) = entries.iter().find(|&&ix| session.is_conversation(ix)) else {
+        return;
+    };
+    let is_within_turn =
+        session.is_message(first, Role::Assistant) || session.is_message(first, Role::ToolResult);
+    if is_within_turn && let Some(request) = last_request(session, range.after.entry()) {
+        let id = to_visible(&session.id(request).to_string_lossy());
+        ui.warn(&format!(
+            "the first of these entries is within a turn (hint: `{id}..` begins after its user message, `{id}^..` with it)"
+        ));
+    }
+}
+
 /// Collects the contents of the export, without cuts.
 fn load_contents<'a>(
     args: &Args,
@@ -487,6 +506,9 @@ fn load_contents<'a>(
     ui: &mut Ui,
 ) -> Result<Contents<'a>, Failure> {
     let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
+    if args.last.entry_count.is_some() {
+        warn_if_within_turn(open, range, ui);
+    }
     if args.attach && !range.is_whole_path() {
         return Err(
             Failure::usage_error("--attach needs a session that begins at the root")

@@ -4,8 +4,10 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::navigate::{last_request, navigate};
+use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
 use std::path::PathBuf;
 
@@ -15,8 +17,8 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess pop session.jsonl",
     ),
     Example::new(
-        "Undo two user messages at once, with a summary by a model",
-        "pisess pop --summarizer 'llm -m MODEL' session.jsonl '@^{user}^^{user}'",
+        "Undo the last two user messages, with a summary by a model",
+        "pisess pop --times 2 --summarizer 'llm -m MODEL' session.jsonl",
     ),
     Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
 ])
@@ -27,7 +29,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The session continues from before the last user message. With REF, it continues from REF; if REF
 /// is a user message, from before REF. A summary of the branch you leave is appended there, so that
 /// the model knows what was tried. The text of the user message is printed, to be edited and sent
-/// again. Run `pop` again to go back one more user message.
+/// again. Run `pop` again to go back one more user message; `--times 2` goes back two at once, with
+/// one summary.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model. If
 /// the message has no reply yet, there is nothing to summarize, and `pop` appends a marker, as
@@ -40,6 +43,9 @@ pub struct Args {
     /// Entry to go back to, instead of the last user message
     #[arg(value_name = "REF")]
     pub to: Option<String>,
+    /// Go back N user messages
+    #[arg(long, value_name = "N", conflicts_with = "to", value_parser = clap::value_parser!(u32).range(1..))]
+    pub times: Option<u32>,
     #[command(flatten)]
     pub options: MoveArgs,
 }
@@ -51,12 +57,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let navigation = if let Some(reference) = &args.to {
         navigate_to(&open, open.session.leaf.into(), reference)?
     } else {
-        let Some(request) = last_request(&open.session, open.session.leaf) else {
-            let failure = open
-                .input
-                .negative_answer("there is no user message on the path to the leaf");
-            return Err(failure.with_hint("give the entry to go back to"));
-        };
+        let request = find_request(&open, args.times.unwrap_or(1))?;
         navigate(
             &open.session,
             open.session.leaf.into(),
@@ -64,4 +65,36 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         )
     };
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
+}
+
+/// Returns the user message to go back to: the last one, or that number of them back.
+fn find_request(open: &OpenSession, times: u32) -> Result<EntryIx, Failure> {
+    let session = &open.session;
+    let mut position = session.leaf;
+    let mut found = None;
+    for found_count in 0..times {
+        found = last_request(session, position);
+        let Some(request) = found else {
+            return Err(too_few_failure(open, found_count));
+        };
+        position = session.entry(request).parent;
+    }
+    found.ok_or_else(|| too_few_failure(open, 0))
+}
+
+/// Returns the failure if only this number of user messages precede the leaf.
+fn too_few_failure(open: &OpenSession, found_count: u32) -> Failure {
+    if found_count == 0 {
+        let failure = open
+            .input
+            .negative_answer("there is no user message on the path to the leaf");
+        return failure.with_hint("give the entry to go back to");
+    }
+    let messages = format_count(found_count as usize, "user message", "user messages");
+    let failure = open
+        .input
+        .negative_answer(format!("only {messages} on the path to the leaf"));
+    failure.with_hint(format!(
+        "`--times {found_count}` goes back before the first one"
+    ))
 }

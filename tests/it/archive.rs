@@ -802,9 +802,9 @@ fn deleting_asks_or_needs_force() {
     ");
     assert_eq!(answer("").code, 1);
     assert!(h.s.files() == before);
-    assert_snapshot!(answer("y\n"), @r"
+    assert_snapshot!(answer("y\n"), @"
     ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst
-    2> pisess: delete ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N]
+    2> pisess: delete ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N] pisess: 1 session deleted, 985 B in 1.7 kB
     ");
     assert!(h.archives().is_empty());
     h.run("archive -q pnew").quiet();

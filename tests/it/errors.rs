@@ -528,6 +528,10 @@ fn common_mistakes_have_a_hint() {
         ),
         ("check --all --repair", "`pisess check --all` reports"),
         (
+            "fork ./two-branches.jsonl --branch 2",
+            "give its tip without the option: `pisess fork SESSION REF`",
+        ),
+        (
             "undo -n 3 ./two-branches.jsonl",
             "as in `pisess undo SESSION 3`",
         ),

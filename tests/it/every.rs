@@ -211,7 +211,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ),
     (
         "pop",
-        "label summary-file summarizer instructions replace-instructions prepare prompt",
+        "times label summary-file summarizer instructions replace-instructions prepare prompt",
     ),
     (
         "summarize",

@@ -1540,3 +1540,22 @@ fn conversations_for_fine_tuning_are_redacted() {
     assert!(!redacted.text().contains(secret), "{redacted}");
     assert!(redacted.text().contains("\"role\":\"user\""), "{redacted}");
 }
+
+/// `--last` may begin with a reply whose question is left out, which a reader would not expect.
+#[test]
+fn the_last_entries_may_begin_within_a_turn() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let notes = |count: usize| {
+        s.pisess(&format!(
+            "export ./two-branches.jsonl --as markdown -o - --last {count}"
+        ))
+        .done()
+        .stderr
+    };
+    let within = notes(1);
+    assert!(
+        within.contains("within a turn (hint: `1a2b3c06..` begins after its user message, `1a2b3c06^..` with it)"),
+        "{within}"
+    );
+    assert!(!notes(2).contains("within a turn"));
+}

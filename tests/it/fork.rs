@@ -346,7 +346,7 @@ fn of_standard_input_into_a_folder() {
 fn dry_run_prints_the_file() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("fork -n ./two-branches.jsonl 1a2b3c02"), @"
-    would create ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 4 lines, 1 of them copied; the others:
+    would create ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 4 lines: 1 copied unchanged; the others are new or changed:
      size  id                                    type     content
     187 B  019df2dc-0a00-726b-9b5c-564f5be49767  session  /home/u/kites
     152 B  1a2b3c01                              user     Which paper for a kite?
@@ -355,7 +355,7 @@ fn dry_run_prints_the_file() {
     ");
     assert_snapshot!(s.unchanged("fork -n --json ./two-branches.jsonl 1a2b3c02"), @r#"{"path":"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl","action":"create","dryRun":true,"written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"},{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}},{"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("fork -n --before ./two-branches.jsonl 1a2b3c04"), @"
-    would create ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 4 lines, 1 of them copied; the others:
+    would create ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 4 lines: 1 copied unchanged; the others are new or changed:
      size  id                                    type     content
     187 B  019df2dc-0a00-726b-9b5c-564f5be49767  session  /home/u/kites
     152 B  1a2b3c01                              user     Which paper for a kite?

@@ -97,12 +97,33 @@ impl ArchiveResult {
     }
 }
 
-/// The sizes of all sessions that were archived.
+/// The sizes of all sessions that were archived, or of which the archives were deleted.
 #[derive(Default)]
 struct SizeSums {
     sessions: usize,
     files: usize,
     archives: usize,
+}
+
+impl SizeSums {
+    fn add(&mut self, sizes: Sizes) {
+        self.sessions += 1;
+        self.files += sizes.files as usize;
+        self.archives += sizes.archive as usize;
+    }
+
+    /// Prints the sums, if there is a session.
+    fn report(&self, what_became: &str, ui: &mut Ui) {
+        if self.sessions == 0 {
+            return;
+        }
+        let sessions = format_count(self.sessions, "session", "sessions");
+        ui.print_status(&format!(
+            "{sessions} {what_became}, {} in {}",
+            format_bytes(self.files),
+            format_bytes(self.archives)
+        ));
+    }
 }
 
 /// Reports failures, and prints the results; returns the worst exit code. A failure to print is one
@@ -159,28 +180,22 @@ fn report_late_errors(result: &ArchiveResult, ui: &mut Ui) -> Exit {
     worst_exit
 }
 
-/// Prints the results, and on standard error the sizes of all sessions that were archived.
+/// Prints the results, and on standard error the sizes of all sessions that were archived or
+/// deleted.
 fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(), Failure> {
-    let mut sums = SizeSums::default();
+    let mut archived = SizeSums::default();
+    let mut deleted = SizeSums::default();
     let mut plan = session_moves_table();
     for result in results {
         result.print_result(json, &mut plan, ui)?;
-        if result.status == Status::Archived
-            && let Some(sizes) = result.sizes
-        {
-            sums.sessions += 1;
-            sums.files += sizes.files as usize;
-            sums.archives += sizes.archive as usize;
+        match (result.status, result.sizes) {
+            (Status::Archived, Some(sizes)) => archived.add(sizes),
+            (Status::Deleted, Some(sizes)) => deleted.add(sizes),
+            _ => {}
         }
     }
     plan.print(ui)?;
-    if sums.sessions > 0 {
-        let sessions = format_count(sums.sessions, "session", "sessions");
-        ui.print_status(&format!(
-            "{sessions} archived, {} in {}",
-            format_bytes(sums.files),
-            format_bytes(sums.archives)
-        ));
-    }
+    archived.report("archived", ui);
+    deleted.report("deleted", ui);
     Ok(())
 }
