@@ -18,7 +18,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new(
         "Undo the last two user messages, with a summary by a model",
-        "pisess pop --times 2 --summarizer 'llm -m MODEL' session.jsonl",
+        "pisess pop --back 2 --summarizer 'llm -m MODEL' session.jsonl",
     ),
     Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
 ])
@@ -29,7 +29,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The session continues from before the last user message. With REF, it continues from REF; if REF
 /// is a user message, from before REF. A summary of the branch you leave is appended there, so that
 /// the model knows what was tried. The text of the user message is printed, to be edited and sent
-/// again. Run `pop` again to go back one more user message; `--times 2` goes back two at once, with
+/// again. Run `pop` again to go back one more user message; `--back 2` goes back two at once, with
 /// one summary.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model. If
@@ -45,7 +45,7 @@ pub struct Args {
     pub to: Option<String>,
     /// Go back N user messages
     #[arg(long, value_name = "N", conflicts_with = "to", value_parser = clap::value_parser!(u32).range(1..))]
-    pub times: Option<u32>,
+    pub back: Option<u32>,
     #[command(flatten)]
     pub options: MoveArgs,
 }
@@ -57,7 +57,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let navigation = if let Some(reference) = &args.to {
         navigate_to(&open, open.session.leaf.into(), reference)?
     } else {
-        let request = find_request(&open, args.times.unwrap_or(1))?;
+        let request = find_request(&open, args.back.unwrap_or(1))?;
         navigate(
             &open.session,
             open.session.leaf.into(),
@@ -95,6 +95,6 @@ fn too_few_failure(open: &OpenSession, found_count: u32) -> Failure {
         .input
         .negative_answer(format!("only {messages} on the path to the leaf"));
     failure.with_hint(format!(
-        "`--times {found_count}` goes back before the first one"
+        "`--back {found_count}` goes back before the first one"
     ))
 }

@@ -270,20 +270,20 @@ fn dry_run_json_and_streams() {
     assert_snapshot!(s.run("pop --json ./two-branches.jsonl --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Washi then. How big?"}"#);
 }
 
-/// `--times` goes back before that many user messages, with one summary.
+/// `--back` goes back before that many user messages, with one summary.
 #[test]
 fn several_user_messages_are_undone_at_once() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let requests = |line: &str| s.run(line).matches("\"role\":\"user\"").count();
     let before = requests("path ./tour.jsonl --json");
-    let done = s.pisess("pop ./tour.jsonl --times 2 --summary s").done();
+    let done = s.pisess("pop ./tour.jsonl --back 2 --summary s").done();
     assert_eq!(done.code, 0, "{done}");
     assert_eq!(requests("path ./tour.jsonl --json"), before - 2);
     let summaries = s
         .text("tour.jsonl")
         .matches("\"type\":\"branch_summary\"")
         .count();
-    let again = s.pisess("pop ./tour.jsonl --times 99").done().fails(1);
+    let again = s.pisess("pop ./tour.jsonl --back 99").done().fails(1);
     assert!(
         again.contains("user messages on the path to the leaf"),
         "{again}"
@@ -294,6 +294,6 @@ fn several_user_messages_are_undone_at_once() {
             .count(),
         summaries
     );
-    s.pisess("pop ./tour.jsonl --times 0").done().fails(2);
-    s.pisess("pop ./tour.jsonl @ --times 2").done().fails(2);
+    s.pisess("pop ./tour.jsonl --back 0").done().fails(2);
+    s.pisess("pop ./tour.jsonl @ --back 2").done().fails(2);
 }

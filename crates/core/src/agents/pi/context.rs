@@ -136,10 +136,11 @@ pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::R
     };
 
     let mut indexes = vec![compaction as u32];
-    for index in first_kept_index(&path[..=compaction], reader)?..compaction {
+    let first_kept = first_kept_index(&path[..=compaction], reader)?;
+    for (offset, &ix) in path[first_kept..compaction].iter().enumerate() {
         // The checkpoint of the compaction has the state that the system messages before it set.
-        if !session.is_message(path[index], Role::System) {
-            indexes.push(index as u32);
+        if !session.is_message(ix, Role::System) {
+            indexes.push((first_kept + offset) as u32);
         }
     }
     indexes.extend(compaction as u32 + 1..path.len() as u32);
