@@ -1559,3 +1559,22 @@ fn the_last_entries_may_begin_within_a_turn() {
     );
     assert!(!notes(2).contains("within a turn"));
 }
+
+/// Data of extensions is shown only if a renderer made text of it, or on request, as in `tree`.
+#[test]
+fn entries_of_extensions_are_shown_with_the_filter_all() {
+    let s = Sandbox::with(&["kinds/pi.jsonl"]);
+    let has_entry = |form: &str| {
+        let text = s.run(&format!("{form} ./pi.jsonl"));
+        text.contains("clock")
+    };
+    assert!(!has_entry("tree"));
+    assert!(has_entry("tree --filter all"));
+    for format in ["--as markdown", "--static"] {
+        for filter in ["", "--filter default", "--filter no-tools"] {
+            let form = format!("export -o - {format} {filter}");
+            assert!(!has_entry(&form), "{form}");
+        }
+        assert!(has_entry(&format!("export -o - {format} --filter all")));
+    }
+}

@@ -183,7 +183,7 @@ fn every_export_has_only_the_range() {
                 assert!(!export.contains(other), "{format}: {other}");
             }
         }
-        let export = s.run(&format!("{line} --last 1"));
+        let export = s.run(&format!("{line} -q --last 1"));
         assert!(
             export.contains("bamboo") && !export.contains("Washi then"),
             "{format}"
