@@ -89,6 +89,7 @@ fn own_tip(
         .or_else(|| tip_for_one_branch(error, subcommand))
         .or_else(|| tip_for_summarize(error, args, subcommand))
         .or_else(|| tip_for_sessions_with_all(error, subcommand))
+        .or_else(|| tip_for_last_with_file(error))
         .or_else(|| tip_for_missing_argument(error, args, subcommand))
 }
 
@@ -364,6 +365,15 @@ fn tip_for_sessions_with_all(error: &clap::Error, verb: Option<&clap::Command>) 
         "grep" => "put a pattern of several words in quotes, and give no SESSION".to_owned(),
         _ => format!("omit {option} or SESSION; a name is looked up in all projects"),
     })
+}
+
+/// Returns a tip for `show --file FILE --last N`: a file has one content.
+fn tip_for_last_with_file(error: &clap::Error) -> Option<String> {
+    let message = error.to_string();
+    let is_conflict = error.kind() == ErrorKind::ArgumentConflict;
+    let has_both = message.contains("'--last") && message.contains("'--file");
+    (is_conflict && has_both)
+        .then(|| "give the entry up to which calls count as REF, such as '@~3'".to_owned())
 }
 
 /// Returns a tip for a command without SESSION: how to read all sessions, or the last one; or for

@@ -122,7 +122,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// later edits. Failed calls are ignored. If only a part of the file is known, a note says which,
 /// and the exit code is 1. FILE is the end of a path, or a path relative to the session's directory
 /// or the current one. --files lists the files, and how much of each is known: `whole`, `part`,
-/// `nothing`, or `outdated` if an edit no longer applies. Changes made by commands are not known.
+/// `nothing`, or `outdated` if an edit no longer applies, or is not stored in a known form, such as
+/// oh-my-pi's edits by line hashes. Changes made by commands are not known.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
@@ -169,10 +170,10 @@ pub struct Args {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["children", "all_fields", "format", "code"])]
     pub images: Option<PathBuf>,
     /// Print the content of a file as the conversation left it at REF
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context", "entry_count"])]
     pub file: Option<String>,
     /// List files (that tools read or wrote up to REF, and how much of each is known)
-    #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context"])]
+    #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context", "entry_count"])]
     pub files: bool,
     #[command(flatten)]
     pub renderers: RendererArgs,

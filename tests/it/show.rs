@@ -690,6 +690,57 @@ fn session_with_calls(calls: &[(&str, &str, bool)]) -> Vec<u8> {
     crate::sandbox::session(&lines)
 }
 
+/// oh-my-pi's edits by hashes of lines do not say which text they replace.
+#[test]
+fn a_change_of_unknown_form_is_not_passed_over() {
+    let s = Sandbox::new();
+    let calls = [
+        ("write", r#"{"path":"a","content":"one\ntwo\n"}"#, false),
+        (
+            "edit",
+            r#"{"path":"a","edits":[{"op":"replace","pos":"2#QV","lines":["2"]}]}"#,
+            false,
+        ),
+        ("write", r#"{"path":"a","content":"new\n"}"#, false),
+    ];
+    s.put("x.jsonl", session_with_calls(&calls[..2]));
+    assert_snapshot!(s.unchanged("show --file a ./x.jsonl"), @"
+    one
+    two
+    2> pisess: note: a: only partly known: how 1aaaaaaa changed it is not stored in a known form
+    exit 1
+    ");
+    let files = s.run("show --files ./x.jsonl");
+    assert!(files.contains("outdated"), "{files}");
+    let json = s.unchanged("show --file a --json ./x.jsonl").text();
+    assert!(json.contains(r#""known":"outdated""#), "{json}");
+    assert!(json.contains(r#""unknownFrom":"1aaaaaaa""#), "{json}");
+
+    // Without the write, nothing is known.
+    s.put("x.jsonl", session_with_calls(&calls[1..2]));
+    let unknown = s.unchanged("show --file a ./x.jsonl");
+    assert_eq!(unknown.code, 1);
+    let note = "no text of a is known: how 0aaaaaaa changed it is not stored in a known form";
+    assert!(unknown.stderr.contains(note), "{unknown}");
+
+    // A later write has all of the file.
+    s.put("x.jsonl", session_with_calls(&calls));
+    assert_eq!(s.run("show --file a ./x.jsonl"), "new\n");
+}
+
+#[test]
+fn a_file_is_shown_at_an_entry_not_for_the_last_entries() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let error = s
+        .unchanged("show --file clock.rs --last 3 ./tour.jsonl")
+        .fails(2);
+    assert!(
+        error.contains("give the entry up to which calls count as REF"),
+        "{error}"
+    );
+    s.unchanged("show --files --last 3 ./tour.jsonl").fails(2);
+}
+
 #[test]
 fn calls_that_failed_left_nothing_in_a_file() {
     let s = Sandbox::new();
@@ -723,7 +774,7 @@ fn calls_that_failed_left_nothing_in_a_file() {
     assert!(
         outdated
             .text()
-            .contains(r#""known":"outdated","text":"one\r\n2\r\n3\r\n","parts":[],"unfitEdits":1"#),
+            .contains(r#""known":"outdated","text":"one\r\n2\r\n3\r\n","parts":[],"unfitEdits":1,"unknownFrom":null"#),
         "{outdated}"
     );
 }

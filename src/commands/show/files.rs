@@ -10,6 +10,7 @@ use crate::load::LoadOptions;
 use crate::ops::files::{
     FileContent, FileOperation, Known, RecordedPaths, list_operations, read_change,
 };
+use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::reference::CURRENT_REFERENCE;
 use pisess_json::text::Text;
@@ -71,7 +72,7 @@ impl ShownFiles<'_> {
         let content = self.read_content(&operations)?;
         let shown_path = self.shown_path(&file);
         if json {
-            ui.print_json(&content_json(&file, &content))?;
+            ui.print_json(&content_json(&file, &content, &self.open.session))?;
         } else {
             let text = known_text(content.known());
             let written = ui.verbatim_stdout().write_all(text.as_bytes());
@@ -79,11 +80,20 @@ impl ShownFiles<'_> {
         }
 
         let mut is_complete = true;
+        let unknown_from = content.unknown_from.map(|ix| {
+            let id = self.open.session.id(ix).to_string_lossy().into_owned();
+            format!(
+                "how {} changed it is not stored in a known form",
+                to_visible(&id)
+            )
+        });
         if content.known() == &Known::Nothing {
-            let failure = self
-                .open
-                .input
-                .negative_answer(format_args!("no text of {shown_path} is known"));
+            let reason = match &unknown_from {
+                Some(reason) => format!(": {reason}"),
+                None => String::new(),
+            };
+            let what = format_args!("no text of {shown_path} is known{reason}");
+            let failure = self.open.input.negative_answer(what);
             return Err(failure.with_hint("--files lists the files, and how much of each is known"));
         }
         if let Known::Parts(_) = content.known() {
@@ -91,6 +101,10 @@ impl ShownFiles<'_> {
                 "{shown_path}: only a part is known: {}",
                 describe_parts(&content)
             ));
+            is_complete = false;
+        }
+        if let Some(reason) = unknown_from {
+            ui.warn(&format!("{shown_path}: only partly known: {reason}"));
             is_complete = false;
         }
         if content.unfit_edits > 0 {
@@ -172,7 +186,7 @@ impl ShownFiles<'_> {
                 .open
                 .input
                 .map_read_error(read_change(&reader, operation))?;
-            content.apply(change);
+            content.apply(operation.entry, change);
         }
         Ok(content)
     }
@@ -255,7 +269,7 @@ fn known_text(known: &Known) -> String {
 fn known_name(content: &FileContent) -> &'static str {
     match content.known() {
         Known::Nothing => "nothing",
-        Known::Whole(_) if content.unfit_edits > 0 => "outdated",
+        Known::Whole(_) if content.unfit_edits > 0 || content.unknown_from.is_some() => "outdated",
         Known::Whole(_) => "whole",
         Known::Parts(_) => "part",
     }
@@ -291,7 +305,7 @@ fn describe_parts(content: &FileContent) -> String {
     described.join(", ")
 }
 
-fn content_json(path: &str, content: &FileContent) -> Vec<u8> {
+fn content_json(path: &str, content: &FileContent, session: &Session) -> Vec<u8> {
     let mut parts = Vec::new();
     if let Known::Parts(known) = content.known() {
         for part in known {
@@ -301,6 +315,7 @@ fn content_json(path: &str, content: &FileContent) -> Vec<u8> {
             parts.push(row.finish());
         }
     }
+    let unknown_from = content.unknown_from.map(|ix| session.id(ix));
     let whole = match content.known() {
         Known::Whole(text) => Some(Text::from(&**text)),
         _ => None,
@@ -311,5 +326,6 @@ fn content_json(path: &str, content: &FileContent) -> Vec<u8> {
         .text_or_null("text", whole.as_ref())
         .json("parts", &array(&parts))
         .number("unfitEdits", content.unfit_edits as f64)
+        .text_or_null("unknownFrom", unknown_from.as_ref())
         .finish()
 }

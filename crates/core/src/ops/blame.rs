@@ -103,7 +103,10 @@ impl<'t> Blame<'t> {
         match &call.change {
             FileChange::Write(text) => self.add_whole_file(text, call.source),
             FileChange::Edit(edits) => self.add_edits(edits, call.source),
-            FileChange::ReadWhole(_) | FileChange::ReadPart(_) | FileChange::Unknown => {}
+            FileChange::ReadWhole(_)
+            | FileChange::ReadPart(_)
+            | FileChange::UnknownChange
+            | FileChange::UnknownRead => {}
         }
     }
 

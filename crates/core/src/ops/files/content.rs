@@ -3,6 +3,7 @@
 use super::operations::{FileChange, ReadPart, TextEdits};
 use super::patch::apply_patch;
 use crate::format::changes::{DiffSign, diff_lines};
+use crate::session::entry::EntryIx;
 use crate::session::file_calls::TextReplacement;
 
 /// What is known of the content of a file.
@@ -11,6 +12,8 @@ pub struct FileContent {
     known: Known,
     /// The number of edits that do not fit what is known: something else changed the file before.
     pub unfit_edits: usize,
+    /// The entry with the first change that is not stored in a known form.
+    pub unknown_from: Option<EntryIx>,
 }
 
 /// The known content.
@@ -79,17 +82,29 @@ impl FileContent {
         &self.known
     }
 
-    /// Applies what the next operation on the file did.
-    pub fn apply(&mut self, change: FileChange) {
+    /// Applies what the next operation on the file did. `entry` has its call.
+    pub fn apply(&mut self, entry: EntryIx, change: FileChange) {
         match change {
             FileChange::Write(text) | FileChange::ReadWhole(text) => {
+                self.forget_changes();
                 self.known = Known::Whole(text);
-                self.unfit_edits = 0;
             }
             FileChange::ReadPart(part) => self.add_part(part),
             FileChange::Edit(edits) => self.apply_edits(&edits),
-            FileChange::Unknown => {}
+            FileChange::UnknownChange => {
+                self.unknown_from = self.unknown_from.or(Some(entry));
+                if let Known::Parts(parts) = &mut self.known {
+                    forget_numbers(parts);
+                }
+            }
+            FileChange::UnknownRead => {}
         }
+    }
+
+    /// Forgets the changes that were not applied: what is known from now on is newer.
+    fn forget_changes(&mut self) {
+        self.unfit_edits = 0;
+        self.unknown_from = None;
     }
 
     /// Adds lines that were read. If they differ from the known lines, something else changed the
@@ -107,8 +122,8 @@ impl FileContent {
                 add_to_parts(parts, added);
             }
             _ => {
+                self.forget_changes();
                 self.known = Known::Parts(vec![added]);
-                self.unfit_edits = 0;
             }
         }
         self.complete_parts();
@@ -506,7 +521,7 @@ mod tests {
     fn content(changes: Vec<FileChange>) -> FileContent {
         let mut content = FileContent::default();
         for change in changes {
-            content.apply(change);
+            content.apply(EntryIx::new(0), change);
         }
         content
     }

@@ -38,8 +38,11 @@ pub enum FileChange {
     ReadWhole(String),
     /// It printed some lines of the file.
     ReadPart(ReadPart),
-    /// What it did or printed is not stored in a known form.
-    Unknown,
+    /// It changed the file, in a way that is not stored in a known form, such as the edits by hashes
+    /// of lines and the patches of oh-my-pi.
+    UnknownChange,
+    /// What it printed is not stored in a known form.
+    UnknownRead,
 }
 
 /// The replacements of one call.
@@ -229,7 +232,7 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
         match operation.action {
             FileAction::Write => match arguments.get_text("content") {
                 Some(content) => FileChange::Write(content.into_string_lossy()),
-                None => FileChange::Unknown,
+                None => FileChange::UnknownChange,
             },
             FileAction::Edit => match read_all_replacements(arguments) {
                 Some(replacements) => FileChange::Edit(TextEdits {
@@ -237,10 +240,10 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
                     is_sequential: is_of_claude,
                     patch: result.patch,
                 }),
-                None => FileChange::Unknown,
+                None => FileChange::UnknownChange,
             },
             // Claude Code numbers the lines that it prints.
-            FileAction::Read if is_of_claude => FileChange::Unknown,
+            FileAction::Read if is_of_claude => FileChange::UnknownRead,
             FileAction::Read => result.read_lines(arguments),
         }
     })
@@ -279,7 +282,7 @@ impl ToolOutput {
     /// Returns the lines of a file that `read` printed, without the notice that more follow.
     fn read_lines(self, arguments: Raw) -> FileChange {
         if !self.is_one_text {
-            return FileChange::Unknown;
+            return FileChange::UnknownRead;
         }
         let offset = arguments.get("offset").and_then(Raw::number).unwrap_or(1.0);
         let first_line = if offset >= 1.0 { offset as usize } else { 1 };
@@ -291,7 +294,7 @@ impl ToolOutput {
         };
         let Some(notice) = notice else {
             if self.is_truncated {
-                return FileChange::Unknown;
+                return FileChange::UnknownRead;
             }
             if first_line == 1 {
                 return FileChange::ReadWhole(self.text);
