@@ -496,3 +496,37 @@ fn no_row_splits_an_emoji() {
         }
     }
 }
+
+/// `join` reads two sessions, so it is not among the forms.
+#[test]
+fn join_lets_nothing_through() {
+    let name = "s\u{1b}[31m\u{202e}\r\u{9b}\nx.jsonl";
+    let other = "t\u{1b}[2J\u{2066}\ny.jsonl";
+    let hostile = fixture("hazards/hostile-text.jsonl");
+    let changed = String::from_utf8_lossy(&hostile).replacen("assistant", "user", 1);
+    for (what, content, code) in [
+        ("the same", Some(hostile.clone()), 0),
+        ("another content", Some(changed.into_bytes()), 2),
+        ("no session", Some(b"no session".to_vec()), 2),
+        ("no file", None, 2),
+    ] {
+        for form in ["", "--json", "--force"] {
+            let s = Sandbox::new();
+            s.put(name, &hostile);
+            if let Some(content) = &content {
+                s.put(other, content);
+            }
+            let line = format!("join './{name}' './{other}' -o './n\u{1b}[2J\nz' {form}");
+            let done = s.pisess(&line).done();
+            assert_eq!(done.code, code, "{what}: {done}");
+            assert_clean(&line, &done.stderr);
+            let lines = done.stderr.lines();
+            let is_message = |line: &str| line.starts_with("pisess: ") || line.starts_with('{');
+            assert!(lines.clone().all(is_message), "{what}: {done}");
+            if form != "--json" {
+                assert_clean(&line, &done.text());
+                assert!(done.text().lines().count() <= 1, "{what}: {done}");
+            }
+        }
+    }
+}
