@@ -1,6 +1,7 @@
 //! `pisess resume`: the command that continues a session in its agent.
 
 use crate::cli::external::{find_agent, run_in_place};
+use crate::cli::foreign::survey_file;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{SessionStores, is_archive};
 use crate::cli::open::{Input, OpenSession};
@@ -29,8 +30,8 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print the command that continues a session in its agent.
 ///
-/// The command changes to the directory of the session and starts the agent that wrote it: `pi` or
-/// `omp`. It is quoted for a POSIX shell.
+/// The command changes to the directory of the session and starts the agent that wrote it: `pi`,
+/// `omp`, `claude` or `codex`. It is quoted for a POSIX shell.
 ///
 /// With --exec, the command is run: `pisess resume --exec last` continues the last session. The
 /// agent must be on the PATH, and the directory must exist.
@@ -50,8 +51,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = open_session(&args.session, ui)?;
-    let command = AgentCommand::from_session(&open, ui)?;
+    let open = OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?;
+    let command = AgentCommand::of_session(&open, ui)?;
     if args.exec {
         return command.exec(&open.input, ui);
     }
@@ -62,46 +63,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.print(&(command.to_shell() + "\n"))?;
     }
     if let Some(cwd) = command.missing_folder() {
-        let name = &open.input.name;
         let cwd = show_folder(cwd, ui);
         ui.warn(&format!(
-            "{name}: its directory {cwd} does not exist (hint: {RELOCATE_HINT})"
+            "the session's directory {cwd} does not exist (hint: {RELOCATE_HINT})"
         ));
     }
     Ok(Exit::Done)
 }
 
 const RELOCATE_HINT: &str = "`pisess relocate SESSION DIR` moves a session to another directory";
-
-/// Opens the session. The failure for a file of another agent names the command that continues or
-/// imports it.
-fn open_session(argument: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
-    let input = Input::open(argument, ui)?;
-    if let Err(failure) = input.read_header() {
-        return Err(match find_origin(&input) {
-            Some(origin) => foreign_failure(&input, origin),
-            None => failure,
-        });
-    }
-    OpenSession::from_input(input, LoadOptions::default(), ui)
-}
-
-/// Returns the agent other than pi and oh-my-pi that wrote a file, if any.
-fn find_origin(input: &Input) -> Option<Origin> {
-    Origin::detect(input.file()?).ok()?
-}
-
-fn foreign_failure(input: &Input, origin: Origin) -> Failure {
-    let (agent, command) = match origin {
-        Origin::Claude => ("Claude Code", "claude --resume ID"),
-        Origin::Codex => ("Codex", "codex resume ID"),
-    };
-    input
-        .failure(format_args!("a session of {agent}"))
-        .with_hint(format!(
-            "`{command}` continues it; `pisess import` makes a session of pi or oh-my-pi from it"
-        ))
-}
 
 /// A command that continues a session.
 struct AgentCommand {
@@ -114,35 +84,41 @@ struct AgentCommand {
 impl AgentCommand {
     /// # Errors
     /// If no agent can open the session, because it is not in a file of its own.
-    fn from_session(open: &OpenSession, ui: &Ui) -> Result<AgentCommand, Failure> {
+    fn of_session(open: &OpenSession, ui: &Ui) -> Result<AgentCommand, Failure> {
         let Some(file) = open.input.file() else {
-            let is_archived = open.input.path.as_deref().is_some_and(is_archive);
-            let (what, hint) = if is_archived {
-                (
-                    "the session is archived",
-                    "`pisess archive --restore` moves it back to its store",
-                )
-            } else {
-                (
-                    "an agent cannot open a stream",
-                    "give the path of a session",
-                )
-            };
-            return Err(open.input.failure(what).with_hint(hint));
+            return AgentCommand::of_converted_session(&open.input, ui);
         };
-        let path = file.resolved().as_os_str().to_owned();
         let (program, option) = match open.session.dialect {
             Dialect::Pi => ("pi", "--session"),
             Dialect::OhMyPi => ("omp", "--resume"),
         };
-        let stores = SessionStores::locate(ui);
+        let path = file.resolved().as_os_str().to_owned();
         let recorded_cwd = open.session.header.cwd.as_ref();
         Ok(AgentCommand {
             program,
             args: [option.into(), path],
-            cwd: recorded_cwd
-                .filter(|cwd| !cwd.is_empty())
-                .map(|cwd| stores.resolve_folder(cwd)),
+            cwd: resolve_cwd(recorded_cwd, ui),
+        })
+    }
+
+    /// Returns the command for a session of Claude Code or Codex, which was converted to be read.
+    /// They find it by its id, Claude Code only in the directory of the session.
+    fn of_converted_session(input: &Input, ui: &Ui) -> Result<AgentCommand, Failure> {
+        let survey = match &input.path {
+            Some(path) if !is_archive(path) => survey_file(path)?,
+            _ => None,
+        };
+        let Some(survey) = survey else {
+            return Err(refuse_stream(input));
+        };
+        let (program, option) = match survey.origin {
+            Origin::Claude => ("claude", "--resume"),
+            Origin::Codex => ("codex", "resume"),
+        };
+        Ok(AgentCommand {
+            program,
+            args: [option.into(), survey.session_id().into()],
+            cwd: resolve_cwd(survey.cwd.as_ref(), ui),
         })
     }
 
@@ -198,6 +174,29 @@ impl AgentCommand {
         }
         Ok(Exit::Program(run_in_place(&mut command, ui)?))
     }
+}
+
+/// Returns the directory that a session records, as an absolute path.
+fn resolve_cwd(recorded: Option<&Text>, ui: &Ui) -> Option<PathBuf> {
+    let recorded = recorded.filter(|cwd| !cwd.is_empty())?;
+    Some(SessionStores::locate(ui).resolve_folder(recorded))
+}
+
+/// Returns the failure for a session that is not in a file of its own.
+fn refuse_stream(input: &Input) -> Failure {
+    let is_archived = input.path.as_deref().is_some_and(is_archive);
+    let (what, hint) = if is_archived {
+        (
+            "the session is archived",
+            "`pisess archive --restore` moves it back to its store",
+        )
+    } else {
+        (
+            "an agent cannot open a stream",
+            "give the path of a session",
+        )
+    };
+    input.failure(what).with_hint(hint)
 }
 
 /// Returns a directory as `list` shows it.

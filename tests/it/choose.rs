@@ -641,7 +641,7 @@ fn a_wrong_command_line_asks_nothing() {
     assert_snapshot!(fails("stats --all --choose"), @"the argument '[SESSION]...' cannot be used with '--all' (hint: see `pisess stats --help`)");
     assert_snapshot!(fails("branches ./s.jsonl --choose"), @"--choose: SESSION is given, and branches takes no REF (hint: omit SESSION to choose it)");
     assert_snapshot!(fails("switch ./s.jsonl @ --choose"), @"--choose: SESSION and REF are given (hint: omit REF, or both, to choose)");
-    assert_snapshot!(fails("fork ./s.jsonl --branches --choose"), @"the argument '[REF]' cannot be used with '--branches' (hint: see `pisess fork --help`)");
+    assert_snapshot!(fails("fork ./s.jsonl --branches --choose"), @"the argument '[REF]' cannot be used with '--branches' (hint: to copy one branch, give its tip without the option: `pisess fork SESSION REF`; `pisess branches` lists the tips; see `pisess fork --help`)");
     assert_snapshot!(fails("append --choose --data 1"), @"the following required arguments were not provided: --custom <TYPE> (hint: see `pisess append --help`)");
     assert_snapshot!(fails("archive --restore --choose"), @"--choose: archived sessions are not in the list (hint: `pisess archive --list --all` lists them)");
     assert_snapshot!(fails("completions bash --choose"), @"--choose: this command takes no session (hint: see `pisess --help`)");

@@ -123,21 +123,17 @@ fn a_directory_that_is_gone() {
     fs::remove_dir(s.path("kites")).unwrap();
     assert_snapshot!(call(&s, "resume green").done(), @"
     cd ./kites && pi --session ./.pi/agent/sessions/--kites--/pi01.jsonl
-    2> pisess: note: ~/.pi/agent/sessions/--kites--/pi01.jsonl: its directory ~/kites does not exist (hint: `pisess relocate SESSION DIR` moves a session to another directory)
+    2> pisess: note: the session's directory ~/kites does not exist (hint: `pisess relocate SESSION DIR` moves a session to another directory)
     ");
-    assert_snapshot!(call(&s, "resume green --exec").done().fails(2), @"./.pi/agent/sessions/--kites--/pi01.jsonl: its directory ~/kites does not exist (hint: `pisess relocate SESSION DIR` moves a session to another directory)");
+    assert_snapshot!(call(&s, "resume green --exec").done().fails(2), @"~/.pi/agent/sessions/--kites--/pi01.jsonl: its directory ~/kites does not exist (hint: `pisess relocate SESSION DIR` moves a session to another directory)");
 }
 
 #[test]
 fn what_no_agent_can_open() {
     let s = home();
     let fails = |line: &str| call(&s, line).done().fails(2);
-    s.put("claude.jsonl", fixture("claude/plain.jsonl"));
-    s.put("codex.jsonl", fixture("codex/plain.jsonl"));
     s.put("no-header.jsonl", fixture("hazards/no-header.jsonl"));
-    assert_snapshot!(fails("resume ./claude.jsonl"), @"./claude.jsonl: a session of Claude Code (hint: `claude --resume ID` continues it; `pisess import` makes a session of pi or oh-my-pi from it)");
-    assert_snapshot!(fails("resume ./codex.jsonl"), @"./codex.jsonl: a session of Codex (hint: `codex resume ID` continues it; `pisess import` makes a session of pi or oh-my-pi from it)");
-    assert_snapshot!(fails("resume ./no-header.jsonl"), @"./no-header.jsonl:1: not a session: its entries have no session header (hint: if the session was moved, an agent that had it open wrote on here; see `pisess check`)");
+    assert_snapshot!(fails("resume ./no-header.jsonl"), @"~/no-header.jsonl:1: not a session: its entries have no session header (hint: if the session was moved, an agent that had it open wrote on here; see `pisess check`)");
 
     let stream = call(&s, "resume -").stdin(fixture("two-branches.jsonl"));
     assert_snapshot!(stream.done().fails(2), @"standard input: an agent cannot open a stream (hint: give the path of a session)");
@@ -145,6 +141,14 @@ fn what_no_agent_can_open() {
     let archive = call(&s, "archive -q green --json").done().text();
     assert!(archive.contains("pi01.jsonl.zst"), "{archive}");
     let archive = "./.pi/agent/sessions.archive/--kites--/pi01.jsonl.zst";
-    assert_snapshot!(fails(&format!("resume {archive}")), @"./.pi/agent/sessions.archive/--kites--/pi01.jsonl.zst: the session is archived (hint: `pisess archive --restore` moves it back to its store)");
+    assert_snapshot!(fails(&format!("resume {archive}")), @"~/.pi/agent/sessions.archive/--kites--/pi01.jsonl.zst: the session is archived (hint: `pisess archive --restore` moves it back to its store)");
     assert_snapshot!(fails("resume green"), @"green: no such file, and no session with that id or name (hint: it is archived: `pisess archive --restore green` moves it back to its store)");
+}
+
+/// Claude Code and Codex continue a session by its id, in its directory.
+#[test]
+fn resume_names_the_command_of_the_agent_that_wrote_the_session() {
+    let s = Sandbox::with(&["claude/plain.jsonl", "codex/rollback.jsonl"]);
+    assert_snapshot!(s.run("resume -q ./plain.jsonl"), @"cd /home/u/kites && claude --resume c1a00000-0000-4000-8000-0000000000a1");
+    assert_snapshot!(s.run("resume -q ./rollback.jsonl"), @"cd /home/u/kites && codex resume 019cad00-0000-7000-8000-0000000000b2");
 }
