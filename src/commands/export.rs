@@ -119,7 +119,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// fine-tuning. Messages have the form of OpenAI's Chat Completions API. A conversation is the
 /// whole path; with --context, summaries replace the entries that were compacted. Thinking, failed
 /// replies and results without a call are left out. `tools` contains the definitions that the
-/// session records. Given a directory, all conversations are written to one file.
+/// session records. All conversations of the sessions and directories that are given are written
+/// to one file.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
 /// current one. Pages and documents are named after the day and the title of the session. An export with the same content is kept, so the same command completes an
@@ -136,6 +137,9 @@ pub struct Args {
     /// Export only the path to this entry, or only the entries of this range
     #[arg(value_name = "REF", conflicts_with = "entry_count")]
     pub at: Option<String>,
+    /// Further sessions and directories (with --as messages)
+    #[arg(value_name = "SESSION", hide = true)]
+    pub others: Vec<PathBuf>,
     #[command(flatten)]
     pub last: LastArgs,
     /// Output format (by default, from the extension of PATH, or html)
@@ -302,6 +306,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let _new_folder = make_output_folder(args, ui)?;
     if format == Rendition::Messages {
         return examples::export_examples(args, ui);
+    }
+    if !args.others.is_empty() {
+        let failure = Failure::usage_error("only --as messages takes several sessions");
+        return Err(failure.with_hint("give a directory, or run the command for each session"));
     }
     if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
         return export_all(args, format, ui);

@@ -109,6 +109,7 @@ const READING: &[&str] = &[
     "export F --redact --paths -o -",
     "export F --as messages --branches -o -",
     "export F --as messages --context -o -",
+    "export F --as messages -o - F",
     "grep -i --raw --json e F",
     "grep -c --active e F",
     "grep -C 1 -S --sort time e F",

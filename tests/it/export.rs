@@ -1541,6 +1541,28 @@ fn conversations_for_fine_tuning_are_redacted() {
     assert!(redacted.text().contains("\"role\":\"user\""), "{redacted}");
 }
 
+#[test]
+fn export_as_messages_takes_several_sessions_and_directories() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl", "omp.jsonl"]);
+    s.put("more/v1.jsonl", fixture("v1.jsonl"));
+    let count = |line: &str| {
+        s.run(&format!("export --as messages -o - {line}"))
+            .lines()
+            .count()
+    };
+    assert_eq!(count("./two-branches.jsonl ./tour.jsonl"), 2);
+    assert_eq!(count("./two-branches.jsonl ./tour.jsonl ./more"), 3);
+    assert_eq!(count("./two-branches.jsonl @^"), 1);
+    let done = s
+        .pisess("export --as messages -o ./all.jsonl ./tour.jsonl ./gone.jsonl ./omp.jsonl")
+        .done();
+    assert_eq!(done.code, 2, "{done}");
+    assert_eq!(s.text("all.jsonl").lines().count(), 2);
+    s.pisess("export ./two-branches.jsonl @ ./tour.jsonl -o -")
+        .done()
+        .fails(2);
+}
+
 /// `--last` may begin with a reply whose question is left out, which a reader would not expect.
 #[test]
 fn the_last_entries_may_begin_within_a_turn() {

@@ -189,7 +189,7 @@ fn every_export_has_only_the_range() {
             "{format}"
         );
     }
-    let page = s.run("export --static -o - ./two-branches.jsonl --last 1");
+    let page = s.run("export --static -q -o - ./two-branches.jsonl --last 1");
     assert!(page.contains("bamboo") && !page.contains("Washi then"));
     assert_snapshot!(s.unchanged("export --attach -o a.html ./two-branches.jsonl @^..").fails(2), @"--attach needs a session that begins at the root (hint: omit --attach, or give one REF to export the path to it)");
     assert_snapshot!(s.unchanged("export -o - ./two-branches.jsonl @..").fails(1), @"./two-branches.jsonl: @.. contains no entry (hint: a range begins after its first REF; `pisess path` lists the entries)");

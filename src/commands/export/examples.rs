@@ -2,7 +2,7 @@
 
 use super::{Args, load_options, open_session};
 use crate::agents::request::write_example;
-use crate::cli::named::expand_arguments;
+use crate::cli::named::{expand_arguments, name_argument};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, report_redaction};
@@ -22,16 +22,46 @@ use std::path::{Path, PathBuf};
 /// The end of the names of files that have no name of their own. A session has another.
 pub const SUFFIX: &str = ".messages.jsonl";
 
-/// Writes a line for each conversation: of a session, or of each session below a directory. A
-/// session without messages has none. Sessions of sub-agents are left out of a directory.
-pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let is_directory = args.session.is_dir();
-    if is_directory && args.at.is_some() {
-        let failure = Failure::usage_error("REF is an entry of one session");
-        return Err(failure.with_hint("omit REF, or give a session"));
+/// What the arguments ask for: sessions and directories, and the part of a session to write.
+struct Sources<'a> {
+    paths: Vec<&'a Path>,
+    reference: Option<&'a str>,
+}
+
+impl Sources<'_> {
+    /// Reads the arguments after the first session: REF, or further sessions and directories. The
+    /// second argument is REF unless it is a path, or others follow it.
+    fn from_args(args: &Args) -> Result<Sources<'_>, Failure> {
+        let mut paths = vec![args.session.as_path()];
+        let mut reference = args.at.as_deref();
+        if let Some(second) = reference {
+            let second = Path::new(second);
+            if !args.others.is_empty() || name_argument(second).is_none() {
+                paths.push(second);
+                reference = None;
+            }
+        }
+        paths.extend(args.others.iter().map(PathBuf::as_path));
+        if reference.is_some() && args.session.is_dir() {
+            let failure = Failure::usage_error("REF is an entry of one session");
+            return Err(failure.with_hint("omit REF, or give a session"));
+        }
+        Ok(Sources { paths, reference })
     }
+
+    /// Whether one session is written, whose failure is that of the command.
+    fn is_single_session(&self) -> bool {
+        matches!(self.paths[..], [path] if !path.is_dir())
+    }
+}
+
+/// Writes a line for each conversation: of the sessions, and of each session below the directories.
+/// A session without messages has none. Sessions of sub-agents are left out of a directory.
+pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let sources = Sources::from_args(args)?;
     let mut writer = ExampleWriter {
         args,
+        reference: sources.reference,
         count: 0,
         removed: None,
         first_input: None,
@@ -39,7 +69,7 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         failure: None,
     };
     let written = store::spool_written(&mut |out| {
-        writer.write_sessions(is_directory, out, ui);
+        writer.write_sessions(&sources, out, ui);
         Ok(())
     })?;
     if let Some(failure) = writer.failure {
@@ -62,6 +92,8 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Writes conversations one after another.
 struct ExampleWriter<'a> {
     args: &'a Args,
+    /// The entry or range to write; the whole path without it.
+    reference: Option<&'a str>,
     /// The number of lines so far.
     count: usize,
     /// With `--redact`, the secrets of all sessions so far.
@@ -74,17 +106,22 @@ struct ExampleWriter<'a> {
 }
 
 impl ExampleWriter<'_> {
-    /// Writes the session, or each session below the directory. What failed is kept, or reported.
-    fn write_sessions(&mut self, is_directory: bool, out: &mut dyn Write, ui: &mut Ui) {
-        if !is_directory {
+    /// Writes the only session, whose failure is kept, or else each session, and reports what
+    /// failed.
+    fn write_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
+        if sources.is_single_session() {
             let opened = Input::open_to_read(&self.args.session, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
             self.failure = written.err();
             return;
         }
 
-        let folder = std::slice::from_ref(&self.args.session);
-        let found = expand_arguments(folder, Reach::Whole, ui);
+        let arguments: Vec<PathBuf> = sources
+            .paths
+            .iter()
+            .map(|path| path.to_path_buf())
+            .collect();
+        let found = expand_arguments(&arguments, Reach::Whole, ui);
         for failure in &found.failures {
             self.exit = self.exit.max(ui.report_failure(failure));
         }
@@ -148,9 +185,7 @@ impl ExampleWriter<'_> {
     fn conversations(&self, open: &OpenSession) -> Result<Vec<EntryRange>, Failure> {
         if !self.args.branches {
             let last_count = self.args.last.entry_count;
-            return Ok(vec![
-                open.resolve_range(self.args.at.as_deref(), last_count)?,
-            ]);
+            return Ok(vec![open.resolve_range(self.reference, last_count)?]);
         }
         let tree = Tree::new(&open.session);
         let mut ranges = Vec::new();
