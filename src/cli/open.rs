@@ -6,6 +6,7 @@ use super::locate::find_archive_beside;
 use super::named::resolve_argument;
 use crate::agents::pi::edits::ContextEdit;
 use crate::cli::output::{Exit, Failure, FailureKind, Progress, Ui, to_visible};
+use crate::import::Survey;
 use crate::load::{
     LoadError, LoadOptions, WrongFile, add_rows, has_header, is_small, load, load_appended,
     read_header,
@@ -45,6 +46,8 @@ pub struct Input {
     copy_to_read: Option<Spooled>,
     /// Whether it was found by a name, so that its path is to be reported.
     pub is_found_by_name: bool,
+    /// What the file contains, if another agent wrote it and it was converted to be read.
+    pub survey: Option<Survey>,
 }
 
 /// A session as a command reads it: its bytes, and the session loaded from them.
@@ -94,6 +97,7 @@ impl Input {
             progress: None,
             copy_to_read: None,
             is_found_by_name: false,
+            survey: None,
         })
     }
 
@@ -119,6 +123,7 @@ impl Input {
             progress: None,
             copy_to_read: None,
             is_found_by_name: false,
+            survey: None,
         })
     }
 
@@ -137,11 +142,12 @@ impl Input {
         if !is_foreign {
             return Ok(input);
         }
-        let Some((_, copy)) = convert_file(path)? else {
+        let Some((survey, copy)) = convert_file(path)? else {
             return Ok(input);
         };
         Ok(Input {
             opened: CountedSource::new(Opened::Stream(copy)),
+            survey: Some(survey),
             ..input
         })
     }
@@ -155,6 +161,7 @@ impl Input {
             progress: None,
             copy_to_read: None,
             is_found_by_name: self.is_found_by_name,
+            survey: None,
         }
     }
 
@@ -167,6 +174,7 @@ impl Input {
             progress: None,
             copy_to_read: None,
             is_found_by_name: self.is_found_by_name,
+            survey: None,
         }
     }
 

@@ -1,13 +1,12 @@
 //! `pisess resume`: the command that continues a session in its agent.
 
 use crate::cli::external::{find_agent, run_in_place};
-use crate::cli::foreign::survey_file;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{SessionStores, is_archive};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
-use crate::import::Origin;
+use crate::import::{Origin, Survey};
 use crate::load::LoadOptions;
 use crate::session::dialect::Dialect;
 use crate::session::paths::abbreviate_home;
@@ -85,8 +84,11 @@ impl AgentCommand {
     /// # Errors
     /// If no agent can open the session, because it is not in a file of its own.
     fn of_session(open: &OpenSession, ui: &Ui) -> Result<AgentCommand, Failure> {
+        if let Some(survey) = &open.input.survey {
+            return Ok(AgentCommand::of_foreign_session(survey, ui));
+        }
         let Some(file) = open.input.file() else {
-            return AgentCommand::of_converted_session(&open.input, ui);
+            return Err(refuse_stream(&open.input));
         };
         let (program, option) = match open.session.dialect {
             Dialect::Pi => ("pi", "--session"),
@@ -101,25 +103,18 @@ impl AgentCommand {
         })
     }
 
-    /// Returns the command for a session of Claude Code or Codex, which was converted to be read.
-    /// They find it by its id, Claude Code only in the directory of the session.
-    fn of_converted_session(input: &Input, ui: &Ui) -> Result<AgentCommand, Failure> {
-        let survey = match &input.path {
-            Some(path) if !is_archive(path) => survey_file(path)?,
-            _ => None,
-        };
-        let Some(survey) = survey else {
-            return Err(refuse_stream(input));
-        };
+    /// Returns the command for a session of Claude Code or Codex. They find it by its id, Claude Code
+    /// only in the directory of the session.
+    fn of_foreign_session(survey: &Survey, ui: &Ui) -> AgentCommand {
         let (program, option) = match survey.origin {
             Origin::Claude => ("claude", "--resume"),
             Origin::Codex => ("codex", "resume"),
         };
-        Ok(AgentCommand {
+        AgentCommand {
             program,
             args: [option.into(), survey.session_id().into()],
             cwd: resolve_cwd(survey.cwd.as_ref(), ui),
-        })
+        }
     }
 
     /// Returns the directory of the session if it does not exist.
