@@ -109,7 +109,6 @@ const READING: &[&str] = &[
     "export F --redact --paths -o -",
     "export F --as messages --branches -o -",
     "export F --as messages --context -o -",
-    "export F --as messages -o - F",
     "grep -i --raw --json e F",
     "grep -c --active e F",
     "grep -C 1 -S --sort time e F",
@@ -212,7 +211,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ),
     (
         "pop",
-        "times label summary-file summarizer instructions replace-instructions prepare prompt",
+        "back label summary-file summarizer instructions replace-instructions prepare prompt",
     ),
     (
         "summarize",
