@@ -1769,6 +1769,15 @@ fn import_takes_a_queued_prompt_once() {
     assert_eq!(prompts_of(&[user, enqueue, attachment, remove]), 1);
     assert_eq!(prompts_of(&[user, enqueue, edited, remove]), 0);
     assert_eq!(prompts_of(&[user, enqueue]), 0);
+
+    // A later attachment with the same text is another message.
+    let reply = r#"{"type":"assistant","uuid":"3","parentUuid":"1","message":{"role":"assistant","content":"Red it is."}}"#;
+    assert_eq!(prompts_of(&[user, enqueue, remove, reply, attachment]), 2);
+
+    // While a call waits for its result, the text waits for its attachment.
+    let call = r#"{"type":"assistant","uuid":"4","parentUuid":"1","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}"#;
+    assert_eq!(prompts_of(&[user, call, enqueue, remove]), 0);
+    assert_eq!(prompts_of(&[user, call, enqueue, remove, attachment]), 1);
 }
 
 /// An attachment that is written before the results of parallel calls follows a result.

@@ -389,6 +389,9 @@ impl<'o> ClaudeReader<'o> {
         let Some(kind) = line.kind else {
             return Ok(None);
         };
+        if line.message.is_some() {
+            self.prompt_queue.forget_delivered();
+        }
         match line.message {
             Some(message) if kind.is("user") => self.add_user_line(line, message),
             Some(message) if kind.is("assistant") => self.add_response_line(line, message),
@@ -699,7 +702,11 @@ impl<'o> ClaudeReader<'o> {
     /// Adds what the user typed while Claude Code worked, if this line of the queue shows that the
     /// turn takes it up.
     fn add_queued_prompt(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
-        let Some(text) = self.prompt_queue.read_operation(line.raw) else {
+        let has_open_call = self
+            .responses
+            .iter()
+            .any(|response| response.open_call_count > 0);
+        let Some(text) = self.prompt_queue.read_operation(line.raw, !has_open_call) else {
             return Ok(None);
         };
         let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
