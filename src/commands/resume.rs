@@ -85,7 +85,7 @@ impl AgentCommand {
     /// If no agent can open the session, because it is not in a file of its own.
     fn of_session(open: &OpenSession, ui: &Ui) -> Result<AgentCommand, Failure> {
         if let Some(survey) = &open.input.survey {
-            return Ok(AgentCommand::of_foreign_session(survey, ui));
+            return AgentCommand::of_foreign_session(&open.input, survey, ui);
         }
         let Some(file) = open.input.file() else {
             return Err(refuse_stream(&open.input));
@@ -105,16 +105,31 @@ impl AgentCommand {
 
     /// Returns the command for a session of Claude Code or Codex. They find it by its id, Claude Code
     /// only in the directory of the session.
-    fn of_foreign_session(survey: &Survey, ui: &Ui) -> AgentCommand {
+    ///
+    /// # Errors
+    /// If the id is none: a file could have an option of the agent in its place.
+    fn of_foreign_session(
+        input: &Input,
+        survey: &Survey,
+        ui: &Ui,
+    ) -> Result<AgentCommand, Failure> {
+        let id = survey.session_id();
+        let is_id = id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !is_id || id.is_empty() || id.starts_with('-') {
+            let failure = input.failure("its id is not one that an agent could find");
+            return Err(failure.with_hint("`pisess import` makes a session of pi from it"));
+        }
         let (program, option) = match survey.origin {
             Origin::Claude => ("claude", "--resume"),
             Origin::Codex => ("codex", "resume"),
         };
-        AgentCommand {
+        Ok(AgentCommand {
             program,
-            args: [option.into(), survey.session_id().into()],
+            args: [option.into(), id.into()],
             cwd: resolve_cwd(survey.cwd.as_ref(), ui),
-        }
+        })
     }
 
     /// Returns the directory of the session if it does not exist.

@@ -152,3 +152,14 @@ fn resume_names_the_command_of_the_agent_that_wrote_the_session() {
     assert_snapshot!(s.run("resume -q ./plain.jsonl"), @"cd /home/u/kites && claude --resume c1a00000-0000-4000-8000-0000000000a1");
     assert_snapshot!(s.run("resume -q ./rollback.jsonl"), @"cd /home/u/kites && codex resume 019cad00-0000-7000-8000-0000000000b2");
 }
+
+/// A file could have an option of the agent in the place of its id.
+#[test]
+fn resume_refuses_an_id_that_is_an_option() {
+    let s = Sandbox::with(&[]);
+    let line = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"--dangerously-skip-permissions","cwd":"/","message":{"role":"user","content":"hi"}}"#;
+    s.put("odd.jsonl", format!("{line}\n"));
+    let done = s.pisess("resume ./odd.jsonl").done();
+    assert!(!done.text().contains("--dangerously"), "{done}");
+    assert_eq!(done.code, 2, "{done}");
+}
