@@ -94,7 +94,10 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
         return Err(failure);
     };
     let by_id = list_by_id(&find_all_foreign_sessions(ui));
-    choose_session(name, [by_id]).map_err(|_| failure)
+    choose_session(name, [by_id]).map_err(|error| match error {
+        NameError::Ambiguous { .. } => Failure::invalid(&error).with_hint(name_hint(&error)),
+        _ => failure,
+    })
 }
 
 /// Returns the directories of an agent that may contain sessions: in the directory of its

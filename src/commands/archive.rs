@@ -19,6 +19,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::cli::status::{Status, warn_of_skipped};
 use crate::ops::list::SessionFilter;
+use foldhash::HashSet;
 use interrupted::restore_interrupted;
 use list::list_archived;
 use pack::Packer;
@@ -239,10 +240,6 @@ impl Args {
                 Err(failure) => outcomes.push(ArchiveOutcome::failed(session, failure)),
             }
         }
-        if folders.is_empty() {
-            return Ok(());
-        }
-
         let reach = if self.change.dry_run {
             Reach::Visible
         } else {
@@ -256,6 +253,10 @@ impl Args {
             outcomes.push(ArchiveOutcome::failed(&path, failure));
         }
         sessions.extend(files.into_iter().filter(|file| file.owner.is_none()));
+
+        // A session may be named twice, or be in a directory that is given, too.
+        let mut seen = HashSet::default();
+        sessions.retain(|file| seen.insert(ui.resolve_path(&file.path)));
         Ok(())
     }
 

@@ -232,6 +232,7 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         open: &open,
         side_file: pruned_file(&target),
         target,
+        is_named: true,
     };
     if args.restore {
         job.restore(ui)

@@ -49,9 +49,9 @@ fn note_of_whole(name: &str) -> String {
     let note = done
         .stderr
         .strip_prefix(&format!("pisess: note: ./{name}.jsonl: "));
-    let hint = format!("; skipped or read as far as possible (hint: `pisess check` explains it)\n");
+    let hint = "; skipped or read as far as possible (hint: `pisess check` explains it)\n";
     note.map_or(&*done.stderr, |note| {
-        note.strip_suffix(&hint).unwrap_or(note)
+        note.strip_suffix(hint).unwrap_or(note)
     })
     .to_owned()
 }

@@ -79,6 +79,8 @@ pub struct PruneJob<'a> {
     pub target: PathBuf,
     /// The file beside it.
     pub side_file: PathBuf,
+    /// Whether the user named the session, and did not only name its directory.
+    pub is_named: bool,
 }
 
 impl PruneJob<'_> {
@@ -137,11 +139,11 @@ impl PruneJob<'_> {
         matches!(self.task, Task::Branch(_) | Task::Compacted)
     }
 
-    /// Returns the options of the write. The removal of entries follows the rule for sessions of
-    /// oh-my-pi with any agent: a process that has the file open for writing, or just wrote to it,
-    /// owns it.
+    /// Returns the options of the write. The removal of entries, and a session that was found in a
+    /// directory, follow the rule for sessions of oh-my-pi with any agent: a process that has the
+    /// file open for writing, or just wrote to it, owns it.
     fn write_options(&self) -> WriteOptions {
-        let dialect = if self.removes_entries() {
+        let dialect = if self.removes_entries() || !self.is_named {
             Dialect::OhMyPi
         } else {
             self.open.session.dialect

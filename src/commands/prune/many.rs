@@ -148,6 +148,7 @@ fn prune_found(
         open: &open,
         side_file: pruned_file(&target),
         target,
+        is_named: file.named,
     };
     let size_before = open.input.source().len() as usize;
     let mut alternatives = Alternatives::default();
