@@ -1,7 +1,7 @@
 //! What is collected from the lines of a file besides its entries.
 //!
-//! Each worker collects from its part of the file; [`Join`] joins the parts in file order. For a
-//! new fact, add a line to [`Collected`], and store it where `load` reads the lines.
+//! Each worker collects from its part of the file; [`AppendPart`] joins the parts in file order. For
+//! a new fact, add a line to [`Collected`], and store it where `load` reads the lines.
 
 use super::column::RowColumn;
 use super::entry::{Entry, EntryIx, LineNo, Slice, Span};

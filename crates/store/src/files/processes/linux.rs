@@ -115,7 +115,7 @@ pub struct SessionsBeingWritten {
 }
 
 impl SessionsBeingWritten {
-    /// Looks through all processes, except those that [`writer_of`] skips.
+    /// Looks through all processes, except those that `writer_of` skips.
     pub fn find() -> SessionsBeingWritten {
         let mut found = SessionsBeingWritten::default();
         for pid in other_processes() {
