@@ -42,6 +42,7 @@ pub(super) fn writer_of(_: &Path, _: &super::Stat) -> Option<super::Writer> {
 pub struct SessionsBeingWritten;
 
 impl SessionsBeingWritten {
+    /// Looks for nothing yet.
     pub fn find() -> SessionsBeingWritten {
         SessionsBeingWritten
     }
