@@ -177,20 +177,20 @@ fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
         .filter(|&ix| !is_bookkeeping(ix) && !undone.contains(&ix))
         .collect();
 
-    // Each walk ends at an ancestor that is in use by itself, or from which an earlier walk went
-    // on. So all walks together visit each entry at most twice.
-    let mut seen_bookkeeping = HashSet::default();
+    // Each entry in use begins a walk to the root, which makes the undone entries above it used
+    // again. A walk ends early where another one takes over. That is at an entry in use, which
+    // begins a walk of its own; at an entry that an earlier walk has taken from `undone`; and at
+    // bookkeeping that an earlier walk has passed. So every entry is passed once.
+    let mut passed_bookkeeping = HashSet::default();
     for ix in in_use {
         for ancestor in session.ancestors(session.entry(ix).parent) {
-            let was_undone = undone.remove(&ancestor);
-            if was_undone {
-                continue;
-            }
-            if !is_bookkeeping(ancestor) {
-                break;
-            }
-            let is_new = seen_bookkeeping.insert(ancestor);
-            if !is_new {
+            let goes_on = if is_bookkeeping(ancestor) {
+                undone.remove(&ancestor);
+                passed_bookkeeping.insert(ancestor)
+            } else {
+                undone.remove(&ancestor)
+            };
+            if !goes_on {
                 break;
             }
         }

@@ -166,25 +166,38 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
     quotations
 }
 
-/// Returns the lines of prose that no code is near. The items of a list are the user's own words,
-/// wherever they are.
+/// Returns the lines of prose that no code is near: text beside code is most often pasted with it.
+/// Items of a list are returned unless they are code themselves, because people write lists of what
+/// they want, and errors and logs have none.
 fn prose_apart_from_code(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(text).collect();
-    let code_lines: Vec<usize> = (0..prose.len())
-        .filter(|&index| CODE.is_match(prose[index]))
-        .collect();
+    let mut is_code = Vec::new();
+    for line in &prose {
+        is_code.push(CODE.is_match(line));
+    }
+
     let mut apart = Vec::new();
-    for (index, line) in prose.into_iter().enumerate() {
-        let is_item = strip_marks(line).len() < line.trim_end().len();
-        let is_near_code = code_lines.iter().any(|&code| {
-            let distance = code.abs_diff(index);
-            distance == 0 || distance <= LINES_AROUND_CODE && !is_item
-        });
-        if !is_near_code {
+    for (index, &line) in prose.iter().enumerate() {
+        let around = if starts_with_list_mark(line) {
+            0
+        } else {
+            LINES_AROUND_CODE
+        };
+        let first = index.saturating_sub(around);
+        let last = (index + around).min(prose.len() - 1);
+        if !is_code[first..=last].contains(&true) {
             apart.push(line);
         }
     }
     apart
+}
+
+/// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
+/// parenthesis.
+fn starts_with_list_mark(line: &str) -> bool {
+    static LIST_MARK: LazyLock<Regex> =
+        LazyLock::new(|| compile_regex(r"^\s*([-*+]|\d{1,3}[.)])\s"));
+    LIST_MARK.is_match(line)
 }
 
 fn has_binding_clause(sentence: &str) -> bool {

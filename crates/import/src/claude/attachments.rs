@@ -27,7 +27,7 @@ pub struct Attachment {
     pub content: Vec<u8>,
 }
 
-/// Reads the attachment of a line. `None` if the line has none that the model sees as a message.
+/// Reads the attachment of a line, if it is one that the model sees as a message.
 pub fn read_attachment(line: Raw) -> Option<Attachment> {
     let attachment = line.get("attachment")?;
     let kind = attachment.get("type")?;

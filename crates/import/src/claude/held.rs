@@ -76,20 +76,10 @@ impl ClaudeReader<'_> {
     ///
     /// A line has at most one of the three roles, because each belongs to another kind of line.
     pub(super) fn hold_line(&mut self, line: &ClaudeLine) -> io::Result<bool> {
-        let (role, response) = if let Some(call) = self.find_held_call_answered_by(line) {
-            let response = self.calls[call.as_bytes()].response;
-            (HeldRole::Result(call.as_bytes().into()), response)
-        } else if let Some(response) = self.find_unanswered_response_of_part(line) {
-            (HeldRole::Part, response)
-        } else if let Some(response) = self.find_unanswered_response_of_meta(line) {
-            (HeldRole::Meta, response)
-        } else {
+        let Some((role, response)) = self.find_role(line) else {
             return Ok(false);
         };
-
-        let bytes = line.raw.bytes();
-        let held_bytes: usize = self.held_lines.iter().map(|line| line.bytes.len()).sum();
-        if self.held_lines.len() == MOST_LINES || held_bytes + bytes.len() > MOST_BYTES {
+        if self.is_full(line) {
             self.release_all_lines()?;
             return Ok(false);
         }
@@ -97,21 +87,10 @@ impl ClaudeReader<'_> {
         if let HeldRole::Part = role {
             self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
         }
-        if let Some(uuid) = &line.uuid {
-            // Until it is released, what is attached to it follows its own parent, or what is there
-            // of the response.
-            let parent = self.find_attach_point(line).parent;
-            let node = parent.unwrap_or(self.responses[response.0].last_node);
-            let nodes = LineNodes {
-                first: node,
-                last: node,
-                response: Some(response),
-            };
-            self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
-        }
+        self.lend_node(line, response);
         self.held_lines.push(HeldLine {
             offset: line.offset,
-            bytes: bytes.to_vec(),
+            bytes: line.raw.bytes().to_vec(),
             time_ms: line.time_ms,
             response,
             role,
@@ -120,6 +99,43 @@ impl ClaudeReader<'_> {
         });
         self.release_ready_lines()?;
         Ok(true)
+    }
+
+    /// Returns what a line is to its response, and the response, if the line must be held.
+    fn find_role(&self, line: &ClaudeLine) -> Option<(HeldRole, ResponseIx)> {
+        if let Some(call) = self.find_held_call_answered_by(line) {
+            let response = self.calls[call.as_bytes()].response;
+            return Some((HeldRole::Result(call.as_bytes().into()), response));
+        }
+        if let Some(response) = self.find_unanswered_response_of_part(line) {
+            return Some((HeldRole::Part, response));
+        }
+        let response = self.find_unanswered_response_of_meta(line)?;
+        Some((HeldRole::Meta, response))
+    }
+
+    /// Whether a limit would be exceeded if this line were held, too.
+    fn is_full(&self, line: &ClaudeLine) -> bool {
+        let held_bytes: usize = self.held_lines.iter().map(|line| line.bytes.len()).sum();
+        self.held_lines.len() == MOST_LINES || held_bytes + line.raw.bytes().len() > MOST_BYTES
+    }
+
+    /// Lends the node of its parent to a line that is held, for the lines that name it as their
+    /// parent before it has entries: they are attached to the end of that node. If the parent is
+    /// unknown, it is the last node of the response. The line gets its own nodes when it is
+    /// released.
+    fn lend_node(&mut self, line: &ClaudeLine, response: ResponseIx) {
+        let Some(uuid) = &line.uuid else {
+            return;
+        };
+        let parent = self.find_attach_point(line).parent;
+        let node = parent.unwrap_or(self.responses[response.0].last_node);
+        let nodes = LineNodes {
+            first: node,
+            last: node,
+            response: Some(response),
+        };
+        self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
     }
 
     /// Returns the id of the call whose result a line has, if the call is held. Of several results,
