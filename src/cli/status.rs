@@ -37,7 +37,7 @@ pub fn warn_of_skipped(skipped: &[Failure], ui: &mut Ui) {
     let Some((first, others)) = skipped.split_first() else {
         return;
     };
-    let mut warning = format!("skipped {}", first.to_line());
+    let mut warning = format!("skipped a session: {}", first.to_line());
     if !others.is_empty() {
         let others = format_count(others.len(), "other", "others");
         warning += &format!(", and {others}");

@@ -142,7 +142,7 @@ impl PruneJob<'_> {
     /// Returns the options of the write. The removal of entries, and a session that was found in a
     /// directory, follow the rule for sessions of oh-my-pi with any agent: a process that has the
     /// file open for writing, or just wrote to it, owns it.
-    fn write_options(&self) -> WriteOptions {
+    pub(super) fn write_options(&self) -> WriteOptions {
         let dialect = if self.removes_entries() || !self.is_named {
             Dialect::OhMyPi
         } else {

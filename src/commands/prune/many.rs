@@ -151,10 +151,15 @@ fn prune_found(
         is_named: file.named,
     };
     let size_before = open.input.source().len() as usize;
+    let mut planned_size = None;
     let mut alternatives = Alternatives::default();
     let mut exit = Exit::Done;
     let (committed, outcome) = match (job.task.is_restore(), args.write.change.dry_run) {
-        (true, true) => (None, job.plan_restore_outcome()?),
+        (true, true) => {
+            let planned = job.plan_restore_outcome()?;
+            planned_size = Some(planned.size_after as usize);
+            (None, planned.outcome)
+        }
         (true, false) => {
             let restored = job.restore_session()?;
             if let Some(error) = restored.removal_error {
@@ -173,7 +178,7 @@ fn prune_found(
     };
     Ok(Some(PrunedSession {
         size_before,
-        size_after: size_before - outcome.bytes.min(size_before),
+        size_after: planned_size.unwrap_or(size_before - outcome.bytes.min(size_before)),
         report: job.report(committed.is_some(), outcome),
         committed,
         exit,

@@ -8,7 +8,7 @@ use crate::cli::pruned::pruned_failure;
 use crate::cli::transaction::AttemptResult;
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{Restoration, read_pruned_file};
-use pisess_store::{self as store, Cause, Committed, Locked, SessionFile, StoreError};
+use pisess_store::{self as store, Cause, Committed, Locked, ReadAt, SessionFile, StoreError};
 use std::io::Write;
 
 /// The result of restoring a session in its own file.
@@ -19,6 +19,13 @@ pub struct RestoredInPlace {
     pub outcome: PruneOutcome,
     /// Why SESSION.pruned could not be removed.
     pub removal_error: Option<StoreError>,
+}
+
+/// What a restore would do.
+pub struct PlannedRestore {
+    pub outcome: PruneOutcome,
+    /// The bytes that the session would have.
+    pub size_after: u64,
 }
 
 impl PruneJob<'_> {
@@ -52,15 +59,22 @@ impl PruneJob<'_> {
         self.restore_under_lock()
     }
 
-    /// Returns what would be restored in place, for `-n`.
-    pub fn plan_restore_outcome(&self) -> Result<PruneOutcome, Failure> {
+    /// Plans to restore the session in place, for `-n`.
+    pub fn plan_restore_outcome(&self) -> Result<PlannedRestore, Failure> {
+        let source = self.open.input.source();
         self.open.refuse_archived_side_file(&self.side_file)?;
         let Some(pruned) = open_if_exists(&self.side_file)? else {
-            return Ok(PruneOutcome::default());
+            return Ok(PlannedRestore {
+                outcome: PruneOutcome::default(),
+                size_after: source.len(),
+            });
         };
         self.refuse_in_dry_run()?;
         let restoration = self.plan_restore(self.open, pruned)?;
-        Ok(PruneOutcome::from_restored(&restoration.restored_records))
+        Ok(PlannedRestore {
+            outcome: PruneOutcome::from_restored(&restoration.restored_records),
+            size_after: restoration.restored_file(source).len(),
+        })
     }
 
     /// Writes the restored session to another file.
@@ -93,7 +107,7 @@ impl PruneJob<'_> {
     /// Restores the session under its lock, and then removes the file beside it. That file is kept
     /// if something in it has no place in the session.
     fn restore_under_lock(&self) -> Result<RestoredInPlace, Failure> {
-        let options = self.write.change.write_options(self.open.session.dialect);
+        let options = self.write_options();
         let mut removal_error = None;
         let mut attempt = |locked_open: &OpenSession,
                            locked: Locked|
