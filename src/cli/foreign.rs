@@ -4,6 +4,7 @@ use crate::agents::stores::is_cwd;
 use crate::cli::locate::{SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
+use crate::cli::process::command_line::is_plain_in_shell;
 use crate::import::{self, ImportTarget, Origin, Survey, write_converted_session};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::load::{LoadError, WrongFile};
@@ -72,7 +73,13 @@ pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failur
     if begins_without_header && let Ok(Some(origin)) = Origin::detect(source) {
         let agent = origin.display_name();
         let what = format_args!("{name}: not a session of pi or oh-my-pi, but of {agent}");
-        let hint = format!("`pisess import {name}` converts it; reading commands take it as it is");
+        let import = if name.chars().all(is_plain_in_shell) {
+            format!("`pisess import {name}`")
+        } else {
+            "`pisess import` with its path".to_owned()
+        };
+        let hint =
+            format!("{import} converts it; commands that only read, such as `tree`, accept it");
         return Failure::new(Exit::Failed, FailureKind::Session, what)
             .with_path(name)
             .with_hint(hint);
@@ -93,8 +100,13 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
     let Some(name) = name_argument(argument) else {
         return Err(failure);
     };
+    // The id of a sub-agent is shown as SESSION/AGENT. Its file is named after the second part.
+    let file_id = match name.rsplit_once('/') {
+        Some((_, agent)) => format!("agent-{agent}"),
+        None => name.to_owned(),
+    };
     let by_id = list_by_id(&find_all_foreign_sessions(ui));
-    choose_session(name, [by_id]).map_err(|error| match error {
+    choose_session(&file_id, [by_id]).map_err(|error| match error {
         NameError::Ambiguous { .. } => Failure::invalid(&error).with_hint(name_hint(&error)),
         _ => failure,
     })
@@ -191,10 +203,10 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
         }
     }
 
-    // The sub-agents of a session have files of their own in the directory named like it.
+    // The sub-agents of a session have files of their own in a directory below one named like it.
     let mut agent_folders = Vec::new();
     for path in &paths {
-        let folder = path.with_extension("");
+        let folder = path.with_extension("").join("subagents");
         if path.is_file() && folder.is_dir() {
             agent_folders.push(folder);
         }

@@ -1,5 +1,6 @@
 //! The sessions that the arguments of a command name: by path, by name, or all below directories.
 
+use crate::cli::foreign::resolve_argument_to_read;
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -88,7 +89,11 @@ fn find_named(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui)
                 report_project(argument, &project.cwd, ui);
                 of_projects.extend(project.files);
             }
-            None => failed.push(failure),
+            // It may be the id of a session of another agent.
+            None => match resolve_argument_to_read(argument, ui) {
+                Ok(path) => resolved_paths.push(path),
+                Err(_) => failed.push(failure),
+            },
         }
     }
 

@@ -52,6 +52,11 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open_to_read(&args.session, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;
+    if let Some(survey) = &open.input.survey
+        && survey.sub_agent.is_some()
+    {
+        ui.warn("this is a sub-agent: the command continues the session that started it");
+    }
     if args.exec {
         return command.exec(&open.input, ui);
     }

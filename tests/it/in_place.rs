@@ -122,3 +122,28 @@ fn a_session_is_found_by_the_id_that_its_agent_gave_it() {
     let label = s.pisess("label c1a00000 @ done").at_home().done();
     assert_eq!(label.code, 2, "{label}");
 }
+
+#[test]
+fn commands_of_several_sessions_take_such_an_id_too() {
+    let s = Sandbox::with(&[]);
+    let folder = ".claude/projects/-home-u-kites";
+    let id = "c1a00000-0000-4000-8000-0000000000a1";
+    s.put(
+        &format!("{folder}/{id}.jsonl"),
+        fixture("claude/plain.jsonl"),
+    );
+    for command in ["stats", "check", "grep e", "stats --by file"] {
+        let by_id = s.pisess(&format!("{command} c1a00000")).at_home().done();
+        assert_eq!(by_id.code, 0, "{by_id}");
+        assert!(!by_id.text().is_empty() || command == "check", "{by_id}");
+    }
+}
+
+#[test]
+fn resume_of_a_sub_agent_says_which_session_continues() {
+    let s = Sandbox::with(&[]);
+    let line = r#"{"type":"user","uuid":"1","parentUuid":null,"isSidechain":true,"agentId":"ag1","sessionId":"c1a00000-0000-4000-8000-0000000000a1","cwd":"/","message":{"role":"user","content":"hi"}}"#;
+    s.put("agent-ag1.jsonl", format!("{line}\n"));
+    let done = s.pisess("resume ./agent-ag1.jsonl").done();
+    assert!(done.stderr.contains("this is a sub-agent"), "{done}");
+}
