@@ -123,8 +123,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// to one file.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
-/// current one. Pages and documents are named after the day and the title of the session. An export with the same content is kept, so the same command completes an
-/// interrupted run.
+/// current one. Pages and documents are named after the day and the title of the session. An export
+/// with the same content is kept, so the same command completes an interrupted run.
 ///
 /// --redact redacts the session first, as `pisess redact` does. The export is then read again,
 /// decompressed, and searched for every secret that was found. If one is left, the export is

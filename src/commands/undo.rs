@@ -106,6 +106,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             failure
         }
     })?;
+    if args.list && args.write.output.is_some() {
+        let failure = Failure::usage_error("--list writes no file");
+        return Err(failure.with_hint("omit -o"));
+    }
     if args.list {
         return list_operations(&open, args, ui);
     }

@@ -1442,7 +1442,7 @@ fn a_name_that_would_not_be_restored_is_not_archived() {
     }
 }
 
-/// A directory stands for the sessions in it. One that cannot be archived does not stop the others.
+/// The sessions in a directory are archived, also if one of them cannot be.
 #[test]
 fn a_directory_of_sessions_is_archived() {
     let h = Home::new();

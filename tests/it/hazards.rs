@@ -297,7 +297,7 @@ fn parents_that_are_not_there_or_stand_below() {
     a0000002  │  assistant: two
     oooo0001  • user: orphan
     oooo0002  • assistant: child of the orphan  ← active
-    2> pisess: note: ./orphan.jsonl: line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
+    2> pisess: note: ./orphan.jsonl: line 4 names a parent that does not exist; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_eq!(note_of_whole("forward-parent"), "");
     assert_snapshot!(tree("empty-parent"), @"
@@ -320,12 +320,12 @@ fn malformed_torn_and_fused_lines() {
     u0000001  ├─ user: one  (1 message, 4mo)
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./malformed-v3.jsonl: line 3 is not JSON, line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
+    2> pisess: note: ./malformed-v3.jsonl: line 3 is not JSON, line 4 names a parent that does not exist; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("malformed-v2"), @"
     u0000001  ├─ user: one  (1 message, 4mo)
     u0000003  • custom  ← active
-    2> pisess: note: ./malformed-v2.jsonl: line 3 is not JSON, line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
+    2> pisess: note: ./malformed-v2.jsonl: line 3 is not JSON, line 4 names a parent that does not exist; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_snapshot!(tree("torn-tail"), @"
     u0000001  • user: one
@@ -336,7 +336,7 @@ fn malformed_torn_and_fused_lines() {
     assert_snapshot!(tree("fused-lines"), @"
     u0000001  ├─ user: one  (1 message, 4mo)
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./fused-lines.jsonl: line 3 has several values, line 4 has a parent that is no entry; skipped or read as far as possible (hint: `pisess check` explains it)
+    2> pisess: note: ./fused-lines.jsonl: line 3 has several values, line 4 names a parent that does not exist; skipped or read as far as possible (hint: `pisess check` explains it)
     ");
     assert_eq!(note_of_whole("no-final-newline"), "");
 }

@@ -218,8 +218,8 @@ fn escaped(cell: &str) -> String {
 /// Options that mean something else in one command: `prune --images` selects what to prune.
 const OTHER_MEANINGS: &[(&str, &str)] = &[("show", "images")];
 
-/// Options whose letter is that of another one, as in the programs that people know it from: `-o` of
-/// grep, `-v` for details. The commands with them have no `--output` and no `--invert-match`.
+/// Options that share their letter with another option, by the custom of other programs: `-o` of
+/// grep, `-v` for details. No command has both options.
 const OTHER_LETTERS: &[&str] = &["only-matching", "verbose"];
 
 #[test]

@@ -155,7 +155,7 @@ impl<'t> Blame<'t> {
             return;
         }
 
-        // A later edit changed the new text. What is left of it is found line by line.
+        // A later edit changed the new text, so its remaining lines are located one by one.
         for index in added {
             let line = new_lines[index];
             if !is_distinctive(line) {

@@ -146,7 +146,7 @@ impl FindingKind {
             FindingKind::InvalidUtf8 => "contains bytes that are not UTF-8",
             FindingKind::MissingId => "has no id",
             FindingKind::DuplicateId => "has the id of another line",
-            FindingKind::MissingParent => "has a parent that is no entry",
+            FindingKind::MissingParent => "names a parent that does not exist",
             FindingKind::SelfParent | FindingKind::ParentCycle => "is its own ancestor",
             _ => "is damaged",
         }

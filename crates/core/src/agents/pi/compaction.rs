@@ -88,7 +88,7 @@ impl Projection<'_> {
             .any(|message| is_wanted(message_role(session, message)))
     }
 
-    /// Whether the entry at an index has no message, or none that edits have left.
+    /// Whether the entry at an index contributes no message, also because an edit removed it.
     fn has_no_message(&self, index: usize) -> bool {
         self.messages_of(index).is_empty()
     }
