@@ -98,6 +98,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a page that was changed, or a page with the session attached. It is also required to replace a
 /// page made with --redact by one made without.
 ///
+/// Only you can read the file, and `chmod` shares it. A file that replaces another has its
+/// permissions.
+///
 /// --as markdown and --static write a document. A document contains one path and says how many
 /// branches it leaves out. With REF, a page, too, contains only the path to REF. With a range or
 /// --last, an export contains only these entries. The extension of the file chooses the format:
@@ -752,7 +755,8 @@ impl Exporter<'_> {
         let force = self.args.force || replaces_page;
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
         if self.removed.is_none() && !replaces_page {
-            let create_result = store::create(path, session.file(), force, &mut write);
+            let create_result =
+                store::create_private(path, session.file(), force, &mut write, None);
             return self.accept_complete(path, create_result, &mut write);
         }
 
@@ -771,7 +775,7 @@ impl Exporter<'_> {
             Ok(())
         };
         let create_result =
-            store::create_checked(path, session.file(), force, &mut write, &mut check);
+            store::create_private(path, session.file(), force, &mut write, Some(&mut check));
         if let Some(removed) = self.removed {
             // If a secret is left, `create_result` is an error, too, but does not name the secret.
             removed.refuse_left_in_export(&left_secrets, session)?;

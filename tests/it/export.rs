@@ -49,6 +49,75 @@ fn a_page_in_the_current_folder() {
     assert_snapshot!(s.run("export ./tour.jsonl --json --force"), @r#"{"path":"tour.html","entries":31}"#);
 }
 
+/// Who can read a session is not asked who can read what is exported from it.
+#[test]
+#[cfg(unix)]
+fn exports_are_private_or_as_what_they_replace() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let s = Sandbox::with(&["tour.jsonl"]);
+    fs::create_dir(s.path("store")).unwrap();
+    fs::copy(s.path("tour.jsonl"), s.path("store/one.jsonl")).unwrap();
+    let set_mode = |name: &str, mode: u32| {
+        fs::set_permissions(s.path(name), Permissions::from_mode(mode)).unwrap();
+    };
+    let mode = |name: &str| fs::metadata(s.path(name)).unwrap().permissions().mode() & 0o777;
+    let session = s.text("tour.jsonl");
+    let forms = [
+        "--as html",
+        "--static",
+        "--as markdown",
+        "--as atif",
+        "--as messages",
+        "--as html --redact",
+        "--as messages --redact",
+    ];
+    for form in forms {
+        for of_session in [0o644, 0o640] {
+            set_mode("tour.jsonl", of_session);
+            set_mode("store/one.jsonl", of_session);
+            s.run(&format!("export -q ./tour.jsonl {form} -o ./file"));
+            s.pisess(&format!("export -q - {form} -o ./pipe"))
+                .stdin(session.as_str())
+                .done()
+                .quiet();
+            assert_eq!([mode("file"), mode("pipe")], [0o600; 2], "{form}");
+            set_mode("file", 0o644);
+            s.run(&format!("export -q ./tour.jsonl {form} -o ./file --force"));
+            set_mode("pipe", 0o640);
+            s.pisess(&format!("export -q - {form} -o ./pipe --force"))
+                .stdin(session.as_str())
+                .done()
+                .quiet();
+            assert_eq!([mode("file"), mode("pipe")], [0o644, 0o640], "{form}");
+            let listed = s.run(&format!("export -q ./store {form} -o ./pages/"));
+            assert_eq!(mode(listed.trim_end()), 0o600, "{form}");
+            fs::remove_dir_all(s.path("pages")).unwrap();
+            fs::remove_file(s.path("file")).unwrap();
+            fs::remove_file(s.path("pipe")).unwrap();
+        }
+    }
+    // A page of the same session is replaced without --force.
+    s.run("export ./tour.jsonl -o ./page.html");
+    assert_eq!(mode("page.html"), 0o600);
+    set_mode("page.html", 0o644);
+    s.run("export ./tour.jsonl -o ./page.html '@~3'");
+    assert_eq!(mode("page.html"), 0o644);
+}
+
+#[test]
+fn conversations_do_not_replace_a_session_that_they_are_from() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    let before = [s.text("tour.jsonl"), s.text("two-branches.jsonl")];
+    assert_snapshot!(s.pisess("export --as messages --force -o ./tour.jsonl ./tour.jsonl").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: give another path with -o)");
+    s.pisess(
+        "export --as messages --force -o ./two-branches.jsonl ./tour.jsonl ./two-branches.jsonl",
+    )
+    .done()
+    .fails(2);
+    assert_eq!([s.text("tour.jsonl"), s.text("two-branches.jsonl")], before);
+}
+
 /// A page of the same session is replaced; any other file stays.
 #[test]
 fn a_page_of_the_same_session_is_replaced() {

@@ -60,7 +60,7 @@ pub(super) fn keep(
     }
 }
 
-/// Gives a new file the permissions of its source (rule 6), without those of the group if its group
+/// Gives a new file the permissions of another, its source (rule 6), without those of the group if its group
 /// or ACL cannot be set.
 pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Result<()> {
     let stat = files.stat(source)?;

@@ -27,7 +27,13 @@ pub fn create(
     force: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, source, force, write, None)
+    let new = NewFile {
+        path,
+        source,
+        model: Model::Source,
+        force,
+    };
+    create_on(&DISK, &new, write, None)
 }
 
 /// Fails if [`create`] would refuse this path, without writing anything.
@@ -59,7 +65,31 @@ pub fn create_checked(
     write: &mut Fill<'_>,
     check: &mut Finish<'_>,
 ) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, source, force, write, Some(check))
+    let new = NewFile {
+        path,
+        source,
+        model: Model::Source,
+        force,
+    };
+    create_on(&DISK, &new, write, Some(check))
+}
+
+/// Does the same as [`create_checked`], for a file that is no session, such as a page: whatever
+/// permissions `source` has, it has mode 0600, or the permissions of the file that it replaces.
+pub fn create_private(
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    write: &mut Fill<'_>,
+    check: Option<&mut Finish<'_>>,
+) -> Result<Committed, StoreError> {
+    let new = NewFile {
+        path,
+        source,
+        model: Model::Replaced,
+        force,
+    };
+    create_on(&DISK, &new, write, check)
 }
 
 /// Writes a file of an archive to a path that must be free, with the permissions and the
@@ -76,18 +106,48 @@ pub fn restore(
         DISK.set_mode(file, member.mode)?;
         DISK.set_modified(file, member.modified())
     };
-    create_on(&DISK, path, None, false, write, Some(&mut keep_attributes))
+    let new = NewFile {
+        path,
+        source: None,
+        model: Model::Source,
+        force: false,
+    };
+    create_on(&DISK, &new, write, Some(&mut keep_attributes))
+}
+
+/// A file to create.
+pub(super) struct NewFile<'a> {
+    pub path: &'a Path,
+    /// The session that is read, which must not be replaced.
+    pub source: Option<&'a SessionFile>,
+    /// The file whose permissions it gets. Without that file, it has mode 0600.
+    pub model: Model,
+    /// Whether it may replace an existing file.
+    pub force: bool,
+}
+
+/// The file that a new one has its permissions from (rule 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Model {
+    /// The session that is read: who can read it can read the new file.
+    Source,
+    /// The file that is replaced: its user chose who can read it.
+    Replaced,
 }
 
 /// Gives a new file its name if `finish`, which is called with the content, returns no error.
 pub(super) fn create_on(
     files: &'static dyn Files,
-    path: &Path,
-    source: Option<&SessionFile>,
-    force: bool,
+    new: &NewFile<'_>,
     write: &mut Fill<'_>,
     finish: Option<&mut Finish<'_>>,
 ) -> Result<Committed, StoreError> {
+    let &NewFile {
+        path,
+        source,
+        model,
+        force,
+    } = new;
     let failed = |error| StoreError::io(Action::Create, path, error);
     let existing = existing_at(files, path).map_err(failed)?;
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
@@ -98,7 +158,16 @@ pub(super) fn create_on(
         refuse_existing(files, path, source, force, stat)?;
     }
     let target = resolve(path).map_err(failed)?;
-    let mut new = stage(files, path, &target, source, write, finish)?;
+    let replaced_file = match existing {
+        // One that its owner may not read stays private.
+        Some(_) if model == Model::Replaced => files.open_read(&target).ok(),
+        _ => None,
+    };
+    let model_file = match model {
+        Model::Source => source.map(|source| &source.file),
+        Model::Replaced => replaced_file.as_ref(),
+    };
+    let mut new = stage(files, path, &target, model_file, write, finish)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
     let rename = if is_free {
@@ -123,12 +192,12 @@ fn existing_at(files: &dyn Files, path: &Path) -> io::Result<Option<Stat>> {
     }
 }
 
-/// The new file, complete, with its permissions and its time, and synced, but not in place.
+/// Returns the new file, complete and synced, with the permissions of `model`, but not in place.
 fn stage(
     files: &'static dyn Files,
     path: &Path,
     target: &Path,
-    source: Option<&SessionFile>,
+    model: Option<&File>,
     write: &mut Fill<'_>,
     finish: Option<&mut Finish<'_>>,
 ) -> Result<Temp, StoreError> {
@@ -138,8 +207,8 @@ fn stage(
     if let Some(finish) = finish {
         finish(&new).map_err(failed)?;
     }
-    if let Some(source) = source {
-        attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
+    if let Some(model) = model {
+        attributes::permit_as(files, model, &new.file).map_err(failed)?;
     }
     files.sync(&new.file).map_err(failed)?;
     Ok(new)
@@ -196,7 +265,8 @@ pub fn create_beside(
     if let Some(stat) = &existing {
         refuse_existing(&DISK, path, source, true, stat)?;
     }
-    let mut new = stage(&DISK, path, &target, source, write, None)?;
+    let model = source.map(|source| &source.file);
+    let mut new = stage(&DISK, path, &target, model, write, None)?;
     let has_replaced = existing.is_some();
     let mut beside = Beside {
         committed: Committed::new(path),

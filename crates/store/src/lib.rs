@@ -32,7 +32,7 @@
 //!    of a dead process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is
 //!    refused without force; before a file is moved, also one that any agent wrote a moment ago.
 //! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or
-//!    that of their source.
+//!    that of their source. An export has mode 0600, or that of the file it replaces.
 //! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at
 //!    most a torn last line, which the next append closes.
 //!
@@ -100,8 +100,8 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, begins_with};
 pub use create::{
-    Beside, Finish, NewFolder, check_create, create, create_beside, create_checked, has_content,
-    is_same, remove, rename_new, restore, same_file,
+    Beside, Finish, NewFolder, check_create, create, create_beside, create_checked, create_private,
+    has_content, is_same, remove, rename_new, restore, same_file,
 };
 pub use disk::{Disk, files_below, is_free, own_file, own_files_below, remove_empty_folders};
 pub use error::{Action, Cause, FileChange, StoreError, plain};

@@ -15,7 +15,7 @@ use crate::session::range::EntryRange;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Reach, Spooled};
+use pisess_store::{self as store, Action, Cause, Reach, Spooled, StoreError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -65,6 +65,7 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         count: 0,
         removed: None,
         first_input: None,
+        input_paths: Vec::new(),
         exit: Exit::Done,
         failure: None,
     };
@@ -84,9 +85,8 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let left = find_leaked_values(Rendition::Messages, &written, &removed.secrets);
         removed.refuse_left_in_export(&input.map_read_error(left)?, input)?;
     }
-    let (count, exit) = (writer.count, writer.exit);
-    write_result(args, &written, count, ui)?;
-    Ok(exit)
+    write_result(args, &written, &writer, ui)?;
+    Ok(writer.exit)
 }
 
 /// Writes conversations one after another.
@@ -100,6 +100,8 @@ struct ExampleWriter<'a> {
     removed: Option<RemovedSecrets>,
     /// The first session, for messages about the whole.
     first_input: Option<Input>,
+    /// The files of all sessions, none of which may be replaced.
+    input_paths: Vec<PathBuf>,
     exit: Exit,
     /// The failure that ended the export.
     failure: Option<Failure>,
@@ -150,6 +152,9 @@ impl ExampleWriter<'_> {
         out: &mut dyn Write,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
+        if let Some(file) = input.file() {
+            self.input_paths.push(file.resolved().to_owned());
+        }
         if self.args.redact {
             let (redacted, removed) = RemovedSecrets::remove_from(input, &self.args.redaction, ui)?;
             report_redaction(&removed.report, &redacted, true, ui);
@@ -226,14 +231,28 @@ impl ExampleWriter<'_> {
 }
 
 /// Writes the lines to standard output or to the file of `-o`, whose path is then printed.
-fn write_result(args: &Args, lines: &Spooled, count: usize, ui: &mut Ui) -> Result<(), Failure> {
+fn write_result(
+    args: &Args,
+    lines: &Spooled,
+    writer: &ExampleWriter,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     let output = output_path(args, ui);
     if output == Path::new("-") {
         return copy_all(lines, &mut ui.verbatim_stdout()).map_err(Failure::from_stdout_error);
     }
     let mut write = |out: &mut dyn Write| copy_all(lines, out);
     let path = ui.resolve_path(&output);
-    let committed = store::create(&path, None, args.force, &mut write)?;
+    let is_output = |input: &PathBuf| store::is_same(input, &path);
+    if writer.input_paths.iter().any(is_output) {
+        let error = StoreError {
+            action: Action::Write,
+            path,
+            cause: Cause::SameAsInput,
+        };
+        return Err(error.into());
+    }
+    let committed = store::create_private(&path, None, args.force, &mut write, None)?;
     ui.report_commit_warnings(&committed);
     let shown = output.to_string_lossy().into_owned();
     ui.print_after_write(&shown, |ui| {
@@ -242,7 +261,7 @@ fn write_result(args: &Args, lines: &Spooled, count: usize, ui: &mut Ui) -> Resu
         }
         let row = Object::new()
             .str("path", &shown)
-            .number("conversations", count as f64);
+            .number("conversations", writer.count as f64);
         ui.print_json(&row.finish())
     })
 }

@@ -1,7 +1,7 @@
 //! Rule 6: new files and backups never overwrite, and nobody gains read access.
 
-use super::super::create::create_on;
-use super::super::{create, create_checked, same_file};
+use super::super::create::{Model, NewFile, create_on};
+use super::super::{create, create_checked, create_private, same_file};
 use super::seam::{EOPNOTSUPP, EPERM};
 use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -31,6 +31,28 @@ fn a_new_file_is_private_or_as_its_source() {
     }
 }
 
+#[test]
+fn an_export_is_private_or_as_the_file_that_it_replaces() {
+    let bench = Bench::new(OLD);
+    let export = |path: &Path, force: bool| {
+        let mut write = |out: &mut dyn Write| out.write_all(NEW.as_bytes());
+        create_private(path, Some(&bench.open()), force, &mut write, None).map(drop)
+    };
+    fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o644)).unwrap();
+    let page = bench.at("page.html");
+    export(&page, false).unwrap();
+    assert_eq!(mode(&page), 0o600);
+    for wanted in [0o644, 0o640, 0o400, 0o600] {
+        fs::write(&page, "earlier").ok();
+        fs::set_permissions(&page, fs::Permissions::from_mode(wanted)).unwrap();
+        export(&page, true).unwrap();
+        assert_eq!(mode(&page), wanted);
+        assert_eq!(fs::read_to_string(&page).unwrap(), NEW);
+    }
+    export(&bench.path, true).unwrap_err();
+    assert_eq!(bench.content(), OLD);
+}
+
 /// The group bits of a file with an ACL are its mask, not the permissions of the group.
 #[test]
 #[cfg(target_os = "linux")]
@@ -48,9 +70,15 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     assert!(kept.contains(&("system.posix_acl_access".into(), acl)));
     bench.seam.break_calls("set_xattr", EOPNOTSUPP);
     let mut nothing = |_: &mut dyn Write| Ok(());
-    let (new, source) = (bench.at("without.jsonl"), bench.open());
-    create_on(bench.seam, &new, Some(&source), false, &mut nothing, None).unwrap();
-    assert_eq!(mode(&new), 0o600);
+    let source = bench.open();
+    let new = NewFile {
+        path: &bench.at("without.jsonl"),
+        source: Some(&source),
+        model: Model::Source,
+        force: false,
+    };
+    create_on(bench.seam, &new, &mut nothing, None).unwrap();
+    assert_eq!(mode(new.path), 0o600);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Rule 7: every call needed for writing fails once, in every way, and the result on disk is
 //! checked.
 
-use super::super::create::create_on;
+use super::super::create::{Model, NewFile, create_on};
 use super::seam::Fault;
 use super::*;
 
@@ -160,14 +160,13 @@ fn a_new_file_is_whole_or_absent() {
                 }
                 let source = bench.open();
                 let mut write = |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-                create_on(
-                    bench.seam,
-                    &bench.at("new"),
-                    Some(&source),
+                let new = NewFile {
+                    path: &bench.at("new"),
+                    source: Some(&source),
+                    model: Model::Source,
                     force,
-                    &mut write,
-                    None,
-                )
+                };
+                create_on(bench.seam, &new, &mut write, None)
             },
             |bench, fault, result, at| {
                 let content = fs::read_to_string(bench.at("new")).ok();
