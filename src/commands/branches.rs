@@ -10,9 +10,10 @@ use crate::cli::output::{
 use crate::cli::pruned::describe_pruned_branches;
 use crate::cli::rows::entry::{row_options_for, tone_style};
 use crate::cli::rows::ids::IdPainter;
-use crate::format::{format_age, format_tokens};
+use crate::format::{format_age, format_estimate, format_tokens};
 use crate::load::LoadOptions;
 use crate::ops::branches::{Branch, find_branches};
+use crate::ops::context_estimate::estimate_implausible;
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::ops::undo::find_undone;
@@ -44,7 +45,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the id of its last entry, with the label of that entry
 /// - the age of that entry; after a `switch`, the age of the switch
 /// - the number of entries after the branch point
-/// - the size of its context in tokens, as the agent estimates it
+/// - the size of its context in tokens, as the agent estimates it (`~`: an estimate, because the
+///   count in the session is less than a quarter of it)
 /// - its last user message, with the label of that message
 ///
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
@@ -71,6 +73,8 @@ struct BranchList<'a> {
     drawing: TreeView<'a>,
     branches: Vec<Branch>,
     context_sizes: HashMap<EntryIx, f64>,
+    /// The estimates of the contexts whose counts are implausible.
+    context_estimates: HashMap<EntryIx, f64>,
     /// The tips that are marks of a switch: the text of a mark does not describe the branch.
     switch_marks: Vec<EntryIx>,
     /// For each prompt of a skill, what the user typed to invoke it; the entry itself contains the
@@ -93,6 +97,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .agent()
         .estimate_contexts(&tips, &open.entry_reader());
     let context_sizes = open.input.map_read_error(context_sizes)?;
+    let context_estimates = estimate_implausible(&tips, &context_sizes, &open.entry_reader());
+    let context_estimates = open.input.map_read_error(context_estimates)?;
     let switch_marks = open.input.map_read_error(find_switch_marks(&tips, &open))?;
     let typed_skills = open
         .input
@@ -120,6 +126,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         drawing,
         branches,
         context_sizes,
+        context_estimates,
         switch_marks,
         typed_skills,
     };
@@ -181,6 +188,11 @@ impl BranchList<'_> {
             .filter(|size| size.is_finite())
     }
 
+    /// Returns the estimate of a branch's context; `None` if the agent's count is plausible.
+    fn context_estimate(&self, branch: &Branch) -> Option<f64> {
+        self.context_estimates.get(&branch.tip).copied()
+    }
+
     fn branch_label(&self, branch: &Branch) -> Option<Text<'_>> {
         branch.labelled_entry.and_then(|ix| self.drawing.label(ix))
     }
@@ -217,6 +229,9 @@ impl BranchList<'_> {
             .number("entries", f64::from(branch.entry_count))
             .text_or_null("branchPoint", branch_point.as_ref())
             .number_or_null("tokens", self.context_tokens(branch))
+            .with(self.context_estimate(branch), |object, estimate| {
+                object.number("contextEstimate", estimate)
+            })
             .bool("active", branch.active)
             .json("question", &question)
             .finish()
@@ -240,9 +255,10 @@ impl BranchList<'_> {
         for branch in &self.branches {
             let active_mark = if branch.active { "*" } else { "" };
             let tip_time_ms = self.drawing.session.entry(branch.tip).time_ms;
-            let tokens = match self.context_tokens(branch) {
-                Some(tokens) => format_tokens(tokens),
-                None => "?".to_owned(),
+            let tokens = match (self.context_estimate(branch), self.context_tokens(branch)) {
+                (Some(estimate), _) => format_estimate(estimate),
+                (None, Some(tokens)) => format_tokens(tokens),
+                (None, None) => "?".to_owned(),
             };
             table.add_row(vec![
                 cell(active_mark.to_owned(), styles.active),

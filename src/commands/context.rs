@@ -11,9 +11,10 @@ use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
 use crate::cli::transaction::copy_failure;
-use crate::format::format_count;
+use crate::format::{format_count, format_estimate};
 use crate::load::LoadOptions;
 use crate::ops::append::check_message;
+use crate::ops::context_estimate::{estimate_if_implausible, estimate_messages};
 use crate::ops::context_parts::PartKey;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
@@ -176,6 +177,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             parts::print_parts(args, by, &open, &path, tokens, ui)?;
             return Ok(Exit::Done);
         }
+        let estimate = estimate_if_implausible(tokens, &path, &reader).map_err(read_failure)?;
+        if let Some(estimate) = estimate {
+            let estimate = format_estimate(estimate);
+            ui.warn(&format!(
+                "the session reports this count, but its messages are {estimate} tokens"
+            ));
+        }
         return print_tokens(tokens, ui);
     }
 
@@ -208,16 +216,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn print_tokens(tokens: f64, ui: &mut Ui) -> Result<Exit, Failure> {
     ui.print(&format!("{}\n", js::number_to_string(tokens)))?;
     Ok(Exit::Done)
-}
-
-/// Returns the sum of the agent's estimates of messages, in tokens.
-fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::Result<f64> {
-    let agent = reader.session().agent();
-    let mut tokens = 0;
-    for message in messages {
-        tokens += message.with_json(reader, |json| agent.estimate_message(json))?;
-    }
-    Ok(tokens as f64)
 }
 
 /// Calls the hook with the context, and replaces the messages by those of its answer. A message

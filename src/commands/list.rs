@@ -84,7 +84,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   several
 /// - the numbers of messages and branches
 /// - the size of the file
-/// - the size of the context at the leaf, in tokens
+/// - the size of the context at the leaf, in tokens (`~`: an estimate, because the count in the
+///   session is less than a quarter of it)
 /// - the cost
 /// - the name, or else the first user message that is more than a command
 ///
@@ -728,6 +729,9 @@ fn session_json(session: &ListedSession, row: &ListRow, is_last: bool, args: &Ar
         .number("cost", session.usage.cost)
         .number("unpriced", session.usage.unpriced_count as f64)
         .number_or_null("contextTokens", session.context_tokens)
+        .with(session.context_estimate, |object, estimate| {
+            object.number("contextEstimate", estimate)
+        })
         .json("labels", &text_array(session.labels.iter()))
         .with(session.owner.as_deref(), |object, owner| {
             object.str("owner", &path(owner))

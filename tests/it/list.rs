@@ -52,6 +52,49 @@ fn sessions_newest_first() {
     assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"bytes":4584,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"userMessages":1,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false,"running":false}"#);
 }
 
+/// The count of a context that is far too small is not shown: `list`, `branches` and `context` have
+/// the same estimate, and JSON has both.
+#[test]
+fn an_implausible_count_of_the_context_is_replaced() {
+    let s = Sandbox::new();
+    let question = |text_len: usize| {
+        json!({"type": "message", "id": "a", "parentId": null,
+        "timestamp": time(0), "message": {"role": "user", "content": "x".repeat(text_len)}})
+    };
+    // The count is 110. An estimate of 4 times as much, with the empty reply, makes it implausible.
+    for (name, text_len) in [("wrong", 1760), ("low", 1756)] {
+        let lines = [question(text_len), answer("b", "a", 1, 100, 0.0)];
+        s.put(
+            &format!("{name}.jsonl"),
+            crate::sandbox::session(&lines.map(|line| line.to_string())),
+        );
+    }
+    let table = s.run("list ./wrong.jsonl ./low.jsonl");
+    assert!(
+        table.contains(" ~440 ") && table.contains("  110 "),
+        "{table}"
+    );
+    let listed = |name: &str| rows(&s.run(&format!("list ./{name}.jsonl --json"))).remove(0);
+    assert_eq!(listed("wrong")["contextTokens"], 110);
+    assert_eq!(listed("wrong")["contextEstimate"], 440);
+    assert_eq!(listed("low")["contextTokens"], 110);
+    assert!(listed("low").get("contextEstimate").is_none());
+
+    let branch = s.run("branches ./wrong.jsonl");
+    assert!(branch.contains(" ~440 "), "{branch}");
+    let branch = rows(&s.run("branches ./wrong.jsonl --json")).remove(0);
+    assert_eq!([&branch["tokens"], &branch["contextEstimate"]], [110, 440]);
+    let branch = rows(&s.run("branches ./low.jsonl --json")).remove(0);
+    assert!(branch.get("contextEstimate").is_none());
+
+    let done = s.unchanged("context --tokens ./wrong.jsonl");
+    assert_snapshot!(done, @"
+    110
+    2> pisess: note: the session reports this count, but its messages are ~440 tokens
+    ");
+    assert_eq!(s.run("context --tokens ./low.jsonl"), "110\n");
+}
+
 #[test]
 fn this_folder_all_and_since() {
     let d = Desk::new();

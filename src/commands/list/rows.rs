@@ -6,7 +6,9 @@ use crate::cli::output::{
     COLUMN_GAP, Cell, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
     truncate_end, truncate_path, truncate_start,
 };
-use crate::format::{ID_SUFFIX_LEN, format_age, format_bytes, format_tokens, id_suffix};
+use crate::format::{
+    ID_SUFFIX_LEN, format_age, format_bytes, format_estimate, format_tokens, id_suffix,
+};
 use crate::ops::list::{ListRow, ListedSession, Order, display_cost, display_title};
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
@@ -322,9 +324,14 @@ impl ColumnSource<'_> {
                 ABSENT.to_owned()
             }
         });
-        let contexts = self.cells(plain, |session| match session.context_tokens {
-            Some(size) => format_tokens(size),
-            None => ABSENT.to_owned(),
+        let contexts = self.cells(plain, |session| {
+            if let Some(estimate) = session.context_estimate {
+                return format_estimate(estimate);
+            }
+            match session.context_tokens {
+                Some(size) => format_tokens(size),
+                None => ABSENT.to_owned(),
+            }
         });
         let costs = self.cells(plain, |session| {
             display_cost(&session.usage).unwrap_or_else(|| ABSENT.to_owned())

@@ -25,6 +25,7 @@ pub mod readable;
 pub mod convert;
 pub mod request;
 
+pub(crate) use agent::context_build_budget;
 pub use agent::{Agent, AgentConstants, Emit};
 
 use crate::session::Session;

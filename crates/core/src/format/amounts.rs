@@ -18,6 +18,11 @@ pub fn format_tokens(count: f64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
+/// Formats a number of tokens that is shown in place of a count: `~12.3k`.
+pub fn format_estimate(tokens: f64) -> String {
+    format!("~{}", format_tokens(tokens))
+}
+
 /// Returns a price in dollars and cents. Less than a cent is not rounded to nothing: it is `<$0.01`.
 pub fn format_dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.01 {

@@ -8,6 +8,7 @@ use crate::format::format_dollars;
 use crate::format::title::{plain_words, title_words, without_envelope};
 use crate::load::{LoadError, LoadOptions, load, read_header};
 use crate::ops::branches::find_branches;
+use crate::ops::context_estimate::estimate_if_implausible;
 use crate::ops::prune::Restoration;
 use crate::session::Header;
 use crate::session::defect::FindingKind;
@@ -82,6 +83,8 @@ pub struct ListedSession {
     pub labels: Vec<Text<'static>>,
     /// The size of the context at the leaf in tokens, as the agent counts them.
     pub context_tokens: Option<f64>,
+    /// The estimate of that size in tokens, if the agent's count is implausible.
+    pub context_estimate: Option<f64>,
     /// Whether it was started or has an entry in the period of the list.
     pub is_in_period: bool,
     /// Whether its last line is incomplete.
@@ -155,9 +158,9 @@ pub fn read_session(
 
     let tree = Tree::new(&session);
     let reader = EntryReader::new(&session, source);
-    let context = session
-        .agent()
-        .estimate_context(&session.path(session.leaf), &reader)?;
+    let active_path = session.path(session.leaf);
+    let context = session.agent().estimate_context(&active_path, &reader)?;
+    let context_estimate = estimate_if_implausible(context, &active_path, &reader)?;
     let labels_in_effect = Labels::new(&session);
     let labels = labels_in_effect
         .changes()
@@ -200,6 +203,7 @@ pub fn read_session(
         usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
         context_tokens: if context > 0.0 { Some(context) } else { None },
+        context_estimate,
         is_torn: session
             .problems
             .iter()
@@ -313,7 +317,10 @@ pub fn sort_sessions(list: &mut [ListedSession], order: Order) {
         Order::Project => list.sort_by(|a, b| a.cwd.as_bytes().cmp(b.cwd.as_bytes())),
         Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.message_count)),
         Order::Size => list.sort_by_key(|session| std::cmp::Reverse(session.bytes)),
-        Order::Context => sort_descending(list, |session| session.context_tokens.unwrap_or(-1.0)),
+        Order::Context => sort_descending(list, |session| {
+            let size = session.context_estimate.or(session.context_tokens);
+            size.unwrap_or(-1.0)
+        }),
         Order::Tokens => sort_descending(list, |session| session.usage.total_tokens()),
         Order::Cost => sort_descending(list, |session| session.usage.cost),
     }

@@ -12,6 +12,7 @@ pub mod archive;
 pub mod blame;
 pub mod branches;
 pub mod check;
+pub mod context_estimate;
 pub mod context_parts;
 pub mod convert;
 pub mod diff;

@@ -1,0 +1,92 @@
+//! The estimate of a context's size, where the count that the session reports cannot be right.
+//!
+//! An agent takes the last count of the provider as it is. Some providers report next to nothing,
+//! so that a conversation of 300 messages has "789 tokens".
+
+use crate::agents::context_build_budget;
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use foldhash::HashMap;
+use std::io;
+
+/// A count is implausible if the estimate is at least this many times as large. Estimates of dense
+/// text, and of thinking that a provider drops, are up to about twice the count.
+const IMPLAUSIBLE_RATIO: f64 = 4.0;
+
+/// The agents estimate a quarter of a token per UTF-16 unit, which takes at least a byte.
+const MIN_BYTES_PER_TOKEN: f64 = 4.0;
+
+/// Returns the sum of the agent's estimates of messages, in tokens.
+pub fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::Result<f64> {
+    let agent = reader.session().agent();
+    let mut tokens = 0;
+    for message in messages {
+        tokens += message.with_json(reader, |json| agent.estimate_message(json))?;
+    }
+    Ok(tokens as f64)
+}
+
+/// Returns the agent's estimate of all messages of the context at the end of `path` if `counted`,
+/// the size that [`Agent::estimate_context`] returns there, is implausible. A context without any
+/// count has none.
+///
+/// Nothing is read if the lines are too short for such an estimate, as in almost all sessions.
+/// Images, whose estimate does not depend on their bytes, may then be missed.
+///
+/// [`Agent::estimate_context`]: crate::agents::Agent::estimate_context
+pub fn estimate_if_implausible(
+    counted: f64,
+    path: &[EntryIx],
+    reader: &EntryReader,
+) -> io::Result<Option<f64>> {
+    if counted.is_nan() || counted <= 0.0 {
+        return Ok(None);
+    }
+    let session = reader.session();
+    let implausible = counted * IMPLAUSIBLE_RATIO;
+    let can_be_implausible = |bytes: u64| bytes as f64 / MIN_BYTES_PER_TOKEN >= implausible;
+
+    let path_bytes = path.iter().map(|&ix| session.entry(ix).span.len).sum();
+    if !can_be_implausible(path_bytes) {
+        return Ok(None);
+    }
+    // A compaction leaves out most of a long path.
+    let messages = session.agent().build_context(path, reader)?.messages;
+    let context_bytes = messages
+        .iter()
+        .map(|message| session.entry(message.entry).span.len)
+        .sum();
+    if !can_be_implausible(context_bytes) {
+        return Ok(None);
+    }
+
+    let estimate = estimate_messages(&messages, reader)?;
+    let is_implausible = estimate >= implausible;
+    Ok(is_implausible.then_some(estimate))
+}
+
+/// Returns [`estimate_if_implausible`] for each tip that has one; `counted` has the counts. In a
+/// session with very many branches, the tips beyond a budget are left out.
+pub fn estimate_implausible(
+    tips: &[EntryIx],
+    counted: &HashMap<EntryIx, f64>,
+    reader: &EntryReader,
+) -> io::Result<HashMap<EntryIx, f64>> {
+    let session = reader.session();
+    let mut estimates = HashMap::default();
+    let mut budget = context_build_budget(session.entries.len());
+    for &tip in tips {
+        let Some(&count) = counted.get(&tip) else {
+            continue;
+        };
+        if budget == 0 {
+            break;
+        }
+        let path = session.path(Some(tip));
+        budget = budget.saturating_sub(path.len());
+        if let Some(estimate) = estimate_if_implausible(count, &path, reader)? {
+            estimates.insert(tip, estimate);
+        }
+    }
+    Ok(estimates)
+}
