@@ -2,6 +2,7 @@
 
 use crate::sandbox::Sandbox;
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 const CLOCK: &str = "pub fn departs_in(now: Time, departure: Time) -> i64 {
     (departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
@@ -39,6 +40,49 @@ fn lines_with_the_prompt_above_the_call() {
         2  c8a45f06  6e8a4d70  2026-03-14 09:31  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     ");
     assert_snapshot!(s.pisess("blame --json ./src/clock.rs:2 ./tour.jsonl").done(), @r#"{"first":2,"last":2,"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","id":"c8a45f06","line":21,"timestamp":"2026-03-14T09:31:24.589Z","promptId":"3de1b752","prompt":"Undo that, and take the nearer of the two: yesterday's or tomorrow's departure."}"#);
+}
+
+/// `blame` finds what `show --file` applies: the lines that oh-my-pi's edits recorded.
+#[test]
+fn edits_that_oh_my_pi_recorded() {
+    let s = Sandbox::new();
+    let write = json!({"path": "a.rs", "content": "fn one() {}\nfn two() {}\nfn three() {}\n"});
+    let input = "[a.rs#2914]\nPUT 2.=2:\n+fn zwei() {}\n+fn drei() {}\n";
+    let details = json!({"path": "/p/a.rs", "op": "update", "snapshotsPruned": true,
+        "diff": " 1|fn one() {}\n-2|fn two() {}\n+2|fn zwei() {}\n+3|fn drei() {}\n 3|fn three() {}"});
+    let calls = [
+        ("write", write, json!({})),
+        ("edit", json!({"input": input}), details),
+    ];
+    let session = crate::show::omp_session(&calls);
+    let cwd = s
+        .path("")
+        .to_string_lossy()
+        .trim_end_matches('/')
+        .to_owned();
+    let session = String::from_utf8(session)
+        .unwrap()
+        .replace(r#""/p""#, &json!(cwd).to_string());
+    s.put("x.jsonl", session);
+    let content = s.run("show --file a.rs ./x.jsonl");
+    assert_eq!(
+        content,
+        "fn one() {}\nfn zwei() {}\nfn drei() {}\nfn three() {}\n"
+    );
+    s.put("a.rs", content);
+    let blamed = s.pisess("blame --json ./a.rs ./x.jsonl").done().quiet();
+    let runs: Vec<Value> = blamed
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let found: Vec<_> = runs
+        .iter()
+        .map(|run| [&run["first"], &run["last"], &run["id"]])
+        .collect();
+    assert_eq!(
+        json!(found),
+        json!([[1, 1, "0aaaaaaa"], [2, 3, "1aaaaaaa"], [4, 4, "0aaaaaaa"]])
+    );
 }
 
 #[test]

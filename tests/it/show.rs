@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 #[test]
 fn entries_in_full() {
@@ -688,6 +689,139 @@ fn session_with_calls(calls: &[(&str, &str, bool)]) -> Vec<u8> {
         parent = result;
     }
     crate::sandbox::session(&lines)
+}
+
+/// A session of oh-my-pi with these calls, each with the details of its result.
+pub fn omp_session(calls: &[(&str, Value, Value)]) -> Vec<u8> {
+    let mut lines = vec![
+        json!({"type": "title", "v": 1, "title": "", "updatedAt": "2026-01-01T00:00:00.000Z", "pad": " ".repeat(165)}),
+        json!({"type": "session", "version": 3, "id": "0199", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"}),
+        json!({"type": "message", "id": "00000000", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
+            "message": {"role": "user", "content": [{"type": "text", "text": "go"}], "attribution": "user", "timestamp": 1}}),
+    ];
+    let mut parent = "00000000".to_owned();
+    for (number, (tool, arguments, details)) in calls.iter().enumerate() {
+        let call = format!("{number}aaaaaaa");
+        let result = format!("{number}bbbbbbb");
+        let time = format!("2026-01-01T00:{number:02}:02.000Z");
+        lines.push(json!({"type": "message", "id": call, "parentId": parent, "timestamp": time, "message": {"role": "assistant",
+            "content": [{"type": "toolCall", "id": call, "name": tool, "arguments": arguments}]}}));
+        lines.push(json!({"type": "message", "id": result, "parentId": call, "timestamp": time, "message": {"role": "toolResult",
+            "toolCallId": call, "toolName": tool, "isError": false, "content": [{"type": "text", "text": "[a#0123]\n1:one"}], "details": details}}));
+        parent = result;
+    }
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    (lines.join("\n") + "\n").into_bytes()
+}
+
+/// The forms that oh-my-pi 18.2.3 stored in a run of its own tools.
+#[test]
+fn edits_of_oh_my_pi_are_applied_as_they_were_recorded() {
+    let s = Sandbox::new();
+    let write = |path: &str, content: &str| {
+        (
+            "write",
+            json!({"path": path, "content": content}),
+            json!({"resolvedPath": format!("/p/{path}")}),
+        )
+    };
+    let hash = |input: &str, details: Value| ("edit", json!({"input": input}), details);
+    let shown = |name: &str, calls: &[(&str, Value, Value)]| {
+        s.put("x.jsonl", omp_session(calls));
+        s.unchanged(&format!("show --file {name} ./x.jsonl"))
+    };
+    let long = |count: usize| {
+        (1..=count)
+            .map(|number| format!("line {number}\n"))
+            .collect::<String>()
+    };
+
+    // By hashes of lines, with the text of the file after the edit.
+    let put = "*** Begin Patch\n[a#2914]\nPUT 2.=2:\n+zwei\n*** End Patch\n";
+    let recorded = json!({"diff": " 1|one\n-2|two\n+2|zwei", "op": "update", "path": "/p/a", "oldText": "one\ntwo\n", "newText": "one\nzwei\n"});
+    let edited = [write("a", "one\ntwo\n"), hash(put, recorded.clone())];
+    assert_eq!(shown("a", &edited).quiet(), "one\nzwei\n");
+    assert_eq!(
+        shown("a", &edited[1..]).quiet(),
+        "one\nzwei\n",
+        "without the write"
+    );
+
+    // Too long to be recorded: the diff is applied, if all of its lines are those of the file.
+    let diff = " 1|line 1\n-2|line 2\n+2|zwei\n+3|drei\n 3|line 3\n 3000|line 3000\n+3002|- end";
+    let pruned = json!({"diff": diff, "op": "update", "path": "/p/a", "snapshotsPruned": true});
+    let expected = long(3000).replacen("line 2\n", "zwei\ndrei\n", 1) + "- end\n";
+    let calls = [write("a", &long(3000)), hash(put, pruned.clone())];
+    assert_eq!(shown("a", &calls).quiet(), expected);
+    let with_returns = long(3000).replace('\n', "\r\n");
+    let calls = [write("a", &with_returns), hash(put, pruned.clone())];
+    assert_eq!(shown("a", &calls).quiet(), expected.replace('\n', "\r\n"));
+    let other = long(3000).replacen("line 3\n", "other\n", 1);
+    let unfit = shown("a", &[write("a", &other), hash(put, pruned)]);
+    assert_eq!(unfit.code, 1);
+    assert!(
+        unfit
+            .stderr
+            .contains("only partly known: how 1aaaaaaa changed it"),
+        "{unfit}"
+    );
+
+    // Several files in one call, a new name, and a deletion.
+    let both = "[a#2914]\nPUT 2.=2:\n+zwei\n[sub/b#2914]\nPUT 1.=1:\n+eins\n";
+    let files = json!({"diff": "", "perFileResults": [
+        {"path": "/p/a", "diff": " 1|one\n-2|two\n+2|zwei", "op": "update", "newText": "one\nzwei\n"},
+        {"path": "/p/sub/b", "diff": "-1|b\n+1|eins", "op": "update", "newText": "eins\n"}]});
+    assert_eq!(
+        shown("a", &[hash(both, files.clone())]).quiet(),
+        "one\nzwei\n"
+    );
+    assert_eq!(shown("sub/b", &[hash(both, files)]).quiet(), "eins\n");
+    let renamed = json!({"path": "a", "edits": [{"op": "update", "rename": "k", "diff": "@@\n one\n-two\n+zwei\n"}]});
+    let details = json!({"diff": "@@ -1,2 +1,2 @@\n 1|one\n-2|two\n+2|zwei", "op": "update", "move": "/p/k", "sourcePath": "/p/a",
+        "path": "/p/k", "oldText": "one\ntwo\n", "newText": "one\nzwei\n"});
+    let moved = [write("a", "one\ntwo\n"), ("edit", renamed, details)];
+    assert_eq!(shown("k", &moved).quiet(), "one\nzwei\n");
+    assert_eq!(shown("a", &moved).code, 1);
+    let gone = json!({"diff": "", "op": "delete", "path": "/p/a", "oldText": "one\n"});
+    assert_eq!(
+        shown("a", &[write("a", "one\n"), hash("[a#2914]\nREM\n", gone)]).code,
+        1
+    );
+
+    // The tool repaired the syntax after the edit: what is in the file is not recorded.
+    let mut repaired = omp_session(&edited);
+    let notice = r#"Note: a stopped parsing after this edit; an automatic syntax repair (m) was applied on top"#;
+    repaired = String::from_utf8(repaired)
+        .unwrap()
+        .replace(r"[a#0123]\n1:one", notice)
+        .into_bytes();
+    s.put("x.jsonl", repaired);
+    assert_eq!(s.unchanged("show --file a ./x.jsonl").code, 1);
+}
+
+/// oh-my-pi prints numbers before the lines, and records the lines without them.
+#[test]
+fn reads_of_oh_my_pi_have_the_lines_of_the_file() {
+    let s = Sandbox::new();
+    let read = |path: &str, first: usize, text: &str, total: usize, size: usize| {
+        let numbers: Vec<usize> = (first..first + text.split('\n').count()).collect();
+        let details = json!({"totalLines": total, "displayContent": {"text": text, "startLine": first, "lineNumbers": numbers}, "fileSize": size});
+        ("read", json!({"path": path}), details)
+    };
+    s.put("x.jsonl", omp_session(&[read("a", 1, "one\ntwo", 2, 8)]));
+    assert_eq!(s.run("show --file a ./x.jsonl"), "one\ntwo\n");
+    s.put("x.jsonl", omp_session(&[read("a", 1, "one\ntwo", 2, 7)]));
+    assert_eq!(s.run("show --file a ./x.jsonl"), "one\ntwo");
+    // Some lines of a file, which the path names.
+    s.put(
+        "x.jsonl",
+        omp_session(&[read("a:2-3", 2, "two\nthree", 9, 99)]),
+    );
+    let part = s.unchanged("show --file a ./x.jsonl");
+    assert!(
+        part.text().contains("two\nthree\n") && part.code == 1,
+        "{part}"
+    );
 }
 
 /// oh-my-pi's edits by hashes of lines do not say which text they replace.

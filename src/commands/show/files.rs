@@ -200,11 +200,13 @@ impl ShownFiles<'_> {
     /// Returns the file that an argument names: relative to the directory of the session or to the
     /// current one, or by the end of its path.
     fn find_file(&self, named: &str, ui: &Ui) -> Result<String, Failure> {
+        let session = &self.open.session;
         let paths = self.recorded_paths();
         let mut known: BTreeSet<String> = BTreeSet::new();
         for &ix in &self.path {
-            for call in self.open.session.file_calls(ix).unwrap_or_default() {
-                known.insert(paths.resolve(&self.open.session.text(call.path)));
+            for call in session.file_calls(ix).unwrap_or_default() {
+                let path = session.text(call.path);
+                known.insert(paths.resolve_call(session.agent(), call.tool, path));
             }
         }
 

@@ -3,7 +3,7 @@
 use super::fragment::Fragment;
 use crate::session::content::find_members;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::file_calls::{FileCall, called_file};
+use crate::session::file_calls::{FileCall, called_files};
 use crate::session::read::record::{Member, ParsedEntry};
 use pisess_json::Raw;
 
@@ -29,14 +29,13 @@ impl Fragment {
         }
     }
 
-    /// Stores a tool call, if it names a file.
+    /// Stores a tool call for each file that it names.
     fn keep_file_call(&mut self, entry: EntryIx, name: Option<Raw>, arguments: Option<Raw>) {
-        let Some((tool, path)) = called_file(name, arguments) else {
-            return;
-        };
-        let path = self.keep_text(&path);
-        let calls = self.collected.file_calls.get_or_insert_default();
-        calls.push(FileCall { entry, tool, path });
+        for (tool, path) in called_files(name, arguments) {
+            let path = self.keep_text(&path);
+            let calls = self.collected.file_calls.get_or_insert_default();
+            calls.push(FileCall { entry, tool, path });
+        }
     }
 }
 

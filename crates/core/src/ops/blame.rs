@@ -6,7 +6,7 @@
 //! they occur once, unless the call also wrote a line beside them.
 
 use crate::format::changes::{ChangedRanges, diff_ranges};
-use crate::ops::files::{FileChange, FileOperation, TextEdits};
+use crate::ops::files::{FileChange, FileOperation};
 use crate::session::file_calls::{FileAction, TextReplacement};
 use foldhash::HashMap;
 use std::ops::Range;
@@ -24,7 +24,10 @@ pub struct WrittenText {
 impl WrittenText {
     /// Returns what an operation wrote; `None` if it only read.
     pub fn new(source: usize, time_ms: i64, change: FileChange) -> Option<WrittenText> {
-        let writes = matches!(change, FileChange::Write(_) | FileChange::Edit(_));
+        let writes = matches!(
+            change,
+            FileChange::Write(_) | FileChange::Edit(_) | FileChange::Recorded(_)
+        );
         writes.then_some(WrittenText {
             source,
             time_ms,
@@ -102,7 +105,8 @@ impl<'t> Blame<'t> {
     fn add(&mut self, call: &WrittenText) {
         match &call.change {
             FileChange::Write(text) => self.add_whole_file(text, call.source),
-            FileChange::Edit(edits) => self.add_edits(edits, call.source),
+            FileChange::Edit(edits) => self.add_replacements(&edits.replacements, call.source),
+            FileChange::Recorded(edit) => self.add_replacements(&edit.replacements(), call.source),
             FileChange::ReadWhole(_)
             | FileChange::ReadPart(_)
             | FileChange::UnknownChange
@@ -130,9 +134,9 @@ impl<'t> Blame<'t> {
         }
     }
 
-    fn add_edits(&mut self, edits: &TextEdits, source: usize) {
+    fn add_replacements(&mut self, replacements: &[TextReplacement], source: usize) {
         // A later replacement of the same call may have changed the text of an earlier one.
-        for replacement in edits.replacements.iter().rev() {
+        for replacement in replacements.iter().rev() {
             self.add_replacement(replacement, source);
         }
     }
@@ -250,6 +254,7 @@ fn unchanged_ranges(changes: &[ChangedRanges], len: usize) -> Vec<Range<usize>> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::files::TextEdits;
 
     fn write(source: usize, text: &str) -> WrittenText {
         let change = FileChange::Write(text.to_owned());

@@ -68,6 +68,71 @@ pub fn called_file<'a>(
     Some((tool, path?))
 }
 
+/// Returns all files that a call names, with the tool: that of [`called_file`], and those that an
+/// edit of oh-my-pi names in other arguments. These are the headings of its `input`, and new names.
+pub fn called_files<'a>(
+    name: Option<Raw>,
+    arguments: Option<Raw<'a>>,
+) -> Vec<(FileTool, Text<'a>)> {
+    let mut found = Vec::from_iter(called_file(name, arguments));
+    if !name.is_some_and(|name| name.is("edit")) {
+        return found;
+    }
+    let tool = FileTool {
+        action: FileAction::Edit,
+        is_unlisted: true,
+    };
+    let arguments = arguments.unwrap_or(Raw::NULL);
+    if let Some(input) = arguments.get_text("input") {
+        for path in input_paths(&input.to_string_lossy()) {
+            found.push((tool, Text::from(path.to_owned())));
+        }
+    }
+    if let Some(edits) = replacement_list(arguments) {
+        for edit in edits.items() {
+            let Some(new_name) = nonempty_text(edit, "rename") else {
+                continue;
+            };
+            if found.iter().all(|(_, path)| *path != new_name) {
+                found.push((tool, new_name));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the paths that a patch of oh-my-pi names: `[PATH#TAG]` and `MV PATH` of edits by hashes,
+/// `*** Update File: PATH` and the like of others. Lines of text have a sign before them.
+fn input_paths(input: &str) -> Vec<&str> {
+    let mut paths: Vec<&str> = Vec::new();
+    for line in input.lines() {
+        let Some(path) = heading_path(line.trim_end()) else {
+            continue;
+        };
+        if !path.is_empty() && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Returns the path in a heading of a patch; `None` for another line.
+fn heading_path(line: &str) -> Option<&str> {
+    if let Some(heading) = line.strip_prefix('[') {
+        let heading = heading.strip_suffix(']')?;
+        let (path, tag) = heading.rsplit_once('#')?;
+        let is_tag = tag.len() == 4 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return is_tag.then_some(path);
+    }
+    if let Some(path) = line.strip_prefix("MV ") {
+        return Some(path.trim());
+    }
+    let operation = line.strip_prefix("*** ")?;
+    let (operation, path) = operation.split_once(": ")?;
+    let names_file = ["Update File", "Add File", "Delete File", "Move to"].contains(&operation);
+    names_file.then(|| path.trim())
+}
+
 /// The argument of an edit with a list of replacements.
 const REPLACEMENTS_KEY: &str = "edits";
 /// The names that agents use for the text that an edit replaces.

@@ -1,6 +1,7 @@
 //! The content of a file, as far as the calls of a session show it.
 
-use super::operations::{FileChange, ReadPart, TextEdits};
+use super::numbered_diff::apply_numbered_diff;
+use super::operations::{FileChange, ReadPart, RecordedEdit, TextEdits};
 use super::patch::apply_patch;
 use crate::format::changes::{DiffSign, diff_lines};
 use crate::session::entry::EntryIx;
@@ -91,13 +92,35 @@ impl FileContent {
             }
             FileChange::ReadPart(part) => self.add_part(part),
             FileChange::Edit(edits) => self.apply_edits(&edits),
-            FileChange::UnknownChange => {
-                self.unknown_from = self.unknown_from.or(Some(entry));
-                if let Known::Parts(parts) = &mut self.known {
-                    forget_numbers(parts);
-                }
-            }
+            FileChange::Recorded(edit) => self.apply_recorded(entry, edit),
+            FileChange::UnknownChange => self.add_unknown_change(entry),
             FileChange::UnknownRead => {}
+        }
+    }
+
+    /// Applies an edit that recorded the new text, or a diff that fits all of what is known.
+    fn apply_recorded(&mut self, entry: EntryIx, edit: RecordedEdit) {
+        if let Some(text) = edit.new_text {
+            self.forget_changes();
+            self.known = Known::Whole(text);
+            return;
+        }
+        let edited = match &self.known {
+            Known::Whole(text) if self.unfit_edits == 0 && self.unknown_from.is_none() => {
+                apply_diff_to_whole(text, &edit.diff)
+            }
+            _ => None,
+        };
+        match edited {
+            Some(text) => self.known = Known::Whole(text),
+            None => self.add_unknown_change(entry),
+        }
+    }
+
+    fn add_unknown_change(&mut self, entry: EntryIx) {
+        self.unknown_from = self.unknown_from.or(Some(entry));
+        if let Known::Parts(parts) = &mut self.known {
+            forget_numbers(parts);
         }
     }
 
@@ -311,6 +334,20 @@ fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
             replace_in_original(without_mark, &changed_lines(&with_feeds, &patched))
         }
     };
+    Some(format!("{mark}{edited}"))
+}
+
+/// Returns a file's content after an edit of which a diff was recorded; `None` if the diff does not
+/// fit. It has neither the byte order mark nor carriage returns.
+fn apply_diff_to_whole(text: &str, diff: &str) -> Option<String> {
+    let without_mark = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let mark = &text[..text.len() - without_mark.len()];
+    let with_feeds = normalize_line_ends(without_mark);
+    let patched = apply_numbered_diff(&with_feeds, diff)?;
+    if with_feeds == without_mark {
+        return Some(format!("{mark}{patched}"));
+    }
+    let edited = replace_in_original(without_mark, &changed_lines(&with_feeds, &patched));
     Some(format!("{mark}{edited}"))
 }
 

@@ -9,10 +9,12 @@
 //! where a later edit no longer fits, or a later read shows it.
 
 mod content;
+mod numbered_diff;
 mod operations;
 mod patch;
 
 pub use content::{FileContent, Known};
 pub use operations::{
-    FileChange, FileOperation, ReadPart, RecordedPaths, TextEdits, list_operations, read_change,
+    FileChange, FileOperation, ReadPart, RecordedEdit, RecordedPaths, TextEdits, list_operations,
+    read_change,
 };

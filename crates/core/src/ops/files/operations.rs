@@ -1,10 +1,14 @@
 //! The calls that read, write or edit files, and succeeded.
 
+use super::numbered_diff::read_replacements;
+use crate::agents::Agent;
 use crate::agents::readable::Folders;
 use crate::session::Session;
 use crate::session::content::{find_members, join_text, member_is};
 use crate::session::entry::{EntryIx, Flags, Role};
-use crate::session::file_calls::{FileAction, TextReplacement, called_file, read_all_replacements};
+use crate::session::file_calls::{
+    FileAction, FileTool, TextReplacement, called_files, read_all_replacements,
+};
 use crate::session::paths::{absolute_path, collapse_dots};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashMap;
@@ -34,12 +38,14 @@ pub enum FileChange {
     Write(String),
     /// It replaced texts.
     Edit(TextEdits),
+    /// It changed lines, and recorded which.
+    Recorded(RecordedEdit),
     /// It printed all of the file.
     ReadWhole(String),
     /// It printed some lines of the file.
     ReadPart(ReadPart),
-    /// It changed the file, in a way that is not stored in a known form, such as the edits by hashes
-    /// of lines and the patches of oh-my-pi.
+    /// It changed the file, in a way that is not stored in a known form, such as an edit by hashes of
+    /// lines whose result records nothing.
     UnknownChange,
     /// What it printed is not stored in a known form.
     UnknownRead,
@@ -55,6 +61,22 @@ pub struct TextEdits {
     pub is_sequential: bool,
     /// The unified diff that the tool recorded.
     pub patch: Option<String>,
+}
+
+/// What oh-my-pi's `edit` recorded of a file that it changed, in any of its modes.
+#[derive(Debug)]
+pub struct RecordedEdit {
+    /// The file after the edit; `None` if it is too long to be recorded.
+    pub new_text: Option<String>,
+    /// The diff, see [`super::numbered_diff`].
+    pub diff: String,
+}
+
+impl RecordedEdit {
+    /// Returns the changed runs of lines, each with what it replaces.
+    pub fn replacements(&self) -> Vec<TextReplacement> {
+        read_replacements(&self.diff)
+    }
 }
 
 /// Lines of a file, as a tool printed them.
@@ -88,6 +110,15 @@ impl RecordedPaths<'_> {
         };
         collapse_dots(&String::from_utf8_lossy(&absolute))
     }
+
+    /// Returns the absolute path of the file that a call of the agent names. A read of oh-my-pi may
+    /// name lines after it, as in `a.rs:20-40`.
+    pub fn resolve_call(&self, agent: &dyn Agent, tool: FileTool, path: Text) -> String {
+        match tool.action {
+            FileAction::Read => self.resolve(&agent.strip_read_selector(path)),
+            FileAction::Write | FileAction::Edit => self.resolve(&path),
+        }
+    }
 }
 
 /// Returns the operations on files for which `is_wanted` is true, in the order of their calls.
@@ -100,47 +131,48 @@ pub fn list_operations(
     is_wanted: &dyn Fn(&str) -> bool,
 ) -> io::Result<Vec<FileOperation>> {
     let session = reader.session();
+    let agent = session.agent();
     let mut found: Vec<FileOperation> = Vec::new();
     // The operations whose result was not seen yet, by the ids of their calls.
-    let mut unanswered: HashMap<Vec<u8>, usize> = HashMap::default();
+    let mut unanswered: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
     for &ix in entries {
         if let Some(call_id) = answered_call_id(session, ix) {
             // A result that failed is the answer to its call, too.
-            let answered = unanswered.remove(call_id);
+            let answered = unanswered.remove(call_id).unwrap_or_default();
             let has_failed = session.entry(ix).flags.contains(Flags::FAILED);
-            if let Some(index) = answered
-                && !has_failed
-            {
-                found[index].result = Some(ix);
+            if !has_failed {
+                for index in answered {
+                    found[index].result = Some(ix);
+                }
             }
         }
 
         let calls = session.file_calls(ix).unwrap_or_default();
         let has_wanted_file = calls
             .iter()
-            .any(|call| is_wanted(&paths.resolve(&session.text(call.path))));
+            .any(|call| is_wanted(&paths.resolve_call(agent, call.tool, session.text(call.path))));
         if !has_wanted_file {
             continue;
         }
-        let calls = reader.with_message(ix, |message| read_calls(message, paths))?;
-        for (call_index, call) in calls.into_iter().enumerate() {
-            let Some(call) = call else {
-                continue;
-            };
+        let calls = reader.with_message(ix, |message| read_calls(message, agent, paths))?;
+        let mut answered_by: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
+        for call in calls {
             if !is_wanted(&call.path) {
                 continue;
             }
             if let Some(id) = call.id {
-                unanswered.insert(id, found.len());
+                answered_by.entry(id).or_default().push(found.len());
             }
             found.push(FileOperation {
                 entry: ix,
                 result: None,
                 action: call.action,
                 path: call.path,
-                call_index,
+                call_index: call.index,
             });
         }
+        // A later call with the same id has taken the place of an earlier one.
+        unanswered.extend(answered_by);
     }
     // A call that a tool made itself is stored with its outcome.
     found.retain(|operation| {
@@ -162,44 +194,42 @@ fn answered_call_id(session: &Session, ix: EntryIx) -> Option<&[u8]> {
     Some(session.bytes(call_id))
 }
 
-/// A call that names a file.
+/// A call, with one of the files that it names.
 struct NamedCall {
+    /// Its index among the calls of the entry.
+    index: usize,
     /// The id that its result has; `None` for a call that a tool made itself.
     id: Option<Vec<u8>>,
     action: FileAction,
     path: String,
 }
 
-/// Returns the calls of a message, in their order. A call is `None` if it names no file, or if a
-/// tool made it and it failed.
-fn read_calls(message: Raw, paths: RecordedPaths) -> Vec<Option<NamedCall>> {
+/// Returns the calls of a message, in their order, one for each file that it names. A call that a
+/// tool made itself has a `status`, and is left out unless that is `ok`.
+fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<NamedCall> {
     let mut calls = Vec::new();
-    for call in stored_calls(message) {
-        calls.push(read_call(call, paths));
+    for (index, call) in stored_calls(message).into_iter().enumerate() {
+        let is_nested = call.get("status").is_some();
+        if is_nested && !member_is(call, "status", "ok") {
+            continue;
+        }
+        let [id, name, arguments] = find_members(call, ["id", "name", "arguments"]);
+        for (tool, path) in called_files(name, arguments) {
+            // A nested call has no result of its own.
+            let id = if is_nested {
+                None
+            } else {
+                id.and_then(Raw::text)
+            };
+            calls.push(NamedCall {
+                index,
+                id: id.map(Text::into_bytes),
+                action: tool.action,
+                path: paths.resolve_call(agent, tool, path),
+            });
+        }
     }
     calls
-}
-
-/// Reads a call; `None` as for [`read_calls`]. A call that a tool made itself has a `status`, and
-/// counts as having succeeded with `ok`.
-fn read_call(call: Raw, paths: RecordedPaths) -> Option<NamedCall> {
-    let is_nested = call.get("status").is_some();
-    if is_nested && !member_is(call, "status", "ok") {
-        return None;
-    }
-    let [id, name, arguments] = find_members(call, ["id", "name", "arguments"]);
-    let (tool, path) = called_file(name, arguments)?;
-    // A nested call has no result of its own.
-    let id = if is_nested {
-        None
-    } else {
-        id.and_then(Raw::text)
-    };
-    Some(NamedCall {
-        id: id.map(Text::into_bytes),
-        action: tool.action,
-        path: paths.resolve(&path),
-    })
 }
 
 /// Returns the calls of a reply, or those that a tool made itself, as its result lists them.
@@ -219,7 +249,7 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
 
 /// Reads what an operation did.
 pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Result<FileChange> {
-    let result = match operation.result {
+    let mut result = match operation.result {
         Some(result) => reader.with_message(result, ToolOutput::read)?,
         None => ToolOutput::default(),
     };
@@ -234,14 +264,20 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
                 Some(content) => FileChange::Write(content.into_string_lossy()),
                 None => FileChange::UnknownChange,
             },
-            FileAction::Edit => match read_all_replacements(arguments) {
-                Some(replacements) => FileChange::Edit(TextEdits {
-                    replacements,
-                    is_sequential: is_of_claude,
-                    patch: result.patch,
-                }),
-                None => FileChange::UnknownChange,
-            },
+            FileAction::Edit if result.is_repaired => FileChange::UnknownChange,
+            FileAction::Edit => {
+                if let Some(recorded) = result.take_recorded_edit(&operation.path) {
+                    return FileChange::Recorded(recorded);
+                }
+                match read_all_replacements(arguments) {
+                    Some(replacements) => FileChange::Edit(TextEdits {
+                        replacements,
+                        is_sequential: is_of_claude,
+                        patch: result.patch,
+                    }),
+                    None => FileChange::UnknownChange,
+                }
+            }
             // Claude Code numbers the lines that it prints.
             FileAction::Read if is_of_claude => FileChange::UnknownRead,
             FileAction::Read => result.read_lines(arguments),
@@ -257,7 +293,28 @@ struct ToolOutput {
     is_one_text: bool,
     is_truncated: bool,
     patch: Option<String>,
+    /// What oh-my-pi's `edit` recorded, with the path of each file.
+    recorded_edits: Vec<RecordedFile>,
+    /// Whether oh-my-pi changed the file again after its edit, to repair the syntax.
+    is_repaired: bool,
+    /// The lines that oh-my-pi's `read` printed, without the numbers that it printed before them.
+    displayed: Option<ReadPart>,
 }
+
+/// A file that one edit changed.
+struct RecordedFile {
+    /// Its absolute path at that time, after the edit.
+    path: String,
+    /// Whether the edit gave it this path.
+    is_renamed: bool,
+    edit: RecordedEdit,
+}
+
+/// The notice in place of the end of a text that oh-my-pi does not store.
+const CUT_NOTICE: &str = "[Session persistence truncated large content]";
+
+/// The words with which oh-my-pi reports such a repair.
+const REPAIR_NOTICE: &str = "an automatic syntax repair (";
 
 impl ToolOutput {
     /// Reads the output from the message of a result.
@@ -271,16 +328,40 @@ impl ToolOutput {
             (Some(only_block), None) => member_is(only_block, "type", "text"),
             (Some(_), Some(_)) => false,
         };
+        let text = join_text(Some(content), "").into_string_lossy();
         ToolOutput {
-            text: join_text(Some(content), "").into_string_lossy(),
+            recorded_edits: read_recorded_edits(details),
+            is_repaired: text.contains(REPAIR_NOTICE),
+            displayed: read_displayed(details),
+            text,
             is_one_text,
             is_truncated: truncation.is_object(),
             patch: details.get_text("patch").map(Text::into_string_lossy),
         }
     }
 
+    /// Takes what was recorded of a file. A session that was moved may have another directory now:
+    /// the only edit is that of the file in any case, unless it gave the file a new name.
+    fn take_recorded_edit(&mut self, path: &str) -> Option<RecordedEdit> {
+        let files = &mut self.recorded_edits;
+        let index = match files.iter().position(|file| file.path == path) {
+            Some(index) => index,
+            None if files.len() == 1 && !files[0].is_renamed => 0,
+            None => return None,
+        };
+        Some(files.swap_remove(index).edit)
+    }
+
     /// Returns the lines of a file that `read` printed, without the notice that more follow.
     fn read_lines(self, arguments: Raw) -> FileChange {
+        if let Some(displayed) = self.displayed {
+            let is_whole = displayed.first_line == 1
+                && displayed.line_count == Some(displayed.text.split('\n').count());
+            if is_whole {
+                return FileChange::ReadWhole(displayed.text);
+            }
+            return FileChange::ReadPart(displayed);
+        }
         if !self.is_one_text {
             return FileChange::UnknownRead;
         }
@@ -312,6 +393,79 @@ impl ToolOutput {
             line_count: notice.line_count,
         })
     }
+}
+
+/// Reads what oh-my-pi's `edit` recorded of each file that it changed. A file that was deleted or got
+/// a new name has no text any more, and none of it is recorded.
+fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
+    let mut files = Vec::from_iter(details.get("perFileResults").unwrap_or(Raw::NULL).items());
+    if files.is_empty() {
+        files.push(details);
+    }
+    let mut recorded = Vec::new();
+    for file in files {
+        let [path, diff, new_text, operation, move_to] =
+            find_members(file, ["path", "diff", "newText", "op", "move"]);
+        let (Some(path), Some(diff)) = (path.and_then(Raw::text), diff.and_then(Raw::text)) else {
+            continue;
+        };
+        if operation.is_some_and(|operation| operation.is("delete")) {
+            continue;
+        }
+        let new_text = new_text.and_then(Raw::text).map(Text::into_string_lossy);
+        let new_text = new_text.filter(|text| !text.ends_with(CUT_NOTICE));
+        let is_renamed = move_to.is_some();
+        if is_renamed && new_text.is_none() {
+            // The diff is of the text that the file had under its old name.
+            continue;
+        }
+        recorded.push(RecordedFile {
+            path: collapse_dots(&path.to_string_lossy()),
+            is_renamed,
+            edit: RecordedEdit {
+                new_text,
+                diff: diff.into_string_lossy(),
+            },
+        });
+    }
+    recorded
+}
+
+/// Reads the lines that oh-my-pi's `read` printed. The last line feed of the file is not among them:
+/// its size says whether there is one. `None` if lines are left out between them.
+fn read_displayed(details: Raw) -> Option<ReadPart> {
+    let displayed = details.get("displayContent")?;
+    let text = displayed.get_text("text")?.into_string_lossy();
+    let first_line = displayed.get("startLine")?.number()? as usize;
+    let printed_count = text.split('\n').count();
+    let mut next_line = first_line;
+    for number in displayed.get("lineNumbers")?.items() {
+        if number.number() != Some(next_line as f64) {
+            return None;
+        }
+        next_line += 1;
+    }
+    if first_line == 0 || next_line - first_line != printed_count || text.ends_with(CUT_NOTICE) {
+        return None;
+    }
+
+    let line_count = details.get("totalLines").and_then(Raw::number);
+    let file_size = details.get("fileSize").and_then(Raw::number);
+    let is_whole = first_line == 1 && line_count == Some(printed_count as f64);
+    if is_whole && file_size == Some(text.len() as f64 + 1.0) {
+        return Some(ReadPart {
+            first_line,
+            text: text + "\n",
+            line_count: Some(printed_count + 1),
+        });
+    }
+    let is_complete = is_whole && file_size == Some(text.len() as f64);
+    Some(ReadPart {
+        first_line,
+        text,
+        // The number of lines says nothing about the last line feed, which begins one more here.
+        line_count: is_complete.then_some(printed_count),
+    })
 }
 
 /// The notice at the end of printed lines that the file has more.
