@@ -11,7 +11,7 @@ use crate::load::{
     LoadError, LoadOptions, WrongFile, add_rows, has_header, is_small, load, load_appended,
     read_header,
 };
-use crate::ops::plan::Change;
+use crate::ops::plan::{Action, Change};
 use crate::ops::rows::find_edits;
 use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
@@ -398,6 +398,26 @@ impl OpenSession {
         let source = self.input.source();
         let content = store::spool_written(&mut |out| change.write(&self.session, source, out))?;
         self.reload_from(self.input.with_content(content))
+    }
+
+    /// Adds a change to a session that [`OpenSession::after_change`] returned. Only the new lines are
+    /// read, if that is enough.
+    pub fn add_change(&mut self, change: &Change) -> Result<(), Failure> {
+        let is_append = change.action(&self.session) == Action::Append;
+        if is_append
+            && self.session.ends_with_newline
+            && let Opened::Stream(content) = &mut self.input.opened.opened
+        {
+            content.append(&change.appended_bytes())?;
+            let added = load_appended(&mut self.session, self.input.source(), &self.options);
+            if added.map_err(|error| self.input.load_failure(error))? {
+                return Ok(());
+            }
+            self.session = self.input.load(&self.options)?;
+            return Ok(());
+        }
+        *self = self.after_change(change)?;
+        Ok(())
     }
 
     /// Loads the same session from the file as it is now.

@@ -98,10 +98,10 @@ pub struct Args {
     /// Include subdirectories (-n always does)
     #[arg(short, long)]
     pub recursive: bool,
-    /// List instead (archived sessions)
+    /// List and change nothing (archived sessions)
     #[arg(long, conflicts_with_all = ["sessions", "restore", "delete"])]
     pub list: bool,
-    /// Restore the original (moves archived sessions back into their stores)
+    /// Reverse this command (moves archived sessions back into their stores)
     #[arg(long, conflicts_with = "delete")]
     pub restore: bool,
     /// Delete archived sessions: asks on a terminal, and otherwise requires --force
@@ -204,7 +204,7 @@ impl Args {
             } else {
                 "--all looks in all projects"
             };
-            ui.print_status(&format!("no session is chosen (hint: {hint})"));
+            ui.print_status(&format!("no sessions to archive (hint: {hint})"));
         }
         let needs_recursion = outcomes.iter().any(|outcome| {
             let is_planned = outcome

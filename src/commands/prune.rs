@@ -124,7 +124,7 @@ pub struct Args {
     /// Prune the branch that REF is on, from the nearest branch point above REF
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
-    /// Restore the original (put back what was pruned)
+    /// Reverse this command (puts back what was pruned)
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
     pub restore: bool,
     #[command(flatten)]

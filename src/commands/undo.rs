@@ -68,7 +68,7 @@ pub struct Args {
     /// Number of operations to undo
     #[arg(value_name = "N", default_value = "1", hide_default_value = true, value_parser = parse_operation_count, conflicts_with = "list")]
     pub count: usize,
-    /// List instead (the operations that can be undone, the last one first)
+    /// List and change nothing (the operations that can be undone, the last one first)
     #[arg(long)]
     pub list: bool,
     #[command(flatten)]
@@ -141,6 +141,15 @@ struct UndoneOperations {
     descriptions: Vec<String>,
 }
 
+impl UndoneOperations {
+    fn add(&mut self, change: Change) {
+        self.change.entries.extend(change.entries);
+        if change.title_line.is_some() {
+            self.change.title_line = change.title_line;
+        }
+    }
+}
+
 /// Returns the change that undoes the last operations, one after the other: the same entries as
 /// that many changes, each of the session as it is after the change before.
 fn undo_operations(
@@ -149,12 +158,20 @@ fn undo_operations(
     id_source: &mut IdSource,
 ) -> Result<UndoneOperations, Failure> {
     let mut undone = UndoneOperations::default();
-    undo_operation(open, &mut undone, id_source)?;
+    let mut change = undo_operation(open, &mut undone.descriptions, id_source)?;
+    if count == 1 {
+        undone.change = change;
+        return Ok(undone);
+    }
+
+    // The session as the entries so far leave it.
+    let mut current = open.after_change(&change)?;
+    undone.add(change);
     for undone_count in 1..count {
-        let current = open.after_change(&undone.change)?;
-        if let Err(failure) = undo_operation(&current, &mut undone, id_source) {
-            return Err(too_few_failure(open, undone_count, failure));
-        }
+        change = undo_operation(&current, &mut undone.descriptions, id_source)
+            .map_err(|failure| too_few_failure(open, undone_count, failure))?;
+        current.add_change(&change)?;
+        undone.add(change);
     }
     Ok(undone)
 }
@@ -171,12 +188,12 @@ fn too_few_failure(open: &OpenSession, undone_count: usize, failure: Failure) ->
     open.input.negative_answer(what).with_hint(hint)
 }
 
-/// Adds what undoes the last operation of a session.
+/// Returns the change that undoes the last operation of a session, and adds its description.
 fn undo_operation(
     open: &OpenSession,
-    undone: &mut UndoneOperations,
+    descriptions: &mut Vec<String>,
     id_source: &mut IdSource,
-) -> Result<(), Failure> {
+) -> Result<Change, Failure> {
     let input = &open.input;
     let reader = open.entry_reader();
     let entries = last_operation(&reader).map_err(|refusal| match refusal {
@@ -189,14 +206,8 @@ fn undo_operation(
     // Fails if the entries that undo the operation cannot name their parent.
     open.new_parent_id(leaf_before.unwrap_or(open.session.leaf.into()))?;
     let description = describe_operation(open, &entries, leaf_before);
-    undone.descriptions.push(input.map_read_error(description)?);
-
-    let change = input.map_read_error(undo(&reader, &entries, leaf_before, id_source))?;
-    undone.change.entries.extend(change.entries);
-    if change.title_line.is_some() {
-        undone.change.title_line = change.title_line;
-    }
-    Ok(())
+    descriptions.push(input.map_read_error(description)?);
+    input.map_read_error(undo(&reader, &entries, leaf_before, id_source))
 }
 
 /// Prints the operations that can be undone, in the order in which they are. A note says what ends
@@ -247,11 +258,14 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
         table.print(ui)?;
     }
 
-    if let Err(failure) = refuse_rewritten(open) {
-        ui.warn(&failure.to_note());
-    } else if undoable.operations.is_empty() {
+    let allowed = refuse_rewritten(open);
+    if undoable.operations.is_empty() {
+        allowed?;
         let refusal = failure_with_hint(&undoable.stop, |what| input.negative_answer(what));
         return Err(refusal);
+    }
+    if let Err(failure) = allowed {
+        ui.warn(&failure.to_note());
     }
     Ok(Exit::Done)
 }
@@ -351,6 +365,9 @@ fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
             let kind = session.kind_name(ix).to_string().replace('_', " ");
             let id = session.id(ix);
             match session.role_name(ix) {
+                Some(role) if role == "toolResult" => format!("the tool result {id}"),
+                Some(role) if role == "bashExecution" => format!("the bash command {id}"),
+                Some(role) if role == "pythonExecution" => format!("the Python command {id}"),
                 Some(role) => format!("the {role} {kind} {id}"),
                 None => format!("the {kind} {id}"),
             }

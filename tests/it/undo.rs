@@ -2,7 +2,7 @@
 
 use crate::sandbox::{Done, Sandbox, session, user};
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::cell::Cell;
 
 const TWO: &str = "two-branches.jsonl";
@@ -428,6 +428,60 @@ fn several_operations_are_undone_as_one_by_one() {
     "#);
     assert_eq!(marks("together.jsonl"), marks(TWO));
     assert_eq!(desk.state("together.jsonl"), desk.state(TWO));
+}
+
+/// Many operations, of which each undo finds the session as the one before left it: those of pi are
+/// appended to what was read, a name of oh-my-pi changes the first line.
+#[test]
+fn many_operations_are_undone_as_one_by_one() {
+    for (file, count) in [("two-branches.jsonl", 24), ("omp.jsonl", 12)] {
+        let desk = Desk::with(file);
+        for number in 0..count / 4 {
+            desk.run(&format!("label ./{file} @ label{number}"));
+            desk.run(&format!("append ./{file} --name 'Name {number}'"));
+            desk.run(&format!("append ./{file} --user 'Question {number}'"));
+            desk.run(&format!("switch ./{file} '@^'"));
+        }
+        desk.s.put("together.jsonl", desk.s.bytes(file));
+        for _ in 0..count {
+            desk.run(&format!("undo ./{file}"));
+        }
+        desk.run(&format!("undo ./together.jsonl {count}"));
+        assert_eq!(desk.state("together.jsonl"), desk.state(file));
+        let kinds = |name: &str| -> Vec<Value> {
+            let lines = desk.s.text(name);
+            lines
+                .lines()
+                .map(|line| serde_json::from_str::<Value>(line).unwrap())
+                .map(|entry| json!([entry["type"], entry["label"], entry["name"], entry["title"]]))
+                .collect()
+        };
+        assert_eq!(kinds("together.jsonl"), kinds(file), "{file}");
+    }
+}
+
+/// A session that was rewritten, and has nothing to undo.
+#[test]
+fn a_list_of_nothing_is_a_negative_answer() {
+    let desk = Desk::with(TWO);
+    desk.s.put("two-branches.jsonl.rejected", "{\n");
+    let listed = desk.s.unchanged("undo --list ./two-branches.jsonl");
+    assert_eq!(listed.code, 1, "{listed}");
+    assert!(
+        listed
+            .stderr
+            .contains("the last operation was `check --repair`"),
+        "{listed}"
+    );
+}
+
+/// A tool result is called as people call it.
+#[test]
+fn a_copied_tool_result_has_a_plain_name() {
+    let desk = Desk::with("tour.jsonl");
+    desk.run("pick ./tour.jsonl c25f81e7 9e04b3d8 --at 0d9a6c31");
+    let undone = desk.done("undo ./tour.jsonl");
+    assert!(undone.stderr.contains(", the tool result "), "{undone}");
 }
 
 #[test]

@@ -185,6 +185,20 @@ impl Spooled {
             len,
         })
     }
+
+    /// Adds bytes at the end. In memory, they may exceed the limit.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let appended = match &mut self.data {
+            SpooledData::OnDisk(file) => file.write_all(bytes),
+            SpooledData::InMemory(memory) => {
+                memory.get_mut().extend_from_slice(bytes);
+                Ok(())
+            }
+        };
+        appended.map_err(|error| StoreError::io(Action::Spool, Path::new("the copy"), error))?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
 }
 
 impl ReadAt for Spooled {
