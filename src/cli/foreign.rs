@@ -16,11 +16,15 @@ use std::path::{Path, PathBuf};
 
 /// Reads a source. Returns `None` if another agent wrote the file, or none.
 pub fn survey_file(path: &Path) -> Result<Option<Survey>, Failure> {
-    let file = SessionFile::open(path)?;
+    survey_opened(&SessionFile::open(path)?, path)
+}
+
+/// Does the same as [`survey_file`], for a file that is open.
+fn survey_opened(file: &SessionFile, path: &Path) -> Result<Option<Survey>, Failure> {
     let failed = |error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error);
-    let origin = Origin::detect(&file).map_err(failed)?;
+    let origin = Origin::detect(file).map_err(failed)?;
     origin
-        .map(|origin| import::survey_source(&file, origin, path))
+        .map(|origin| import::survey_source(file, origin, path))
         .transpose()
         .map_err(failed)
 }
@@ -28,10 +32,10 @@ pub fn survey_file(path: &Path) -> Result<Option<Survey>, Failure> {
 /// Returns what a file contains, and the session of pi that it would become. Returns `None` if
 /// another agent wrote it, or none.
 pub fn convert_file(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
-    let Some(survey) = survey_file(path)? else {
+    let file = SessionFile::open(path)?;
+    let Some(survey) = survey_opened(&file, path)? else {
         return Ok(None);
     };
-    let file = SessionFile::open(path)?;
     let id = survey.derive_session_id(Dialect::Pi, 0);
     let target = ImportTarget {
         agent: Dialect::Pi,
@@ -78,8 +82,10 @@ pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failur
         } else {
             "`pisess import` with its path".to_owned()
         };
-        let hint =
-            format!("{import} converts it; commands that only read, such as `tree`, accept it");
+        let source = origin.name();
+        let hint = format!(
+            "{import} converts it; commands that only read, such as `tree`, accept it; `pisess list --source {source}` lists it"
+        );
         return Failure::new(Exit::Failed, FailureKind::Session, what)
             .with_path(name)
             .with_hint(hint);
@@ -170,6 +176,35 @@ pub fn none_found_note(origin: Origin, place: &ForeignPlace) -> String {
             "no sessions of {agent} in these files and directories (hint: `pisess list --source {source} --all` lists all projects)"
         ),
     }
+}
+
+/// Returns the note that none of these files is a session of pi or oh-my-pi, but some are of other
+/// agents; `None` if none is.
+pub fn only_foreign_note(paths: &[PathBuf]) -> Option<String> {
+    let mut origins: Vec<Origin> = Vec::new();
+    for path in paths {
+        let Ok(file) = SessionFile::open(path) else {
+            continue;
+        };
+        if let Ok(Some(origin)) = Origin::detect(&file)
+            && !origins.contains(&origin)
+        {
+            origins.push(origin);
+        }
+    }
+    if origins.is_empty() {
+        return None;
+    }
+    let agents: Vec<_> = origins.iter().map(|origin| origin.display_name()).collect();
+    let options: Vec<_> = origins
+        .iter()
+        .map(|origin| format!("`--source {}`", origin.name()))
+        .collect();
+    Some(format!(
+        "no sessions of pi or oh-my-pi among the *.jsonl files found, only of {} (hint: add {} to list them)",
+        agents.join(" and "),
+        options.join(" or ")
+    ))
 }
 
 /// Where sessions of another agent were looked for.

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Printed if no session belongs to the current directory and no other place to look is given.
-pub const NO_SESSIONS_HERE: &str = "no sessions of this directory (hint: --all lists all projects)";
+pub const NO_SESSIONS_HERE: &str = "no sessions of this directory (hint: --all reads all projects)";
 
 /// Printed if there is no session in any store.
 pub const NO_SESSIONS_ANYWHERE: &str = "no sessions in the stores of pi and oh-my-pi (hint: `pisess help sessions` says where they are)";

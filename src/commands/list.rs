@@ -182,6 +182,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.warn(note);
     }
 
+    // Whose they are is asked only if none can be listed.
+    let first_paths: Vec<PathBuf> = files
+        .iter()
+        .take(MAX_INSPECTED)
+        .map(|file| file.path.clone())
+        .collect();
     has_failures |= read_sessions(&mut list, files, args, period, ui);
     if args.source.is_some() && args.lists_cwd() {
         list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), stores.here()));
@@ -192,7 +198,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             ui.warn(&foreign::none_found_note(source, &args.foreign_place()));
         }
     } else if found_none && has_files && !args.lists_cwd() && !args.period.is_given() {
-        ui.warn(NO_SESSIONS);
+        let note = foreign::only_foreign_note(&first_paths);
+        ui.warn(note.as_deref().unwrap_or(NO_SESSIONS));
     }
     let has_sessions = !list.is_empty();
     list.retain(|session| session.is_in_period);
@@ -519,6 +526,8 @@ fn retain_same_repository(
     Ok(())
 }
 
+/// The maximum number of files whose agent is looked up for a note.
+const MAX_INSPECTED: usize = 100;
 /// Printed if none of the files found is a session.
 const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
 /// Printed if --larger-than and --empty choose no session.

@@ -69,6 +69,34 @@ fn no_sessions_of_another_agent() {
     assert_snapshot!(note("import ./project -o -", &s), @"pisess: note: no sessions of Claude Code or Codex in these directories (hint: `pisess list --source claude --all` and `--source codex --all` list what could be imported)");
 }
 
+/// Files that `list` cannot read say whose they are, and which option reads them.
+#[test]
+fn only_sessions_of_other_agents() {
+    let s = Sandbox::new();
+    s.put("one/tree.jsonl", fixture("claude/tree.jsonl"));
+    assert_snapshot!(note("list ./one", &s), @"pisess: note: no sessions of pi or oh-my-pi among the *.jsonl files found, only of Claude Code (hint: add `--source claude` to list them)");
+    let file = at_home("list ./one/tree.jsonl", &s).fails(2);
+    assert!(
+        file.contains("`pisess list --source claude` lists it"),
+        "{file}"
+    );
+    let found = at_home("list --source claude ./one -l", &s).quiet();
+    assert_eq!(found, "./one/tree.jsonl\n");
+    let codex = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"0199","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p","originator":"codex_cli_rs","cli_version":"0.171.0"}}"#;
+    s.put("one/rollout.jsonl", format!("{codex}\n"));
+    let both = note("list ./one", &s);
+    assert!(
+        both.contains("Claude Code") && both.contains("Codex"),
+        "{both}"
+    );
+    assert!(
+        both.contains("`--source claude`") && both.contains("`--source codex`"),
+        "{both}"
+    );
+    s.put("two/other.jsonl", "{}\n");
+    assert!(note("list ./two", &s).contains("no sessions among the *.jsonl files found"));
+}
+
 #[test]
 fn no_archived_sessions() {
     let s = Sandbox::new();
@@ -76,7 +104,7 @@ fn no_archived_sessions() {
     s.put(session, fixture("tour.jsonl"));
     assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions here (hint: --all lists all projects)");
     assert_snapshot!(note("archive --list --all", &s), @"pisess: note: no archived sessions (hint: `pisess archive SESSION` archives one)");
-    assert_snapshot!(note("archive --empty --all", &s), @"pisess: no session is chosen (hint: `pisess list --all` lists the sessions)");
+    assert_snapshot!(note("archive --empty --all", &s), @"pisess: no sessions to archive (hint: `pisess list --all` lists the sessions)");
     assert_eq!(at_home(&format!("archive ./{session}"), &s).code, 0);
     assert_snapshot!(note("archive --list", &s), @"pisess: note: no archived sessions here (hint: --all lists all projects)");
     assert_snapshot!(note("archive --list --all --empty", &s), @"pisess: note: no archived session matches these options (hint: omit them)");

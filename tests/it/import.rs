@@ -1119,7 +1119,7 @@ fn output_goes_to_a_file_a_directory_or_a_pipe() {
     h.0.put("other", "mine");
     assert_snapshot!(h.run("import ./plain.jsonl -o ./other").fails(2), @r#"~/other: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(h.run("import ./plain.jsonl ./tree.jsonl -o ./new").fails(2), @"-o names one file, and there are several sources (hint: give an existing directory with -o)");
-    assert_snapshot!(h.run("import ./plain.jsonl -o ./plain.jsonl --force").fails(2), @"~/plain.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ~/plain.jsonl` converts it; commands that only read, such as `tree`, accept it)");
+    assert_snapshot!(h.run("import ./plain.jsonl -o ./plain.jsonl --force").fails(2), @"~/plain.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ~/plain.jsonl` converts it; commands that only read, such as `tree`, accept it; `pisess list --source claude` lists it)");
     h.0.path("other").metadata().unwrap();
     std::fs::remove_file(h.0.path("other")).unwrap();
     assert!(h.0.files() == before);

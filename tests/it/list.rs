@@ -316,7 +316,7 @@ fn a_directory_without_sessions_is_reported() {
     );
     let done = d.pisess("list").done();
     assert_eq!((done.code, done.text()), (0, String::new()));
-    assert_snapshot!(done.stderr, @"pisess: note: no sessions of this directory (hint: --all lists all projects)");
+    assert_snapshot!(done.stderr, @"pisess: note: no sessions of this directory (hint: --all reads all projects)");
     assert_eq!(d.pisess("list -q").done().quiet(), "");
     assert_eq!(d.pisess("list -a").done().quiet().lines().count(), 2);
 }

@@ -513,14 +513,14 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     let done = s
         .pisess("migrate ./v4.jsonl ./v1.jsonl ./other-tool.jsonl ./empty.jsonl ./gone.jsonl")
         .done();
-    assert_snapshot!(done, @"
+    assert_snapshot!(done, @r"
     ./v1.jsonl: migrated from v1, 9 entries
     from  files  entries  migrated  current  failed
     v1        1        9         1        0       0
     -         4        0         0        0       4
     2> pisess: cannot read ./gone.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     2> pisess: ./v4.jsonl:1: format v4 is newer than pisess supports (hint: pisess supports version 3 and older, which the coding agents write)
-    2> pisess: ./other-tool.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ./other-tool.jsonl` converts it; commands that only read, such as `tree`, accept it)
+    2> pisess: ./other-tool.jsonl: not a session of pi or oh-my-pi, but of Claude Code (hint: `pisess import ./other-tool.jsonl` converts it; commands that only read, such as `tree`, accept it; `pisess list --source claude` lists it)
     2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
     2> pisess: 1 migrated, 4 failed
     exit 2

@@ -152,7 +152,7 @@ fn options_choose_sessions() {
     );
     assert_eq!(
         d.pisess("prune --all -n --larger-than 1M").done().stderr,
-        "pisess: no session is chosen (hint: omit --older-than and --larger-than)\n"
+        "pisess: no sessions to prune (hint: omit --older-than and --larger-than)\n"
     );
     assert!(
         d.pisess("prune --branch @ --all")
@@ -191,4 +191,16 @@ fn little_is_explained() {
     assert_snapshot!(hint, @"pisess: `--compacted` would remove 1.2 kB");
     s.pisess("prune ./compacted.jsonl --compacted").done();
     assert!(s.bytes("compacted.jsonl").len() < before);
+}
+
+/// Sizes that do not change are not worth a row.
+#[test]
+fn a_plan_without_anything_to_remove_says_so() {
+    let s = Sandbox::new();
+    s.put("p/c.jsonl", fixture("two-branches.jsonl"));
+    let planned = s.unchanged("prune -q -n ./p --over 1k").text();
+    assert!(
+        planned.contains("nothing would be removed from 1 session\n"),
+        "{planned}"
+    );
 }

@@ -76,7 +76,7 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     drop(progress);
     warn_of_skipped(&skipped, ui);
     if has_files && sessions.is_empty() && skipped.is_empty() && worst_exit == Exit::Done {
-        ui.print_status("no session is chosen (hint: omit --older-than and --larger-than)");
+        ui.print_status("no sessions to prune (hint: omit --older-than and --larger-than)");
     }
     let printed = report_sessions(&sessions, args, ui);
     worst_exit.or_print_failure(printed)
@@ -243,10 +243,11 @@ fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result
 
 /// Returns how many of all sessions: `2 of 40 sessions`.
 fn part_of_all(count: usize, all_count: usize) -> String {
-    format!(
-        "{count} of {}",
-        format_count(all_count, "session", "sessions")
-    )
+    format!("{count} of {}", count_sessions(all_count))
+}
+
+fn count_sessions(count: usize) -> String {
+    format_count(count, "session", "sessions")
 }
 
 /// Prints a row for each session that would be pruned or restored, with what would be removed, and
@@ -287,6 +288,11 @@ fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<()
     let part = part_of_all(planned_count, sessions.len());
     let summary = if args.restore {
         format!("{part} would be restored")
+    } else if planned_count == 0 {
+        format!(
+            "nothing would be removed from {}",
+            count_sessions(sessions.len())
+        )
     } else {
         let sizes = describe_sizes(size_before, size_after);
         format!("{part} would be pruned; {sizes}")
