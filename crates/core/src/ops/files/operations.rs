@@ -68,7 +68,7 @@ pub struct TextEdits {
 pub struct RecordedEdit {
     /// The file after the edit; `None` if it is too long to be recorded.
     pub new_text: Option<String>,
-    /// The diff, see [`super::numbered_diff`].
+    /// The diff. Each line has a sign, a number, `|` and the text.
     pub diff: String,
 }
 
