@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_diff_changes_exactly_its_lines() {
-        let diff = "+1|zero\n 1|one\n-2|two\n+3|zwei\n+4|drei\n 3|three\n 5|five\n+7|six";
+        let diff = "+1|zero\n 1|one\n-2|two\n+3|zwei\n+4|drei\n 3|three\n 5|five\n+8|six";
         assert_eq!(
             apply_numbered_diff(TEXT, diff).unwrap(),
             "zero\none\nzwei\ndrei\nthree\nfour\nfive\nsix\n"
