@@ -1,5 +1,56 @@
 //! The bytes of a string that end a run of plain text, found in 16 bytes at a time.
 
+/// Iterates over the offsets of the quotes, backslashes and control characters of a string.
+pub(crate) struct SpecialBytes<'a> {
+    bytes: &'a [u8],
+    /// The offset of the lane that is being examined.
+    lane_start: usize,
+    /// A bit for each special byte of the lane that was not returned yet.
+    special: u32,
+    /// The offset of the next lane.
+    next_lane: usize,
+}
+
+impl<'a> SpecialBytes<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        SpecialBytes {
+            bytes,
+            lane_start: 0,
+            special: 0,
+            next_lane: 0,
+        }
+    }
+}
+
+impl Iterator for SpecialBytes<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.special == 0 {
+            let unread = self.bytes.get(self.next_lane..)?;
+            self.lane_start = self.next_lane;
+            self.next_lane += LANE;
+            let (special, _) = match unread.first_chunk::<LANE>() {
+                Some(lane) => special_masks(lane),
+                None => special_masks(&pad_lane(unread)),
+            };
+            self.special = special;
+        }
+        let index = self.special.trailing_zeros() as usize;
+        // Clears the lowest bit.
+        self.special &= self.special - 1;
+        Some(self.lane_start + index)
+    }
+}
+
+/// Returns fewer bytes than a lane with spaces after them, which are not special.
+fn pad_lane(bytes: &[u8]) -> [u8; LANE] {
+    let mut lane = [b' '; LANE];
+    lane[..bytes.len()].copy_from_slice(bytes);
+    lane
+}
+
 /// Returns the number of bytes before the first backslash, quote, control character or byte above
 /// 0x7f.
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {

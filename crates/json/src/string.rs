@@ -3,9 +3,9 @@
 //! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD as in
 //! both agents' decoders (one for each maximal part of a sequence).
 
-use super::lanes::plain_len;
+use super::lanes::{SpecialBytes, plain_len};
 use crate::text::{self, Text, join_surrogates, push_code_point, push_wtf8};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
 /// Decodes the bytes between the quotes. Without escapes and invalid UTF-8, the text borrows them.
@@ -21,19 +21,67 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
 
     let raw = &*repair_utf8(raw);
     let mut out = Vec::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some(plain) = memchr(b'\\', rest) {
-        out.extend_from_slice(&rest[..plain]);
-        let (code_point, width) = decode_escape_lossy(&rest[plain..]);
-        if code_point < 0x80 {
-            out.push(code_point as u8);
+    let mut decoded_end = 0;
+    for escape in Escapes::new(raw) {
+        out.extend_from_slice(&raw[decoded_end..escape.start]);
+        if escape.code_point < 0x80 {
+            out.push(escape.code_point as u8);
         } else {
-            push_wtf8(&mut out, &wtf8_bytes(code_point));
+            push_wtf8(&mut out, &wtf8_bytes(escape.code_point));
         }
-        rest = &rest[plain + width..];
+        decoded_end = escape.end;
     }
-    out.extend_from_slice(rest);
+    out.extend_from_slice(&raw[decoded_end..]);
     Text::from_wtf8(out)
+}
+
+/// An escape in the bytes between the quotes.
+struct Escape {
+    /// The offset of its backslash.
+    start: usize,
+    /// The offset after its last byte.
+    end: usize,
+    code_point: u32,
+}
+
+/// Iterates over the escapes in the bytes between the quotes. They are often close to each other,
+/// which makes a search for each of them slow.
+struct Escapes<'a> {
+    raw: &'a [u8],
+    special_bytes: SpecialBytes<'a>,
+    /// The offset at which the previous escape ended. A backslash before it is part of that escape.
+    previous_end: usize,
+}
+
+impl<'a> Escapes<'a> {
+    fn new(raw: &'a [u8]) -> Self {
+        Escapes {
+            raw,
+            special_bytes: SpecialBytes::new(raw),
+            previous_end: 0,
+        }
+    }
+}
+
+impl Iterator for Escapes<'_> {
+    type Item = Escape;
+
+    #[inline]
+    fn next(&mut self) -> Option<Escape> {
+        loop {
+            let start = self.special_bytes.next()?;
+            if start < self.previous_end || self.raw[start] != b'\\' {
+                continue;
+            }
+            let (code_point, width) = decode_escape_lossy(&self.raw[start..]);
+            self.previous_end = start + width;
+            return Some(Escape {
+                start,
+                end: self.previous_end,
+                code_point,
+            });
+        }
+    }
 }
 
 /// Returns a code point, which may be a surrogate, in WTF-8.
@@ -128,12 +176,9 @@ fn encoded_units(code_point: u32) -> usize {
 /// escape counts as `escape_units` of its code point.
 fn sum_units(raw: &[u8], escape_units: impl Fn(u32) -> usize) -> usize {
     let mut units = text::utf16_len(raw);
-    let mut rest = raw;
-    while let Some(plain) = memchr(b'\\', rest) {
-        let (code_point, width) = decode_escape_lossy(&rest[plain..]);
-        units -= width;
-        units += escape_units(code_point);
-        rest = &rest[plain + width..];
+    for escape in Escapes::new(raw) {
+        units -= escape.end - escape.start;
+        units += escape_units(escape.code_point);
     }
     units
 }
@@ -218,66 +263,55 @@ pub fn is_blank(raw: &[u8]) -> bool {
 /// Appends the string with its quotes, as `JSON.stringify` does: non-ASCII unchanged, control
 /// characters and lone surrogates escaped.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
-    out.push(b'"');
     let mut rest = text.as_bytes();
-    loop {
-        let (plain, from) = rest.split_at(unescaped_len(rest));
-        out.extend_from_slice(plain);
-        if from.is_empty() {
-            break;
-        }
-        rest = &from[push_first_encoded(from, out)..];
+    out.reserve(rest.len() + 2);
+    out.push(b'"');
+    while let Some((start, unit)) = find_surrogate(rest) {
+        push_utf8_encoded(&rest[..start], out);
+        push_unit(unit, out);
+        rest = &rest[start + SURROGATE_LEN..];
     }
+    push_utf8_encoded(rest, out);
     out.push(b'"');
 }
 
-/// The number of bytes that are compared at once.
-const CHUNK: usize = 16;
+/// The number of bytes of a surrogate in WTF-8.
+const SURROGATE_LEN: usize = 3;
 
-/// Returns the number of bytes before the first one that may need an escape.
-fn unescaped_len(bytes: &[u8]) -> usize {
-    let mut plain = 0;
-    for chunk in bytes.chunks_exact(CHUNK) {
-        // There is no early return, so that the compiler can use vectors.
-        let any = chunk
-            .iter()
-            .fold(false, |any, &byte| any | may_need_escape(byte));
-        if any {
-            break;
-        }
-        plain += CHUNK;
-    }
-    let rest = bytes[plain..].iter();
-    plain + rest.take_while(|&&byte| !may_need_escape(byte)).count()
-}
-
-/// Whether a string with this byte may need an escape. A surrogate begins with 0xed.
-fn may_need_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\' || byte == 0xed
-}
-
-/// Appends the first character of some bytes of a string, escaped if necessary. Returns how many
-/// of the bytes that takes.
-fn push_first_encoded(bytes: &[u8], out: &mut Vec<u8>) -> usize {
-    match *bytes {
-        [b'"', ..] => out.extend_from_slice(b"\\\""),
-        [b'\\', ..] => out.extend_from_slice(b"\\\\"),
-        [0x08, ..] => out.extend_from_slice(b"\\b"),
-        [0x09, ..] => out.extend_from_slice(b"\\t"),
-        [0x0a, ..] => out.extend_from_slice(b"\\n"),
-        [0x0c, ..] => out.extend_from_slice(b"\\f"),
-        [0x0d, ..] => out.extend_from_slice(b"\\r"),
-        [control @ 0..0x20, ..] => push_unit(u32::from(control), out),
-        // A surrogate in WTF-8 is ed a0..bf xx, which no valid UTF-8 contains.
-        [0xed, second @ 0xa0..=0xff, third, ..] => {
+/// Returns the offset of the first surrogate, and its UTF-16 unit. In WTF-8, a surrogate is
+/// ed a0..bf xx, which no valid UTF-8 contains.
+fn find_surrogate(bytes: &[u8]) -> Option<(usize, u32)> {
+    for start in memchr_iter(0xed, bytes) {
+        if let [_, second @ 0xa0..=0xff, third, ..] = bytes[start..] {
             let unit = 0xd000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
-            push_unit(unit, out);
-            return 3;
+            return Some((start, unit));
         }
-        [other, ..] => out.push(other),
-        [] => return 0,
     }
-    1
+    None
+}
+
+/// Appends UTF-8 with its quotes, backslashes and control characters escaped.
+fn push_utf8_encoded(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut encoded_end = 0;
+    for offset in SpecialBytes::new(bytes) {
+        out.extend_from_slice(&bytes[encoded_end..offset]);
+        push_escape(bytes[offset], out);
+        encoded_end = offset + 1;
+    }
+    out.extend_from_slice(&bytes[encoded_end..]);
+}
+
+/// Appends the escape of a quote, a backslash or a control character.
+fn push_escape(byte: u8, out: &mut Vec<u8>) {
+    match byte {
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x09 => out.extend_from_slice(b"\\t"),
+        0x0a => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        0x0d => out.extend_from_slice(b"\\r"),
+        0..0x20 => push_unit(u32::from(byte), out),
+        _ => out.extend_from_slice(&[b'\\', byte]),
+    }
 }
 
 fn push_unit(unit: u32, out: &mut Vec<u8>) {
@@ -316,6 +350,7 @@ fn replace_invalid_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns the code point of the escape that `raw` starts with, and its length in bytes, as
 /// [`decode_escape`] does; for anything else after a backslash, that byte.
+#[inline]
 fn decode_escape_lossy(raw: &[u8]) -> (u32, usize) {
     if let Some(found) = decode_escape(raw) {
         return found;
@@ -446,6 +481,36 @@ mod tests {
                 assert_eq!(left, units - head.utf16_len());
             }
             assert_eq!(utf16_len(&raw), whole.utf16_len(), "{}", raw.escape_ascii());
+        }
+    }
+
+    /// An escape is found wherever in a lane its bytes are.
+    #[test]
+    fn escapes_at_every_offset() {
+        for (character, escaped) in [
+            ("\n", r"\n"),
+            ("\\", r"\\"),
+            ("\"", "\\\""),
+            ("\x01", r"\u0001"),
+        ] {
+            for before in 0..40 {
+                for after in 0..20 {
+                    let text = format!(
+                        "{}{character}{character}{}",
+                        "é".repeat(before),
+                        "x".repeat(after)
+                    );
+                    let raw = format!(
+                        "{}{escaped}{escaped}{}",
+                        "é".repeat(before),
+                        "x".repeat(after)
+                    );
+                    assert_eq!(decode(raw.as_bytes()), text.as_str());
+                    assert_eq!(utf16_len(raw.as_bytes()), before + 2 + after);
+                    let json = encode_to_vec(&Text::from(text.as_str()));
+                    assert_eq!(String::from_utf8(json).unwrap(), format!("\"{raw}\""));
+                }
+            }
         }
     }
 

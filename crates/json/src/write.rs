@@ -28,13 +28,17 @@ impl Object {
 
     /// Adds a member of any name, whose value is JSON already.
     pub fn member(mut self, key: &Text, value: &[u8]) -> Self {
+        self.begin_member(key);
+        push_valid(&mut self.0, value);
+        self
+    }
+
+    fn begin_member(&mut self, key: &Text) {
         if self.0.len() > 1 {
             self.0.push(b',');
         }
         string::encode(key, &mut self.0);
         self.0.push(b':');
-        push_valid(&mut self.0, value);
-        self
     }
 
     /// Adds a value of a session unchanged.
@@ -43,8 +47,10 @@ impl Object {
     }
 
     /// Adds a string.
-    pub fn text(self, key: &str, value: &Text) -> Self {
-        self.json(key, &string::encode_to_vec(value))
+    pub fn text(mut self, key: &str, value: &Text) -> Self {
+        self.begin_member(&Text::from(key));
+        string::encode(value, &mut self.0);
+        self
     }
 
     /// Adds a string.
@@ -137,10 +143,7 @@ pub fn text_array<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> 
 /// Appends bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD,
 /// which is how its agent reads them.
 pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
-    match std::str::from_utf8(value) {
-        Ok(_) => out.extend_from_slice(value),
-        Err(_) => out.extend_from_slice(String::from_utf8_lossy(value).as_bytes()),
-    }
+    out.extend_from_slice(&string::repair_utf8(value));
 }
 
 /// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading,
