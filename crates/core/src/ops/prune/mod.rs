@@ -57,6 +57,9 @@ pub struct PrunePlan {
     pub branch_count: usize,
     /// The values of other entries to replace, in file order.
     values: Vec<PrunableValue>,
+    /// The agent's estimates of messages with these values replaced, in tokens, as far as they were
+    /// made when the values were found; in file order.
+    pruned_message_tokens: Vec<(EntryIx, u64)>,
     /// The mark to append, if an agent would otherwise find another leaf.
     mark: Option<NewEntry>,
 }
@@ -228,11 +231,20 @@ impl PrunePlan {
         let mut replacements: Vec<_> = self.values.iter().map(PrunableValue::replacement).collect();
         replacements.sort_by_key(|replacement| replacement.span.start);
         let changed: Vec<EntryIx> = self.values.iter().map(|value| value.entry).collect();
+        let estimate_after = |ix: EntryIx| {
+            if changed.binary_search(&ix).is_err() {
+                return session.message_tokens(ix);
+            }
+            let estimates = &self.pruned_message_tokens;
+            let index = estimates.binary_search_by_key(&ix, |(entry, _)| *entry);
+            index.ok().map(|index| estimates[index].1)
+        };
 
         let read_before = || EntryReader::new(session, source);
         let read_after = || EntryReader::new(session, source).with_replacements(&replacements);
-        let tokens_before = context_tokens(session, read_before, &[], workers)?;
-        let tokens_after = context_tokens(session, read_after, &changed, workers)?;
+        let estimate_before = |ix| session.message_tokens(ix);
+        let tokens_before = context_tokens(session, read_before, estimate_before, workers)?;
+        let tokens_after = context_tokens(session, read_after, estimate_after, workers)?;
         Ok([tokens_before, tokens_after])
     }
 
@@ -324,13 +336,12 @@ fn mark_record(session: &Session, mark: &NewEntry) -> Object {
 
 /// Returns the size of a context, as the sum of the agent's estimates for its messages.
 ///
-/// Loading has computed the estimates of stored messages. Only two kinds of messages are read and
-/// estimated here, on up to `workers` threads: those of the `changed` entries, which are in file
-/// order, and those that the agent builds.
+/// `known_estimate` returns that of a stored message, as far as it is known. Other messages, and
+/// those that the agent builds, are read and estimated here, on up to `workers` threads.
 fn context_tokens<'a>(
     session: &Session,
     reader: impl Fn() -> EntryReader<'a> + Sync,
-    changed: &[EntryIx],
+    known_estimate: impl Fn(EntryIx) -> Option<u64>,
     workers: usize,
 ) -> io::Result<u64> {
     let context = session
@@ -339,10 +350,8 @@ fn context_tokens<'a>(
     let mut sum = 0;
     let mut not_estimated = Vec::new();
     for message in &context.messages {
-        let is_as_loaded =
-            matches!(message.body, Body::Stored) && changed.binary_search(&message.entry).is_err();
-        match session.message_tokens(message.entry) {
-            Some(tokens) if is_as_loaded => sum += tokens,
+        match known_estimate(message.entry) {
+            Some(tokens) if matches!(message.body, Body::Stored) => sum += tokens,
             _ => not_estimated.push(message),
         }
     }

@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::session::content::find_members;
 use crate::session::entry::{EntryIx, Role, Span};
 use crate::session::read::batches::{BatchSize, split_batches};
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, splice_replacements};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, string};
@@ -70,6 +70,9 @@ struct PayloadFilter<'k> {
 impl PrunePlan {
     /// Returns the plan to prune the payloads of these kinds that take more than `threshold` bytes
     /// in their line. Lines are read on up to `workers` threads.
+    ///
+    /// If the session was loaded with the estimates of its messages, messages that change are
+    /// estimated, too.
     pub fn from_payloads(
         session: &Session,
         source: &dyn ReadAt,
@@ -89,13 +92,16 @@ impl PrunePlan {
             readers.with(|reader| find_payloads_of(&entries[batch], reader, filter))
         };
         let mut values = Vec::new();
+        let mut pruned_message_tokens = Vec::new();
         let batches = split_batches(&entries, BatchSize::default(), line_length);
         in_order(
             batches,
             workers,
             find,
-            |found: io::Result<Vec<PrunableValue>>| {
-                values.append(&mut found?);
+            |found: io::Result<FoundPayloads>| {
+                let mut found = found?;
+                values.append(&mut found.values);
+                pruned_message_tokens.append(&mut found.message_tokens);
                 Ok::<(), io::Error>(())
             },
         )?;
@@ -104,25 +110,67 @@ impl PrunePlan {
             entries: Vec::new(),
             branch_count: 0,
             values,
+            pruned_message_tokens,
             mark: None,
         })
     }
 }
 
-/// Returns the payloads of several entries, in their order.
+/// The payloads of several entries, in their order.
+#[derive(Default)]
+struct FoundPayloads {
+    values: Vec<PrunableValue>,
+    /// See [`PrunePlan::pruned_message_tokens`].
+    message_tokens: Vec<(EntryIx, u64)>,
+}
+
+/// Finds the payloads of several entries.
 fn find_payloads_of(
     entries: &[EntryIx],
     reader: &EntryReader,
     filter: PayloadFilter,
-) -> io::Result<Vec<PrunableValue>> {
-    let mut payloads = Vec::new();
+) -> io::Result<FoundPayloads> {
+    let session = reader.session();
+    let mut found = FoundPayloads::default();
     for &entry in entries {
-        let line_span = reader.session().entry(entry).span;
-        payloads.extend(reader.with_stored(line_span, |stored_line| {
-            find_payloads(entry, stored_line, line_span, filter)
-        })?);
+        let line_span = session.entry(entry).span;
+        reader.with_stored(line_span, |stored_line| {
+            let mut values = find_payloads(entry, stored_line, line_span, filter);
+            if values.is_empty() {
+                return;
+            }
+            let tokens = estimate_pruned_message(session, entry, stored_line, &values);
+            if let Some(tokens) = tokens {
+                found.message_tokens.push((entry, tokens));
+            }
+            found.values.append(&mut values);
+        })?;
     }
-    Ok(payloads)
+    Ok(found)
+}
+
+/// Returns the agent's estimate of the message of an entry in which these values are replaced.
+/// `None` if estimates were not requested, or if the message is not stored as the agent reads it.
+fn estimate_pruned_message(
+    session: &Session,
+    entry: EntryIx,
+    stored_line: &[u8],
+    values: &[PrunableValue],
+) -> Option<u64> {
+    session.message_tokens(entry)?;
+    let line_start = session.entry(entry).span.start;
+    let message_span = session.message_span(entry)?;
+    let message_start = (message_span.start - line_start) as usize;
+    let stored_message = &stored_line[message_start..message_start + message_span.len as usize];
+
+    let mut replacements: Vec<_> = values.iter().map(PrunableValue::replacement).collect();
+    replacements.sort_by_key(|replacement| replacement.span.start);
+    let message = splice_replacements(stored_message, message_span, &replacements);
+    Some(
+        session
+            .agent()
+            .estimate_message(Raw::from_checked(&message)),
+    )
 }
 
 /// Returns the payloads of an entry that the filter accepts. `stored_line` is its line, and

@@ -105,6 +105,7 @@ impl PrunePlan {
             entries,
             branch_count: 0,
             values,
+            pruned_message_tokens: Vec::new(),
             mark: chain.change.entries.pop(),
         })
     }

@@ -230,7 +230,11 @@ impl<'a> EntryReader<'a> {
 
 /// Copies the bytes that are stored in a range of the file, with the JSON of each replacement in
 /// place of the value in its span. The replacements are in file order and within the range.
-fn splice_replacements(stored: &[u8], range: Span, replacements: &[Replacement]) -> Vec<u8> {
+pub(crate) fn splice_replacements(
+    stored: &[u8],
+    range: Span,
+    replacements: &[Replacement],
+) -> Vec<u8> {
     let mut spliced = Vec::new();
     // What is not copied yet, and its offset in the file.
     let mut rest = stored;
