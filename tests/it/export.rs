@@ -1530,6 +1530,62 @@ fn session_with_work() -> Vec<u8> {
     ])
 }
 
+/// A long conversation is written in several batches. Calls with the same id in each turn get other
+/// ids, as in a request, and the results follow their calls.
+#[test]
+fn ids_of_calls_are_unique_in_a_long_conversation() {
+    const TURNS: usize = 600;
+    let call = r#"{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}}"#;
+    let mut lines = vec![message("u0", None, "user", r#""content":"Go on""#)];
+    for turn in 0..TURNS {
+        let parent = match turn {
+            0 => "u0".to_owned(),
+            _ => format!("r{}", turn - 1),
+        };
+        let content = format!(r#""content":[{call}],"stopReason":"toolUse""#);
+        lines.push(message(
+            &format!("a{turn}"),
+            Some(&parent),
+            "assistant",
+            &content,
+        ));
+        let content = format!(
+            r#""toolCallId":"c","toolName":"bash","isError":false,"content":[{{"type":"text","text":"result {turn}"}}]"#
+        );
+        let parent = format!("a{turn}");
+        lines.push(message(
+            &format!("r{turn}"),
+            Some(&parent),
+            "toolResult",
+            &content,
+        ));
+    }
+    let s = Sandbox::new();
+    s.put("long.jsonl", session(&lines));
+
+    let line = s.unchanged("export --as messages -o - ./long.jsonl").text();
+    let example: Value = serde_json::from_str(&line).unwrap();
+    let messages = example["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 1 + 2 * TURNS);
+    for (turn, pair) in messages[1..].chunks(2).enumerate() {
+        let id = match turn {
+            0 => "c".to_owned(),
+            _ => format!("c_{}", turn + 1),
+        };
+        assert_eq!(pair[0]["tool_calls"][0]["id"], id);
+        assert_eq!(pair[1]["tool_call_id"], id);
+        assert_eq!(pair[1]["content"], format!("result {turn}"));
+    }
+}
+
+/// Returns a message with these members after its role.
+fn message(id: &str, parent: Option<&str>, role: &str, members: &str) -> String {
+    let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"{role}",{members}}}}}"#
+    )
+}
+
 /// Each line is a conversation in the form of OpenAI's API, with all calls as they were.
 #[test]
 fn conversations_for_fine_tuning() {

@@ -1,11 +1,12 @@
 //! `export --as messages`: conversations as examples for fine-tuning, one JSON line each.
 
-use super::{Args, load_options, open_session};
+use super::{Args, WRITE_BUFFER, load_options, open_session};
 use crate::agents::request::write_example;
 use crate::cli::named::{expand_arguments, name_argument};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, report_redaction};
+use crate::cli::transaction::copy_failure;
 use crate::export::verify::{Rendition, find_leaked_values};
 use crate::load::LoadOptions;
 use crate::ops::branches::find_branches;
@@ -62,6 +63,7 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut writer = ExampleWriter {
         args,
         reference: sources.reference,
+        is_single_session: sources.is_single_session(),
         count: 0,
         removed: None,
         first_input: None,
@@ -94,6 +96,8 @@ struct ExampleWriter<'a> {
     args: &'a Args,
     /// The entry or range to write; the whole path without it.
     reference: Option<&'a str>,
+    /// Whether there is only one session, whose failure is that of the command.
+    is_single_session: bool,
     /// The number of lines so far.
     count: usize,
     /// With `--redact`, the secrets of all sessions so far.
@@ -111,7 +115,7 @@ impl ExampleWriter<'_> {
     /// Writes the only session, whose failure is kept, or else each session, and reports what
     /// failed.
     fn write_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
-        if sources.is_single_session() {
+        if self.is_single_session {
             let opened = Input::open_to_read(&self.args.session, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
             self.failure = written.err();
@@ -145,7 +149,7 @@ impl ExampleWriter<'_> {
     }
 
     /// Writes the conversations of a session. If one of its lines cannot be read, none of them is
-    /// written.
+    /// written, so that those of other sessions can follow.
     fn write_session(
         &mut self,
         mut input: Input,
@@ -171,13 +175,18 @@ impl ExampleWriter<'_> {
         let open = OpenSession::from_input(input, options, ui)?;
         let ranges = self.conversations(&open)?;
         let mut count = 0;
-        let lines = store::spool_written(&mut |lines| {
-            for &range in &ranges {
-                count += usize::from(self.write_example(&open, range, lines)?);
-            }
-            Ok(())
-        })?;
-        open.input.map_read_error(copy_all(&lines, out))?;
+        if self.is_single_session {
+            // A failure ends the command, so nothing is printed of an incomplete session.
+            count = self
+                .write_examples(&open, &ranges, out)
+                .map_err(|error| copy_failure(&open.input, error))?;
+        } else {
+            let lines = store::spool_written(&mut |lines| {
+                count = self.write_examples(&open, &ranges, lines)?;
+                Ok(())
+            })?;
+            open.input.map_read_error(copy_all(&lines, out))?;
+        }
         self.count += count;
         if self.first_input.is_none() {
             self.first_input = Some(open.input);
@@ -201,6 +210,22 @@ impl ExampleWriter<'_> {
         Ok(ranges)
     }
 
+    /// Writes the conversations that have a message, each on a line. Returns their number.
+    fn write_examples(
+        &self,
+        open: &OpenSession,
+        ranges: &[EntryRange],
+        out: &mut dyn Write,
+    ) -> io::Result<usize> {
+        let mut out = io::BufWriter::with_capacity(WRITE_BUFFER, out);
+        let mut count = 0;
+        for &range in ranges {
+            count += usize::from(self.write_example(open, range, &mut out)?);
+        }
+        out.flush()?;
+        Ok(count)
+    }
+
     /// Writes a conversation: what its agent's model would see, but without compactions unless
     /// `--context` is given. Returns whether it was written: not if it has no message.
     fn write_example(
@@ -222,7 +247,8 @@ impl ExampleWriter<'_> {
                 .messages
                 .retain(|message| is_in_range[message.entry.index()]);
         }
-        let is_written = write_example(&context.messages, &reader, out)?;
+        let messages = &context.messages;
+        let is_written = write_example(messages, || open.entry_reader(), open.worker_count(), out)?;
         if is_written {
             out.write_all(b"\n")?;
         }

@@ -2,9 +2,9 @@
 //! Gemini take ids.
 
 use super::blocks::Authorship;
+use super::replay::UsedIds;
 use super::sink::replace_lone_surrogates;
 use super::{Api, RequestTarget};
-use foldhash::HashMap;
 use pisess_json::text::{Text, concat_texts};
 
 /// The maximum length of an id in most APIs, in UTF-16 units.
@@ -29,7 +29,7 @@ pub struct WireId {
 /// ids assigned so far, to which this one is added. Each has the number to try next if it is wanted
 /// again.
 pub fn assign_id(
-    used_ids: &mut HashMap<Text<'static>, usize>,
+    used_ids: &mut UsedIds,
     own_id: &Text,
     authorship: Authorship,
     target: &RequestTarget,

@@ -13,6 +13,7 @@
 
 mod anthropic;
 mod blocks;
+mod example;
 mod google;
 mod ids;
 mod openai;
@@ -25,12 +26,15 @@ mod tools;
 use crate::agents::Agent;
 use crate::agents::agent::AgentConstants;
 use crate::agents::pi::system::SystemPrompt;
+use crate::session::Session;
 use crate::session::content;
+use crate::session::entry::Role;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use example::without_thinking;
+pub use example::write_example;
 use foldhash::{HashMap, HashSet};
+use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
-use pisess_json::{Raw, string};
 pub use replay::SkippedResults;
 use replay::{LateResults, Replay};
 use sink::BodySink;
@@ -149,30 +153,6 @@ pub fn write_body(
     write_body_for(&target, first_pass.late_results, messages, reader, out)
 }
 
-/// Writes messages and tools as an example for fine-tuning, in the form of OpenAI's Chat Completions
-/// API: without thinking, and without what depends on a provider. Returns `false` if there is no
-/// message, and nothing was written.
-pub fn write_example(
-    messages: &[ContextMessage],
-    reader: &EntryReader,
-    out: &mut dyn Write,
-) -> io::Result<bool> {
-    let no_model = Model {
-        provider: Text::default(),
-        id: Text::default(),
-    };
-    let request = Request {
-        api: Api::OpenAi,
-        model: Some(no_model),
-        max_tokens: None,
-    };
-    let first_pass = FirstPass::read(messages, request.api, reader)?;
-    let mut target = RequestTarget::new(&request, reader.session().agent(), &first_pass);
-    target.is_example = true;
-    let written = write_body_for(&target, first_pass.late_results, messages, reader, out)?;
-    Ok(written.is_some())
-}
-
 /// Writes the body for a target. `late_results` are the results that the first pass found apart from
 /// their calls.
 fn write_body_for(
@@ -202,31 +182,6 @@ fn write_body_for(
     replay.finish()
 }
 
-/// Returns a message without its blocks of thinking.
-fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
-    let message = Raw::from_checked(json);
-    let content = message.get("content").unwrap_or(Raw::NULL);
-    if !content.is_array() || !content.items().any(is_thinking) {
-        return Cow::Borrowed(json);
-    }
-    let kept = content.items().filter(|block| !is_thinking(*block));
-    let kept = array(kept.map(Raw::bytes));
-    let mut changed = Object::new();
-    for (key, value) in message.members() {
-        let value = if key.is("content") {
-            &kept
-        } else {
-            value.bytes()
-        };
-        changed = changed.member(&string::decode(key.bytes), value);
-    }
-    Cow::Owned(changed.finish())
-}
-
-fn is_thinking(block: Raw) -> bool {
-    content::is_block(block, "thinking") || content::is_block(block, "redactedThinking")
-}
-
 /// What the first pass over the messages finds.
 #[derive(Default)]
 struct FirstPass {
@@ -238,13 +193,18 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    /// Reads the messages in the form in which the second pass gets them, too. They are numbered
-    /// from 1 in both passes.
+    /// Reads the messages in the form in which the second pass gets them, too. Those that may be
+    /// late are numbered from 1 in both passes.
     fn read(messages: &[ContextMessage], api: Api, reader: &EntryReader) -> io::Result<Self> {
         let agent = reader.session().agent();
+        let messages = if agent.constants().moves_late_results {
+            Cow::Borrowed(messages)
+        } else {
+            Cow::Owned(system_messages_and_last_reply(messages, reader.session()))
+        };
         let mut first_pass = FirstPass::default();
         let mut message_number = 0;
-        agent.convert_for_model(messages, reader, &mut |json| {
+        agent.convert_for_model(&messages, reader, &mut |json| {
             let message = Raw::from_checked(json);
             message_number += 1;
             if agent.constants().moves_late_results {
@@ -262,6 +222,24 @@ impl FirstPass {
         })?;
         Ok(first_pass)
     }
+}
+
+/// Returns the messages that the first pass reads if no result is moved.
+fn system_messages_and_last_reply(
+    messages: &[ContextMessage],
+    session: &Session,
+) -> Vec<ContextMessage> {
+    let role_of = |message: &ContextMessage| message.role(session);
+    let last_reply = messages
+        .iter()
+        .rposition(|message| role_of(message) == Role::Assistant);
+    let mut needed = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        if Some(index) == last_reply || role_of(message) == Role::System {
+            needed.push(message.clone());
+        }
+    }
+    needed
 }
 
 /// Returns the model of an assistant message, if its API is the requested one.

@@ -62,6 +62,14 @@ impl<'a> OpenAiWriter<'a> {
         }
     }
 
+    /// Writes items that a writer for a batch has written, if there are any.
+    pub fn write_items(&mut self, items: &[u8]) -> io::Result<()> {
+        if items.is_empty() {
+            return Ok(());
+        }
+        self.sink.write_item(items)
+    }
+
     /// Writes the images of the results of the last turn as a user message, if there are any.
     fn flush_images(&mut self) -> io::Result<()> {
         let images = std::mem::take(&mut self.result_images);

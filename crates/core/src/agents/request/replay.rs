@@ -41,12 +41,14 @@ const NO_RESULT: &str = "No result provided";
 /// The id of a call in a session: `None` if it is missing or not a string.
 type SessionCallId = Option<Text<'static>>;
 
+/// The ids of calls in a body, each with the number to try next if it is wanted again.
+pub type UsedIds = HashMap<Text<'static>, usize>;
+
 /// Passes messages to a writer.
 pub struct Replay<'t> {
     target: &'t RequestTarget,
     writer: Box<dyn BodyWriter + 't>,
-    /// The ids in the body, each with the number to try next if it is wanted again.
-    used_ids: HashMap<Text<'static>, usize>,
+    pub used_ids: UsedIds,
     late_results: LateResults,
     /// The calls of the last turn.
     calls: Vec<PendingCall>,
@@ -91,7 +93,7 @@ impl<'t> Replay<'t> {
         Replay {
             target,
             writer,
-            used_ids: HashMap::default(),
+            used_ids: UsedIds::default(),
             late_results,
             calls: Vec::new(),
             unanswered: HashSet::default(),
@@ -126,6 +128,14 @@ impl<'t> Replay<'t> {
             ends_with_answer: last_message == LastMessage::Answer,
             skipped_results: self.skipped_results,
         }))
+    }
+
+    /// Writes the results that are missing, and what the writer holds back. Returns the ids of all
+    /// calls, for the batches that follow.
+    pub fn finish_batch(mut self) -> io::Result<UsedIds> {
+        self.close_calls()?;
+        self.writer.finish()?;
+        Ok(self.used_ids)
     }
 
     /// Writes a user message. It ends the results of the turn before.

@@ -18,9 +18,18 @@ pub enum LastMessage {
     Request,
 }
 
+/// The part of a body that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SinkPart {
+    Whole,
+    /// Only the items of the list, with commas between them.
+    Items,
+}
+
 /// The output of a body. Nothing is written before the first item of its list of messages.
 pub struct BodySink<'a> {
     out: &'a mut dyn Write,
+    part: SinkPart,
     /// The replacement for a lone surrogate.
     surrogate_replacement: &'static str,
     /// What precedes the first item; empty once that is written.
@@ -36,10 +45,19 @@ impl<'a> BodySink<'a> {
     pub fn new(out: &'a mut dyn Write, surrogate_replacement: &'static str) -> Self {
         BodySink {
             out,
+            part: SinkPart::Whole,
             surrogate_replacement,
             pending_prefix: Vec::new(),
             item_count: 0,
             last_message: LastMessage::Request,
+        }
+    }
+
+    /// Returns an empty sink for a part of the list: only its items are written.
+    pub fn for_items(out: &'a mut dyn Write, surrogate_replacement: &'static str) -> Self {
+        BodySink {
+            part: SinkPart::Items,
+            ..BodySink::new(out, surrogate_replacement)
         }
     }
 
@@ -75,10 +93,10 @@ impl<'a> BodySink<'a> {
     /// Writes any other item.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
         self.last_message = LastMessage::Request;
-        let before = if self.item_count == 0 {
-            std::mem::take(&mut self.pending_prefix)
-        } else {
-            vec![b',']
+        let before = match (self.item_count, self.part) {
+            (0, SinkPart::Whole) => std::mem::take(&mut self.pending_prefix),
+            (0, SinkPart::Items) => Vec::new(),
+            _ => vec![b','],
         };
         self.item_count += 1;
         self.write(&before)?;
@@ -97,6 +115,9 @@ impl<'a> BodySink<'a> {
     pub fn end_list(mut self, members: Object) -> io::Result<Option<LastMessage>> {
         if self.item_count == 0 {
             return Ok(None);
+        }
+        if self.part == SinkPart::Items {
+            return Ok(Some(self.last_message));
         }
         let json = members.finish();
         let end: &[u8] = if json == b"{}" { b"]" } else { b"]," };

@@ -1,7 +1,7 @@
 //! Entries on demand: the line of an entry, read back by its span.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Span};
+use crate::session::entry::{EntryIx, Role, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::read::batches::{BatchSize, split_batches};
 use pisess_json::Raw;
@@ -282,6 +282,14 @@ impl ContextMessage {
         match self.body {
             Body::Stored => session.file_calls(self.entry),
             Body::Built(_) => None,
+        }
+    }
+
+    /// Returns the role of the message, without reading a stored one.
+    pub fn role(&self, session: &Session) -> Role {
+        match &self.body {
+            Body::Built(json) => Role::from_member(Raw::from_checked(json).get("role")),
+            Body::Stored => session.entry(self.entry).role,
         }
     }
 

@@ -1,0 +1,159 @@
+//! Examples for fine-tuning: a conversation in the form of OpenAI's Chat Completions API, without
+//! thinking, and without what depends on a provider. Several threads write batches of its messages.
+
+use super::openai::OpenAiWriter;
+use super::replay::{BodyWriter, LateResults, Replay, UsedIds};
+use super::sink::BodySink;
+use super::{Api, FirstPass, Model, Request, RequestTarget, write_body_for};
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::Role;
+use crate::session::read::batches::BatchSize;
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, string};
+use pisess_store::workers::{Pool, in_order};
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::ops::Range;
+
+/// Writes messages and tools as an example, on up to `workers` threads, each with a reader of its
+/// own. Returns `false` if there is no message, and nothing was written.
+pub fn write_example<'r>(
+    messages: &[ContextMessage],
+    reader: impl Fn() -> EntryReader<'r> + Sync,
+    workers: usize,
+    out: &mut dyn Write,
+) -> io::Result<bool> {
+    let no_model = Model {
+        provider: Text::default(),
+        id: Text::default(),
+    };
+    let request = Request {
+        api: Api::OpenAi,
+        model: Some(no_model),
+        max_tokens: None,
+    };
+    let first_reader = reader();
+    let agent = first_reader.session().agent();
+    let first_pass = FirstPass::read(messages, request.api, &first_reader)?;
+    let mut target = RequestTarget::new(&request, agent, &first_pass);
+    target.is_example = true;
+    if agent.constants().moves_late_results {
+        // A late result may be in another batch than its call.
+        let late_results = first_pass.late_results;
+        let written = write_body_for(&target, late_results, messages, &first_reader, out)?;
+        return Ok(written.is_some());
+    }
+
+    let sink = BodySink::new(out, target.constants().surrogate_replacement);
+    let mut whole = OpenAiWriter::new(&target, sink);
+    let mut used_ids = UsedIds::default();
+    let readers = Pool::new(&reader);
+    let render = |batch: Range<usize>| {
+        let rendered = readers.with(|reader| {
+            ExampleBatch::render(
+                &messages[batch.clone()],
+                &target,
+                UsedIds::default(),
+                reader,
+            )
+        });
+        (batch, rendered)
+    };
+    let batches = split_before_turns(messages, first_reader.session());
+    in_order(batches, workers, render, |(batch, rendered)| {
+        let mut rendered = rendered?;
+        if rendered.has_any_id(&used_ids) {
+            // Some providers use the same ids in each turn, so calls here get other ids.
+            let known_ids = std::mem::take(&mut used_ids);
+            rendered = ExampleBatch::render(&messages[batch], &target, known_ids, &first_reader)?;
+        }
+        used_ids.extend(rendered.used_ids);
+        whole.write_items(&rendered.items)
+    })?;
+    let last_message = Box::new(whole).finish()?;
+    Ok(last_message.is_some())
+}
+
+/// Divides messages into batches of about the same length. Each begins with a request or a reply,
+/// so no batch separates calls from their results.
+fn split_before_turns(messages: &[ContextMessage], session: &Session) -> Vec<Range<usize>> {
+    let limits = BatchSize::default();
+    let mut batches = Vec::new();
+    let mut start = 0;
+    let mut bytes = 0;
+    for (index, message) in messages.iter().enumerate() {
+        let is_full = bytes >= limits.bytes || index - start >= limits.items;
+        if is_full && matches!(message.role(session), Role::User | Role::Assistant) {
+            batches.push(start..index);
+            start = index;
+            bytes = 0;
+        }
+        bytes += session.entry(message.entry).span.len;
+    }
+    batches.push(start..messages.len());
+    batches
+}
+
+/// Messages of an example, as items of its list.
+struct ExampleBatch {
+    /// The items, with commas between them.
+    items: Vec<u8>,
+    /// The ids of its calls, and those that were used before.
+    used_ids: UsedIds,
+}
+
+impl ExampleBatch {
+    /// Renders messages. `used_ids` are the ids that its calls cannot have.
+    fn render(
+        messages: &[ContextMessage],
+        target: &RequestTarget,
+        used_ids: UsedIds,
+        reader: &EntryReader,
+    ) -> io::Result<ExampleBatch> {
+        let mut items = Vec::new();
+        let sink = BodySink::for_items(&mut items, target.constants().surrogate_replacement);
+        let writer = Box::new(OpenAiWriter::new(target, sink));
+        let mut replay = Replay::new(target, LateResults::default(), writer);
+        replay.used_ids = used_ids;
+        target
+            .agent
+            .convert_for_model(messages, reader, &mut |json| {
+                replay.replay_message(&without_thinking(json))
+            })?;
+        let used_ids = replay.finish_batch()?;
+        Ok(ExampleBatch { items, used_ids })
+    }
+
+    /// Whether one of its ids is among others.
+    fn has_any_id(&self, others: &UsedIds) -> bool {
+        self.used_ids.keys().any(|id| others.contains_key(id))
+    }
+}
+
+/// Returns a message without its blocks of thinking.
+pub fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
+    let message = Raw::from_checked(json);
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    if !content.is_array() || !content.items().any(is_thinking) {
+        return Cow::Borrowed(json);
+    }
+    let kept = content.items().filter(|block| !is_thinking(*block));
+    let kept = array(kept.map(Raw::bytes));
+    let mut changed = Object::new();
+    for (key, value) in message.members() {
+        let value = if key.is("content") {
+            &kept
+        } else {
+            value.bytes()
+        };
+        changed = changed.member(&string::decode(key.bytes), value);
+    }
+    Cow::Owned(changed.finish())
+}
+
+fn is_thinking(block: Raw) -> bool {
+    content::is_block(block, "thinking") || content::is_block(block, "redactedThinking")
+}
