@@ -12,7 +12,6 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
 use crate::cli::transaction::copy_failure;
 use crate::format::{format_count, format_estimate};
-use crate::load::LoadOptions;
 use crate::ops::append::check_message;
 use crate::ops::context_estimate::{estimate_if_implausible, estimate_messages};
 use crate::ops::context_parts::PartKey;
@@ -159,10 +158,7 @@ impl ContextFormat {
 /// hook may replace the messages; it is not called for the size.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let request = args.build_request()?;
-    let options = LoadOptions {
-        message_spans: true,
-        ..LoadOptions::default()
-    };
+    let options = parts::load_options(args, ui);
     let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
     let path = open.session.path(range.end.entry());

@@ -6,6 +6,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, plain_cell, to_visible};
 use crate::cli::rows::entry::{row_cell, row_options};
 use crate::cli::rows::ids::IdPainter;
+use crate::load::LoadOptions;
 use crate::ops::context_parts::{ContextPart, PartKey, measure_parts};
 use crate::ops::files::RecordedPaths;
 use crate::ops::tree::view_without_layout;
@@ -14,6 +15,22 @@ use crate::session::entry::EntryIx;
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
+
+/// Returns what to load for the parts of a context: by entry, their sizes and, for a table, their
+/// rows.
+pub fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
+    let by_entry = args.by == Some(PartKey::Entry);
+    let base = if by_entry && !args.json {
+        row_options(ui)
+    } else {
+        LoadOptions::default()
+    };
+    LoadOptions {
+        message_spans: true,
+        message_tokens: by_entry,
+        ..base
+    }
+}
 
 /// Prints the parts of the context at the end of a path, and the difference of their sum to its size
 /// in tokens.
@@ -30,11 +47,19 @@ pub fn print_parts(
         cwd: open.session.header.cwd.as_ref(),
         home: home.as_ref(),
     };
-    let reader = open.entry_reader();
-    let context = open.session.agent().build_context(path, &reader);
+    let context = open
+        .session
+        .agent()
+        .build_context(path, &open.entry_reader());
     let context = open.input.map_read_error(context)?;
     let paths = RecordedPaths { folders };
-    let measured = measure_parts(&context.messages, by, &reader, paths);
+    let measured = measure_parts(
+        &context.messages,
+        by,
+        || open.entry_reader(),
+        paths,
+        open.worker_count(),
+    );
     let parts = open.input.map_read_error(measured)?;
     let estimated: u64 = parts.iter().map(|part| part.tokens).sum();
     let difference = total - estimated as f64;
@@ -97,20 +122,13 @@ impl PartPainter<'_> {
         difference: f64,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        // The texts of rows are loaded only for entries.
-        let rows = if self.by == PartKey::Entry {
-            Some(self.open.input.load(&row_options(ui))?)
-        } else {
-            None
-        };
-        let view = rows
-            .as_ref()
-            .map(|session| view_without_layout(session, session.leaf));
+        let session = &self.open.session;
+        let view = view_without_layout(session, session.leaf);
         let ids = IdPainter::new(&self.open.session, ui.styles);
         for part in parts {
             let tokens = part.tokens as f64;
             let mut row = self.numbers(tokens);
-            if let (Some(ix), Some(view)) = (part.entry, &view) {
+            if let Some(ix) = part.entry {
                 row.push(ids.id_cell(ix));
                 row.push(row_cell(&view.row(ix), &ui.styles));
             } else {

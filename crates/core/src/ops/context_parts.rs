@@ -5,7 +5,7 @@ use crate::ops::files::RecordedPaths;
 use crate::session::content::{find_members, member_is};
 use crate::session::entry::{EntryIx, Role};
 use crate::session::file_calls::called_file;
-use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader, read_in_order};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -39,81 +39,128 @@ pub struct ContextPart {
 }
 
 /// Returns the parts of a context, the largest first. Their sum is that of the estimates of all
-/// messages, which may differ from the size that the provider counted.
-pub fn measure_parts(
+/// messages, which may differ from the size that the provider counted. Messages are read on up to
+/// `workers` threads, each with a reader of its own.
+///
+/// If the session was loaded with the estimates of its messages, stored messages are not read for
+/// parts by entry.
+pub fn measure_parts<'a>(
     messages: &[ContextMessage],
     by: PartKey,
-    reader: &EntryReader,
+    reader: impl Fn() -> EntryReader<'a> + Sync,
     paths: RecordedPaths,
+    workers: usize,
 ) -> io::Result<Vec<ContextPart>> {
-    let mut meter = PartMeter {
+    let session = reader().session();
+    let reading = MessageReading {
         by,
-        agent: reader.session().agent(),
+        agent: session.agent(),
         paths,
-        names_by_call: HashMap::default(),
-        parts: Vec::new(),
-        positions: HashMap::default(),
     };
-    for message in messages {
-        message.with_json(reader, |json| meter.add_message(message.entry, json))?;
+    let mut adder = PartAdder::default();
+    if by == PartKey::Entry {
+        let one_reader = reader();
+        for message in messages {
+            let tokens = match session.message_tokens(message.entry) {
+                Some(tokens) if matches!(message.body, Body::Stored) => tokens,
+                _ => message.with_json(&one_reader, |json| reading.agent.estimate_message(json))?,
+            };
+            adder.add(None, Some(message.entry), tokens);
+        }
+    } else {
+        let messages: Vec<&ContextMessage> = messages.iter().collect();
+        read_in_order(
+            &messages,
+            workers,
+            reader,
+            |json| reading.measure_message(json),
+            |_, measured| adder.add_message(measured),
+        )?;
     }
-    let mut parts = meter.parts;
+
+    let mut parts = adder.parts;
     // Equal parts stay in the order of the context.
     parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
     Ok(parts)
 }
 
-struct PartMeter<'a> {
+/// A message, as far as it belongs to roles, tools or files.
+enum MeasuredMessage {
+    /// It belongs to one name, or to none.
+    Whole { name: Option<String>, tokens: u64 },
+    /// Its calls belong to names, and the rest of it to none.
+    Reply {
+        calls: Vec<MeasuredCall>,
+        tokens: u64,
+    },
+    /// The result of a call, which belongs to the name of the call.
+    Result { call_id: Vec<u8>, tokens: u64 },
+}
+
+/// A call in a reply.
+struct MeasuredCall {
+    id: Option<Vec<u8>>,
+    /// Its tool or file.
+    name: Option<String>,
+    tokens: u64,
+}
+
+/// Reads messages, on any thread.
+struct MessageReading<'a> {
     by: PartKey,
     agent: &'static dyn Agent,
     paths: RecordedPaths<'a>,
-    /// The tool or file of each call, by its id.
-    names_by_call: HashMap<Vec<u8>, Option<String>>,
-    parts: Vec<ContextPart>,
-    positions: HashMap<(Option<String>, Option<EntryIx>), usize>,
 }
 
-impl PartMeter<'_> {
-    /// Adds the estimate of a message to its part, or for a reply to those of its calls.
-    fn add_message(&mut self, entry: EntryIx, message: Raw) {
+impl MessageReading<'_> {
+    fn measure_message(&self, message: Raw) -> MeasuredMessage {
         let tokens = self.agent.estimate_message(message);
-        let role_name = message.get_text("role").unwrap_or_default();
-        match self.by {
-            PartKey::Entry => self.add_to_part(None, Some(entry), tokens),
-            PartKey::Role => {
-                let name = role_name.into_string_lossy();
-                self.add_to_part(Some(name).filter(|name| !name.is_empty()), None, tokens);
-            }
-            PartKey::Tool | PartKey::File => match Role::from_member(message.get("role")) {
-                Role::Assistant => self.add_reply(message, tokens),
-                Role::ToolResult => {
-                    let name = self.name_of_result(message);
-                    self.add_to_part(name, None, tokens);
-                }
-                _ => self.add_to_part(None, None, tokens),
+        let whole = |name| MeasuredMessage::Whole { name, tokens };
+        if self.by == PartKey::Role {
+            let role_name = message.get_text("role").unwrap_or_default();
+            let name = role_name.into_string_lossy();
+            return whole(Some(name).filter(|name| !name.is_empty()));
+        }
+        match Role::from_member(message.get("role")) {
+            Role::Assistant => MeasuredMessage::Reply {
+                calls: self.measure_calls(message),
+                tokens,
             },
+            Role::ToolResult => self.measure_result(message, tokens),
+            _ => whole(None),
         }
     }
 
-    /// Adds the calls of a reply to their tools or files, and the rest to none.
-    fn add_reply(&mut self, message: Raw, tokens: u64) {
-        let mut unassigned = tokens;
-        let content = message.get("content").unwrap_or(Raw::NULL);
-        for block in content.items() {
+    fn measure_calls(&self, reply: Raw) -> Vec<MeasuredCall> {
+        let mut calls = Vec::new();
+        for block in reply.get("content").unwrap_or(Raw::NULL).items() {
             if !member_is(block, "type", "toolCall") {
                 continue;
             }
-            let name = self.name_of_call(block);
-            if let Some(id) = block.get_text("id") {
-                self.names_by_call.insert(id.into_bytes(), name.clone());
-            }
-            // Each estimate is rounded up, so their sum may exceed that of the whole reply.
-            let share = self.estimate_call(block).min(unassigned);
-            unassigned -= share;
-            self.add_to_part(name, None, share);
+            calls.push(MeasuredCall {
+                id: block.get_text("id").map(Text::into_bytes),
+                name: self.name_of_call(block),
+                tokens: self.estimate_call(block),
+            });
         }
-        if unassigned > 0 {
-            self.add_to_part(None, None, unassigned);
+        calls
+    }
+
+    /// Measures a result. It has the name of its tool itself, but not that of the file.
+    fn measure_result(&self, result: Raw, tokens: u64) -> MeasuredMessage {
+        let [tool, call_id] = find_members(result, ["toolName", "toolCallId"]);
+        if self.by == PartKey::Tool
+            && let Some(tool) = tool.and_then(Raw::text)
+        {
+            let name = Some(tool.into_string_lossy());
+            return MeasuredMessage::Whole { name, tokens };
+        }
+        match call_id.and_then(Raw::text) {
+            Some(call_id) => MeasuredMessage::Result {
+                call_id: call_id.into_bytes(),
+                tokens,
+            },
+            None => MeasuredMessage::Whole { name: None, tokens },
         }
     }
 
@@ -135,24 +182,49 @@ impl PartMeter<'_> {
         let (_, path) = called_file(name, arguments)?;
         Some(self.paths.resolve(&path))
     }
+}
 
-    /// Returns the tool of a result, or the file of its call. The call was added before: it precedes
-    /// its result in the context.
-    fn name_of_result(&self, result: Raw) -> Option<String> {
-        if self.by == PartKey::Tool
-            && let Some(tool) = result.get_text("toolName")
-        {
-            return Some(tool.into_string_lossy());
+/// Adds up the parts of messages, in the order of the context.
+#[derive(Default)]
+struct PartAdder {
+    /// The tool or file of each call, by its id.
+    names_by_call: HashMap<Vec<u8>, Option<String>>,
+    parts: Vec<ContextPart>,
+    positions: HashMap<(Option<String>, Option<EntryIx>), usize>,
+}
+
+impl PartAdder {
+    fn add_message(&mut self, message: MeasuredMessage) {
+        match message {
+            MeasuredMessage::Whole { name, tokens } => self.add(name, None, tokens),
+            MeasuredMessage::Reply { calls, tokens } => self.add_reply(calls, tokens),
+            MeasuredMessage::Result { call_id, tokens } => {
+                // The call was added before: it precedes its result in the context.
+                let name = self.names_by_call.get(&call_id).cloned().flatten();
+                self.add(name, None, tokens);
+            }
         }
-        let call_id = result.get_text("toolCallId")?;
-        self.names_by_call
-            .get(call_id.as_bytes())
-            .cloned()
-            .flatten()
+    }
+
+    /// Adds the calls of a reply to their tools or files, and the rest to none.
+    fn add_reply(&mut self, calls: Vec<MeasuredCall>, tokens: u64) {
+        let mut unassigned = tokens;
+        for call in calls {
+            if let Some(id) = call.id {
+                self.names_by_call.insert(id, call.name.clone());
+            }
+            // Each estimate is rounded up, so their sum may exceed that of the whole reply.
+            let share = call.tokens.min(unassigned);
+            unassigned -= share;
+            self.add(call.name, None, share);
+        }
+        if unassigned > 0 {
+            self.add(None, None, unassigned);
+        }
     }
 
     /// Adds tokens to the part with this name or of this entry, which is new if there is none yet.
-    fn add_to_part(&mut self, name: Option<String>, entry: Option<EntryIx>, tokens: u64) {
+    fn add(&mut self, name: Option<String>, entry: Option<EntryIx>, tokens: u64) {
         let parts = &mut self.parts;
         let position = *self
             .positions
