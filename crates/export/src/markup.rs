@@ -11,7 +11,7 @@
 //! 04                  closes
 //! ```
 
-use pisess_core::format::push_visible_lines;
+use pisess_core::format::{find_byte, push_visible_lines};
 use std::ops::Range;
 
 // The marks of the table above.
@@ -24,12 +24,10 @@ pub(super) const SECTION_END: char = '\x06';
 pub(super) const WORD: char = '\x0e';
 pub(super) const WORD_END: char = '\x0f';
 
-/// Whether a character begins or ends something. [`VALUE`] does not: it is inside of an opening.
-fn is_mark(c: char) -> bool {
-    matches!(
-        c,
-        OPEN | OPEN_WITH | CLOSE | SECTION | SECTION_END | WORD | WORD_END
-    )
+/// Whether a byte can be in text. All marks are below this limit, of which text has only line breaks
+/// and tabs: see [`Markup::push_text`].
+fn is_in_text(byte: u8) -> bool {
+    byte >= 0x10 || byte == b'\n' || byte == b'\t'
 }
 
 macro_rules! tags {
@@ -471,12 +469,8 @@ impl<'m> Iterator for Events<'m> {
     type Item = Event<'m>;
 
     fn next(&mut self) -> Option<Event<'m>> {
-        // Text up to the next mark is an event of its own. Marks are ASCII, so comparing bytes is
-        // enough.
-        let next_mark = self
-            .unread
-            .bytes()
-            .position(|byte| is_mark(char::from(byte)));
+        // Text up to the next mark is an event of its own.
+        let next_mark = find_byte(self.unread.as_bytes(), |byte| !is_in_text(byte));
         let text_len = next_mark.unwrap_or(self.unread.len());
         if text_len > 0 {
             let (text, after_text) = self.unread.split_at(text_len);

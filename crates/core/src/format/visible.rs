@@ -86,10 +86,7 @@ pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
 fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> usize {
     let mut copied_to = 0;
     let mut pos = 0;
-    while let Some(kept_len) = text.as_bytes()[pos..]
-        .iter()
-        .position(|&byte| !is_kept(byte))
-    {
+    while let Some(kept_len) = find_byte(&text.as_bytes()[pos..], |byte| !is_kept(byte)) {
         pos += kept_len;
         let c = text[pos..]
             .chars()
@@ -104,6 +101,29 @@ fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> u
     }
     copied_to
 }
+
+/// Returns the offset of the first byte for which `is_wanted` is true.
+#[inline]
+pub fn find_byte(bytes: &[u8], is_wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    // In some texts, such bytes follow each other.
+    if bytes.first().is_some_and(|&first| is_wanted(first)) {
+        return Some(0);
+    }
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+    for (index, chunk) in chunks.iter().enumerate() {
+        // There is no early return, so that the bytes are compared at once.
+        let has_wanted = chunk.iter().fold(false, |any, &byte| any | is_wanted(byte));
+        if has_wanted {
+            let offset = chunk.iter().position(|&byte| is_wanted(byte))?;
+            return Some(index * CHUNK + offset);
+        }
+    }
+    let offset = rest.iter().position(|&byte| is_wanted(byte))?;
+    Some(bytes.len() - rest.len() + offset)
+}
+
+/// The number of bytes that [`find_byte`] compares at once.
+const CHUNK: usize = 16;
 
 /// Whether all of the text is printable ASCII, newlines and tabs.
 fn is_printable_lines(text: &[u8]) -> bool {
@@ -195,6 +215,21 @@ mod tests {
                 format!("|{expected}"),
                 "{text:?}"
             );
+        }
+    }
+
+    #[test]
+    fn find_byte_finds_the_first() {
+        let is_wanted = |byte| byte == b'x' || byte == b'y';
+        for length in 0..50 {
+            let plain = vec![b'a'; length];
+            assert_eq!(find_byte(&plain, is_wanted), None);
+            for first in 0..length {
+                let mut bytes = plain.clone();
+                bytes[first] = b'x';
+                bytes[length - 1] = b'y';
+                assert_eq!(find_byte(&bytes, is_wanted), Some(first));
+            }
         }
     }
 

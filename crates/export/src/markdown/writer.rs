@@ -102,7 +102,9 @@ impl MarkdownWriter {
     /// Ends the line, and begins the next one with the prefix.
     fn break_line(&mut self) {
         self.out.push('\n');
-        self.out += &self.line_prefixes.concat();
+        for prefix in &self.line_prefixes {
+            self.out += prefix;
+        }
         self.is_at_line_start = true;
     }
 

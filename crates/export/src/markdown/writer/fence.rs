@@ -82,22 +82,31 @@ impl MarkdownWriter {
         });
     }
 
-    /// Writes text in the open fence as it is. A line break is only counted, and written before the
-    /// next line that has text. The closing line writes the break at the end of the text.
+    /// Writes text in the open fence as it is. Line breaks at its end are only counted, and written
+    /// before the next text. The closing line writes the break at the end of all text.
     pub(super) fn write_fenced_text(&mut self, text: &str) {
-        for (index, line) in text.split('\n').enumerate() {
-            let Some(fence) = &mut self.fence else {
-                return;
-            };
+        let Some(fence) = &mut self.fence else {
+            return;
+        };
+        let from_first_line = text.trim_start_matches('\n');
+        let lines = from_first_line.trim_end_matches('\n');
+        fence.pending_breaks += text.len() - from_first_line.len();
+        if lines.is_empty() {
+            return;
+        }
+
+        fence.is_empty = false;
+        let breaks_before = fence.pending_breaks;
+        fence.pending_breaks = from_first_line.len() - lines.len();
+        self.break_lines(breaks_before);
+        if self.line_prefixes.is_empty() {
+            // Without prefixes, the breaks between these lines are those of the text.
+            return self.push(lines);
+        }
+        for (index, line) in lines.split('\n').enumerate() {
             if index > 0 {
-                fence.pending_breaks += 1;
+                self.break_line();
             }
-            if line.is_empty() {
-                continue;
-            }
-            fence.is_empty = false;
-            let line_breaks = std::mem::take(&mut fence.pending_breaks);
-            self.break_lines(line_breaks);
             self.push(line);
         }
     }
