@@ -18,7 +18,8 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ),
     (
         "2",
-        "failure: usage, unreadable or invalid input, unknown reference, I/O; what failed is unchanged",
+        "failure: wrong usage, unreadable or invalid input, unknown reference, I/O error; a file that \
+         failed is unchanged",
     ),
     (
         "3",
@@ -34,7 +35,8 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 15] = [
     (
         "@",
-        "the entry where the conversation is now; labels, names, marks and settings after it are skipped",
+        "the entry where the conversation is now; labels, names, settings and marks of `switch` after \
+         it are skipped",
     ),
     ("-", "the previous leaf, as in `switch -`"),
     (
@@ -42,7 +44,7 @@ pub const REFERENCES: [GuideRow; 15] = [
         "the position before the first entry (an empty conversation)",
     ),
     (":12", "the entry on line 12 of the file, counting from 1"),
-    (":$", "the last entry of the file, whatever it is"),
+    (":$", "the last entry of the file, of any type"),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
     (
@@ -55,7 +57,7 @@ pub const REFERENCES: [GuideRow; 15] = [
     ),
     (
         "REF^, REF~3",
-        "the parent of another REF; its third ancestor. Above a root entry is root",
+        "the parent of any other REF; its third ancestor. The parent of a root entry is root",
     ),
     ("REF+3", "the third entry of the conversation after REF"),
     (
@@ -85,7 +87,7 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
     ),
     (
         "PISESS_HYPERLINK",
-        "value of `--hyperlink` if that is not given: `auto`, `always` or `never`",
+        "default for `--hyperlink`: `auto`, `always` or `never`",
     ),
     (
         "TERM",
@@ -101,7 +103,7 @@ pub const ENVIRONMENT: [GuideRow; 18] = [
     ),
     (
         "LESS, LV",
-        "options of the pager; set to `FRX` and `-c` for it if they are unset",
+        "options of the pager; if unset, pisess sets them to `FRX` and `-c`",
     ),
     (
         "TZ",
@@ -209,10 +211,9 @@ pub const TOPICS: [Section; 10] = [
              conversation above it. `@~0` is `@`, and `@^` and `@~3` count entries of the \
              conversation. New entries are still appended after the leaf, the last entry of the \
              file. `@^{label}` also finds the labels, names and settings after `@`.",
-            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a \
-             range. Both ends of a range are on one path. `REF..` and `REF+3` follow the path \
-             to the leaf if REF is on it, otherwise the newest branch below REF. `--last 20` is \
-             the range `@~20..`.",
+            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a range. Both \
+             ends of a range must be on one path. `REF..` and `REF+3` follow the path to the leaf if \
+             REF is on it, otherwise the newest branch below REF. `--last 20` is the range `@~20..`.",
             "In a shell, quote a reference that contains a brace or begins with a tilde.",
         ],
     )
@@ -231,23 +232,24 @@ pub const TOPICS: [Section; 10] = [
              version 2 and the draft tree format) are read as if they had been migrated, with \
              the ids that a migration would give them. Files of version 4, which pi's newer \
              harness writes, are refused.",
-            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the session of the \
-             current directory whose file changed last, in the stores of both agents, as for their `--continue`. \
-             Writing anything changes it, even a label, so `pisess list`, which sorts by the last message, \
-             may begin with another. `last~1` is the one before. Sessions of oh-my-pi without a name and without a message are skipped.",
-            "Part of an id is also a name: the start or end of a session's id (4 characters or \
-             more), or the start of the short id that `list` shows. So is the name that the \
-             user gave the session (`append --name`), or its start, in upper or lower case. An \
-             exact name comes first. Sessions for the current directory are looked up first, \
-             then all others. An existing path always wins. If a name matches several sessions, \
-             the command fails and lists them. A command that changes a session found by name \
-             reports its path on standard error.",
+            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the session \
+             of the current directory whose file changed last, in the stores of both agents. The \
+             agents' `--continue` follows the same rule. Even a label changes the file, so \
+             `pisess list`, which sorts by the last message, may begin with another session. `last~1` \
+             is the session before `last`. oh-my-pi's sessions with neither a name nor a message are \
+             skipped.",
+            "A name is one of these: the start or end of a session's id, with at least 4 characters; \
+             the start of the short id that `list` shows; or the name set with `append --name`, or \
+             its start, ignoring case. An exact name comes first. Sessions for the current directory \
+             are looked up first, then all others. An existing path always wins. If a name matches \
+             several sessions, the command fails and lists them. A command that changes a session \
+             found by name reports its path on standard error.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
-            "With `--choose`, pisess asks for the session. If SESSION is given, or the command \
-             needs a REF, too, it asks for the entry. The list is shown by the command in \
-             `PISESS_CHOOSER`, otherwise by `fzf`. Without these, pisess prints a numbered list \
-             of the 20 newest and reads a number. If nothing is chosen, the exit code is 1.",
+            "With `--choose`, pisess asks for the session, or for the entry if SESSION is given. If \
+             the command needs both, it asks for both. The list is shown by the command in \
+             `PISESS_CHOOSER`, otherwise by `fzf`. Without these, pisess prints a numbered list of \
+             the 20 newest and reads a number. If nothing is chosen, the exit code is 1.",
             "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It prints the chosen \
              row. The name is the path of a session, or a reference to an entry of the session in \
              `PISESS_SESSION`. If the command is cancelled, pisess exits with its exit code, such as 130.",
@@ -258,9 +260,9 @@ pub const TOPICS: [Section; 10] = [
              command treats it as a project: it takes that project's sessions from the stores, \
              and prints a note. The name of a project, as `list` shows it, selects the same \
              sessions.",
-            "Reading commands also take a session of Claude Code or Codex, by its path or its id. They show the session \
-             that `import` would make of it, with the same ids, and write nothing. Commands that change a session \
-             refuse it.",
+            "Reading commands also take a session of Claude Code or Codex, by its path or its id. \
+             They show it as `import` would convert it, with the same ids. Commands that change a \
+             session refuse it.",
             "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
              of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
              `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
@@ -279,10 +281,11 @@ pub const TOPICS: [Section; 10] = [
              day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). A weekday means the most recent \
              one, possibly today. A year is 365.25 days, a month a twelfth of that. Times \
              without a zone are local, and days begin at midnight.",
-            "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
-             2026-10` is October. An age is counted from now, so `--since 7d` begins at this time of day; a date begins at \
-             midnight. `list` includes a session if it was created in this period, or anything was written to it then: a \
-             message, a label, a compaction. `grep` and `stats` read only entries of this period.",
+            "`--since` begins with the first moment of TIME, and `--until` ends with the last moment: \
+             `--since 2026-10 --until 2026-10` is October. An age is counted from now, so \
+             `--since 7d` begins at this time of day; a date begins at midnight. `list` includes a \
+             session if it was created in this period, or anything was written to it then: a message, \
+             a label, a compaction. `grep` and `stats` read only entries of this period.",
         ],
     ),
     Section::new(
@@ -303,9 +306,9 @@ pub const TOPICS: [Section; 10] = [
              otherwise in `PAGER`, otherwise `less`. Unless `LESS` is set, `less` exits at once \
              if everything fits on the screen. `--no-pager` prints without a pager, as does an \
              empty `PISESS_PAGER`. Quitting the pager early is success.",
-            "A command that takes longer than half a second shows its progress on standard error, if that is a \
-             terminal that no other program (such as fzf) uses. The progress is cleared before anything is \
-             printed.",
+            "A command that takes longer than half a second shows its progress if standard error is a \
+             terminal that no other program (such as fzf) uses. The progress is cleared before \
+             anything is printed.",
             "A command that changes a session changes the file at the given path. Given `-`, it \
              writes the whole changed session to standard output. With `-o`, the result is \
              written elsewhere, and the session is not changed. The outcome is printed to \
@@ -365,10 +368,11 @@ pub const TOPICS: [Section; 10] = [
         "writing",
         "WRITING",
         &[
-            "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
-             add entries. `migrate` and `relocate` change fields of existing lines. `prune` moves payloads, old entries \
-             and branches to `SESSION.pruned`. `archive` removes a session only after its archive was read again. \
-             `check --repair` removes damaged lines, and keeps them in `FILE.rejected`.",
+            "Whatever an operation does not change is written back byte for byte. Commands that work \
+             on the tree only add entries. `migrate` and `relocate` change fields of existing lines. \
+             `prune` moves payloads, old entries and branches to `SESSION.pruned`. `archive` removes \
+             a session only after reading its archive again. `check --repair` removes damaged lines, \
+             and keeps them in `FILE.rejected`.",
             "Added entries are appended to the file with a single write, followed by fsync. A rewrite, such as a \
              migration, writes a new file with the same mode, owner and attributes, and renames it over the old \
              one. A crash leaves either the old file or the new one.",

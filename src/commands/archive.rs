@@ -48,10 +48,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// SESSION.pruned, and a copy of the blobs of oh-my-pi that the session refers to. The archive is
 /// read again and compared before the session is removed.
 ///
-/// Name the sessions or directories of them, or choose them by options. Without SESSION, options
-/// choose from the sessions of the current directory, of --project, or of all projects with --all.
-/// --older-than, --larger-than and --empty choose only the sessions that meet the condition. Of a
-/// directory, the *.jsonl files directly in it are taken, and with -r those in its subdirectories.
+/// Name sessions or directories, or choose sessions by options. Without SESSION, options choose
+/// from the sessions of the current directory, of --project, or of all projects with --all.
+/// --older-than, --larger-than and --empty choose only the sessions that meet the condition. Given
+/// a directory, archives the *.jsonl files directly in it; -r includes its subdirectories.
 ///
 /// A named session that an agent may have open is refused (exit 3). Other sessions that an agent
 /// may have open, or that changed in the last ten minutes, are skipped. One failure does not stop
@@ -61,12 +61,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// archive given by its path. `zstd -dc` prints the session in it.
 ///
 /// --restore moves a session back to its old path, with its modification time. A file at that path
-/// is kept if it begins with the archived session, so lines added since stay. Any other file there
-/// is refused.
+/// is kept if it begins with the archived session, so lines added since stay. If another file is
+/// there, --restore fails.
 ///
 /// If a run is killed, the session is either in its place with all its files, or hidden from the
-/// agents. If it is hidden, the archive contains it, and --restore puts it back. Run again, the
-/// same command restores a hidden session and archives it.
+/// agents. If it is hidden, the archive contains it, and --restore puts it back. Running the same
+/// command again restores a hidden session and archives it.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess archive [OPTIONS] <SESSION>...\n",

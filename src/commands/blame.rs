@@ -40,18 +40,18 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print which session and entry wrote the lines of a file.
 ///
-/// Prints a row for each run of lines. The row shows the entry with the call that wrote them, the
-/// end of the session's id, the time, and the user message above the call.
-/// `pisess show SESSION ENTRY` prints the call.
+/// Prints a row for each run of lines that one call wrote: the call's entry, the end of the
+/// session's id, the time, and the user message above the call. `pisess show SESSION ENTRY` prints
+/// the call.
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. Lines that no call wrote, or that the user changed since,
-/// are `not written by an agent`. So are lines such as `}`, and text that occurs several times.
-/// Failed calls are ignored.
+/// are reported as `not written by an agent`. So are lines such as `}`, and text that occurs
+/// several times. Failed calls are ignored.
 ///
-/// FILE may end in a line number, or in the first and the last: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call names FILE if both have the same absolute path. It also suffices if
-/// the call's path from the session's directory equals FILE's path from the current directory.
+/// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
+/// `src/clock.rs:41,60`. A call matches FILE if its absolute path is the same, or if its path
+/// relative to the session's directory equals FILE relative to the current directory.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -52,10 +52,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
 /// that `undo` took back the last entry.
 ///
-/// A branch ends at an entry after which nothing or only bookkeeping follows.
-/// Bookkeeping is labels, names, marks of `switch` and other entries that do
-/// not change what a model sees. The leaf also ends a branch, even in the
-/// middle of a conversation.
+/// A branch ends at an entry that is followed by nothing, or only by
+/// bookkeeping: labels, names, marks of `switch` and other entries that do not
+/// change what a model sees. The leaf also ends a branch, even in the middle of
+/// a conversation.
 ///
 /// A note reports how many branches `prune --branch` removed.
 #[derive(Debug, clap::Args)]

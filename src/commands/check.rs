@@ -60,9 +60,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the exit code. -q leaves out notes.
 ///
 /// --repair applies unambiguous repairs, to another file with -o, or in place with --backup. Given
-/// a directory, it repairs the *.jsonl files directly in it, and with -r those in its
-/// subdirectories, except hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1
-/// if the repaired file still has a warning or an error, else 0.
+/// a directory, it repairs the *.jsonl files directly in it; -r includes its subdirectories, except
+/// hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1 if the repaired file
+/// still has a warning or an error, else 0.
 ///
 /// A note names files that are copies of one session. `pisess join` joins two copies.
 ///

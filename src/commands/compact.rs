@@ -71,7 +71,7 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Number of tokens of recent conversation to keep unsummarized, such as 20000, 8k or 1.5M
+    /// Number of recent tokens to keep unsummarized, such as 20000, 8k or 1.5M
     #[arg(long, value_name = "TOKENS", default_value = "20k", value_parser = options::parse_amount)]
     pub keep_recent_tokens: u64,
     /// Keep REF and everything after it, whatever their size; `none` keeps nothing

@@ -67,10 +67,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The context is what the file's agent would build from the path to REF. It contains the settings,
 /// and the messages since the last compaction, with summaries in place of the entries they replace.
 ///
-/// --tokens --by prints how many tokens the messages of each role, tool, file or entry have, as the
-/// agent estimates them. With --by entry, rows show ids, which `edit` accepts. The last row is the
-/// rest of the context: a system prompt and tools that the session does not record, and the error
-/// of the estimate. It may be negative.
+/// --tokens --by prints the tokens of each role, tool, file or entry, as the agent estimates them.
+/// With --by entry, rows show ids, which `edit` accepts. The last row is the rest of the context: a
+/// system prompt and tools that the session does not record, and the error of the estimate. It may
+/// be negative.
 ///
 /// Given a range, prints only the messages of its entries. --tokens then prints the sum of their
 /// estimates.
@@ -132,7 +132,7 @@ pub enum ContextFormat {
     Text,
     /// The body of a request to Anthropic's Messages API
     Anthropic,
-    /// The body of a request to OpenAI's Chat Completions API, or one like it
+    /// The body of a request to OpenAI's Chat Completions API, or a compatible one
     Openai,
     /// The body of a request to OpenAI's Responses API
     OpenaiResponses,

@@ -102,7 +102,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// permissions.
 ///
 /// --as markdown and --static write a document. A document contains one path and says how many
-/// branches it leaves out. With REF, a page, too, contains only the path to REF. With a range or
+/// branches it leaves out. With REF, a page is limited to the path to REF, too. With a range or
 /// --last, an export contains only these entries. The extension of the file chooses the format:
 /// `-o x.md` writes Markdown.
 ///
@@ -110,7 +110,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// typed; only fences, code spans and addresses are marked. Markdown leaves out settings,
 /// bookkeeping and hidden messages, unless --filter asks for them.
 ///
-/// Options of pages and documents leave out tool calls, thinking, entries, or lines of output.
+/// --no-tools, --no-thinking, --filter and --max-lines leave out parts of pages and documents.
 /// --max-size leaves out as little as possible: lines of output first, then thinking, then tool
 /// calls, then entries in the middle. The result reports how many parts were left out. Markdown
 /// also marks each place.
@@ -122,12 +122,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// fine-tuning. Messages have the form of OpenAI's Chat Completions API. A conversation is the
 /// whole path; with --context, summaries replace the entries that were compacted. Thinking, failed
 /// replies and results without a call are left out. `tools` contains the definitions that the
-/// session records. All conversations of the sessions and directories that are given are written
-/// to one file.
+/// session records. All conversations are written to one file, even if several sessions or
+/// directories are given.
 ///
 /// Given a directory, exports every session below it, one file each, into the -o directory or the
-/// current one. Pages and documents are named after the day and the title of the session. An export
-/// with the same content is kept, so the same command completes an interrupted run.
+/// current one. Pages and documents are named after the day and the title of the session. Existing
+/// exports with the same content are kept, so the same command completes an interrupted run.
 ///
 /// --redact redacts the session first, as `pisess redact` does. The export is then read again,
 /// decompressed, and searched for every secret that was found. If one is left, the export is
@@ -158,7 +158,7 @@ pub struct Args {
     #[arg(long = "static")]
     pub is_static: bool,
     /// Write the result to PATH (- for standard output), or to a file in PATH if that is a
-    /// directory (one that ends in / is made)
+    /// directory (a PATH that ends in / is created)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Show the page in the browser
@@ -167,7 +167,7 @@ pub struct Args {
     /// Leave out tool calls and their results
     #[arg(long)]
     pub no_tools: bool,
-    /// Leave out what the model thought
+    /// Leave out the model's thinking
     #[arg(long)]
     pub no_thinking: bool,
     /// Choose which entries to show

@@ -63,18 +63,18 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is a file beside the original. With --cwd or --for, it is in the agent's session
-/// directory for DIR, created if needed. The path is printed; with --before, the text of REF
-/// follows. The new session has a new id, records its origin, and keeps the labels of the copied
-/// entries. The original is not changed.
+/// The new session is a file beside the original. With --cwd or --for, it is in the agent's store,
+/// in the directory of its project, created if needed. The path is printed; with --before, the text
+/// of REF follows. The new session has a new id, records its origin, and keeps the labels of the
+/// copied entries. The original is not changed.
 ///
 /// --for converts the new session to the format of that agent. Entries that the other format lacks
 /// are kept in custom entries, with a note. The model's context stays the same, as far as the two
 /// agents allow. Converting the session back restores the original entries.
 ///
-/// --subtree also copies the descendants of REF. --alone then leaves out its ancestors, which the
-/// model no longer sees. The new session's leaf is the original leaf if it was copied, otherwise
-/// the last entry copied.
+/// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
+/// the model no longer sees them. The new session's leaf is the original leaf if it was copied,
+/// otherwise the last entry copied.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

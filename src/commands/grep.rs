@@ -84,28 +84,28 @@ pub const GUIDE: Guide = Guide::new(&[
 /// with `-C`, `-A`, `-B` or `--follow`.
 ///
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
-/// contains up to 32 characters before the match, then up to 128 that begin with it. On a terminal,
-/// TEXT fills the row. If an entry has no id, the row has `:LINE` instead. Other commands accept
-/// both as references. A tool result shows its tool with the command, path or pattern instead of
-/// its role, as in `bash cargo test`.
+/// contains up to 32 characters before the match, and up to 128 from its start. On a terminal, TEXT
+/// fills the row. If an entry has no id, the row has `:LINE` instead. Other commands accept both as
+/// references. A tool result shows its tool with the command, path or pattern instead of its role,
+/// as in `bash cargo test`.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
 /// only the matches, and `-L` only the paths of sessions without a match.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
-/// later ones of the same branch below. Settings and bookkeeping are skipped. In these rows `-`
-/// replaces `:`, and `--` marks a gap.
+/// later ones of the same branch below. Settings and bookkeeping are skipped. In rows of context,
+/// `-` replaces `:`; `--` marks a gap.
 ///
-/// `--follow` prints matches as sessions grow or start, until Ctrl-C. It starts now, as `tail -f`
-/// does; with --since or --last, earlier matches come first. If the conversation
-/// moved to another entry before a match, the row ends with that entry, as `(after ID)`. With -m
-/// and one SESSION, the search ends after that many matches.
+/// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
+/// earlier matches come first. If the conversation moved to another branch before a match, the row
+/// ends with the entry before it, as `(after ID)`. With -m and one SESSION, the search ends after
+/// that many matches.
 ///
-/// `--pruned` also searches pruned entries, with their old line numbers. `pisess show` prints them,
-/// too.
+/// `--pruned` also searches pruned entries, and prints their old line numbers. `pisess show` prints
+/// pruned entries, too.
 ///
-/// With a range after the SESSION, only its entries are searched; with `--last`, only the last N
-/// entries of each conversation.
+/// With a range after SESSION, only the entries of the range are searched; with `--last`, only the
+/// last N entries of each conversation.
 ///
 /// Without SESSION, the sessions of the current directory are searched. Directories are searched
 /// recursively, including hidden ones.
@@ -160,13 +160,13 @@ pub struct Args {
     /// times (toolCall: only the names and arguments of tool calls)
     #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(searchable_roles()), hide_possible_values = true)]
     pub role: Vec<String>,
-    /// Print only the paths of the sessions without a match
+    /// Print only the paths of sessions without a match
     #[arg(short = 'L', long, conflicts_with_all = ["files", "count", "max_count"])]
     pub files_without_match: bool,
     /// Print the whole text of each matching entry
     #[arg(long, conflicts_with_all = ["files", "null", "count", "files_without_match", "before_context", "after_context", "around"])]
     pub full: bool,
-    /// Print only the matches, each on its line
+    /// Print only the matches, each on its own line
     #[arg(short, long, conflicts_with_all = ["files", "null", "count", "files_without_match", "invert_match", "full", "before_context", "after_context", "around"])]
     pub only_matching: bool,
     /// Search only entries on the path to the leaf

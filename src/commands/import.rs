@@ -53,8 +53,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// part of its id. Directories are searched recursively. A directory without such sessions is taken
 /// as a project: the sessions that Claude Code and Codex recorded for it are imported.
 ///
-/// With --since or --until, only sessions to which something was written in that period are
-/// imported, each as a whole.
+/// With --since or --until, only sessions that were written to in that period are imported, each as
+/// a whole.
 ///
 /// Importing a source again changes nothing. If the source has grown, the new part is appended to
 /// the session. If the imported session was continued as well, a new session is created beside it.

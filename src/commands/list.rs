@@ -77,9 +77,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The columns are as follows; a narrow terminal shows fewer:
 ///
 /// - the age of the last user or assistant message
-/// - the short id: the last 8 characters of the session's id, or 12 if needed.
-///   Ids begin with their time, so that sessions of one minute begin alike. The
-///   short id, or its start that stands out, is accepted as SESSION
+/// - the short id: the last 8 characters of the session's id, or 12 if 8 are
+///   not distinct. Other commands accept it as SESSION; its highlighted start
+///   suffices
 /// - the agent (`pi`, or `omp` for oh-my-pi) and the project, if there are
 ///   several
 /// - the numbers of messages and branches
@@ -87,20 +87,20 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the size of the context at the leaf, in tokens (`~`: an estimate, because the count in the
 ///   session is less than a quarter of it)
 /// - the cost
-/// - the name, or else the first user message that is more than a command
+/// - the name, or else the first user message that is not just a command
 ///
 /// Sessions of sub-agents and advisors are listed below the session that
 /// started them.
 ///
-/// --forks lists the forks of a session below it, one level in, in the order of
-/// their start. If a fork has the newest message, it continues the session: it
-/// comes last, with an arrow and no indent. --json and --files always list
-/// forks in the order of their start.
+/// --forks lists forks below the session they were copied from, indented,
+/// oldest first. If a fork has the newest message, the conversation continues
+/// there: that fork comes last, with an arrow and no indent. --json and --files
+/// always list the oldest fork first.
 ///
-/// Rows are sorted by the last message. The column that --sort names is shown
-/// at any width. `*` marks `last`, the file that changed most recently. A label
-/// counts as a change, so the first row may be another one. If --limit leaves
-/// out `last`, a note names it.
+/// Rows are sorted by the last message. The --sort column is shown at any
+/// width. `*` marks `last`, the file that changed most recently. A label counts
+/// as a change, so the first row may be another session. If --limit leaves out
+/// `last`, a note names it.
 ///
 /// `●` marks a running session: another process has its file open for writing,
 /// or an agent wrote to it within the last minute.
@@ -112,9 +112,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session's directory is gone, its nearest existing parent is used.
 ///
 /// If many first messages begin alike, as with a scheduler (`[cron:ID …]`), `…`
-/// replaces the beginning they share. Ids and numbers in it may differ. --json
-/// prints every message whole. On a terminal, a project is shown by the
-/// shortest end of its path that is still distinct.
+/// replaces that beginning, even if ids and numbers in it differ. --json prints
+/// every message in full. On a terminal, a project is shown by the shortest end
+/// of its path that is distinct.
 #[derive(Debug, clap::Args)]
 #[command(about = "List sessions, newest first", verbatim_doc_comment)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]

@@ -49,10 +49,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// changed; all others are copied byte for byte. A version 3 file is not changed. Old entries get
 /// the same ids every time.
 ///
-/// Given a directory, migrates the *.jsonl files directly in it, and with -r those in its
-/// subdirectories, except hidden ones. --check and -n, which write nothing, always include
-/// subdirectories. With -r, the root directory, a home directory and directories above an agent's
-/// store are refused without --force.
+/// Given a directory, migrates the *.jsonl files directly in it; -r includes its subdirectories,
+/// except hidden ones. --check and -n, which write nothing, always include subdirectories. With -r,
+/// the root directory, a home directory and directories above an agent's store are refused without
+/// --force.
 ///
 /// Several files are migrated in parallel. The changed ones are listed, followed by a table of the
 /// results. A file that cannot be migrated does not stop the others. Other commands read old files

@@ -33,7 +33,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// one summary.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model. If
-/// the message has no reply yet, there is nothing to summarize, and `pop` appends a marker, as
+/// the message has no reply yet, there is nothing to summarize, and `pop` appends a mark, as
 /// `pisess switch` does. A branch that is only a summary is not summarized again. --summary and
 /// --summary-file always append the given summary. The id of the new entry is printed.
 #[derive(Debug, clap::Args)]

@@ -37,11 +37,11 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess prune --over 1k session.jsonl && pisess prune --restore session.jsonl",
     ),
     Example::new(
-        "Move what no branch needs above its last compaction, and put it back",
+        "Prune the entries that compactions replaced, and put them back",
         "pisess prune --compacted session.jsonl && pisess prune --restore session.jsonl",
     ),
     Example::new(
-        "List what deleting a branch would remove",
+        "List what removing a branch would move",
         "pisess prune -n --branch 5c07d14b session.jsonl",
     ),
 ]);
@@ -54,16 +54,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// as they are.
 ///
 /// Given several sessions or a directory, or with --all or --project, each session is pruned. One
-/// failure does not stop the others. With -n, a table has a row for each session. Of a directory,
-/// the *.jsonl files directly in it are pruned, and with -r those in its subdirectories. Sessions
-/// that were not named and may be open in an agent are skipped. If little can be removed, -n
+/// failure does not stop the others. With -n, a table has a row for each session. Given a
+/// directory, prunes the *.jsonl files directly in it; -r includes its subdirectories. A session
+/// that may be open in an agent is skipped, unless it was named. If little can be removed, -n
 /// reports which option would remove more.
 ///
-/// --compacted moves entries that no branch needs: on each branch, those above the last compaction.
-/// It keeps branches without a compaction, and the recent entries that the compaction kept. It also
-/// keeps settings, the name, context edits with their targets, and data of extensions. The agent
-/// sees the same context and compacts the same way, but opens the session fast. Tokens and cost of
-/// moved entries still count.
+/// --compacted moves the entries above the last compaction of each branch, unless another branch
+/// needs them. It keeps branches without a compaction, and the recent entries that a compaction
+/// kept. It also keeps settings, the name, context edits with their targets, and data of
+/// extensions. The agent sees the same context and compacts the same way, but opens the session
+/// fast. Tokens and cost of moved entries still count.
 ///
 /// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
 /// branch begins below the nearest branch point above REF. Labels of its entries move with them;
@@ -118,10 +118,10 @@ pub struct Args {
     /// Prune only details of extensions and tools, which a model never sees
     #[arg(long)]
     pub details: bool,
-    /// Prune the entries above the last compaction of each branch that no branch needs
+    /// Prune the entries above the last compaction of each branch, unless another branch needs them
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
     pub compacted: bool,
-    /// Prune the branch that REF is on, from the nearest branch point above REF
+    /// Prune the branch that contains REF, below the nearest branch point above REF
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
     /// Reverse this command (puts back what was pruned)

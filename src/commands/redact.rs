@@ -71,7 +71,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// clearly secrets; other places are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
-/// deleted, and the command fails with its place.
+/// deleted, and the command fails and names the place.
 ///
 /// With a range after the SESSION, or with --last, the copy contains only these entries. The first
 /// becomes a root entry. The other entries are searched, too: secrets found in them are also

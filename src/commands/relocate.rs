@@ -36,10 +36,10 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store
 /// moves to the store's directory for DIR, without overwriting any file. Its files move, too:
-/// SESSION.pruned, and what oh-my-pi keeps beside it, including sub-agents. A session elsewhere is
-/// not moved. Forks in the stores get the new path in their headers. The command reports what stays
-/// behind: other files whose names begin with the session's name, such as backups. It also reports
-/// a store directory that is now empty.
+/// SESSION.pruned, and the files that oh-my-pi keeps beside it, including sub-agents. A session
+/// elsewhere is not moved. Forks in the stores get the new path in their headers. The command
+/// reports what stays behind: other files whose names begin with the session's name, such as
+/// backups. It also reports a store directory that is now empty.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
 /// and the fork is reported (exit 4). If the session was moved earlier, forks that still name an
@@ -59,7 +59,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ))]
 #[command(mut_arg("force", |force| force.help("Override refusals (such as to move a session that an agent may have open)")))]
 pub struct Args {
-    /// The sessions, given by path or name, and last their new project directory (DIR)
+    /// The sessions, given by path or name, then DIR, their new project directory
     #[arg(value_name = "SESSION", required = true)]
     pub paths: Vec<PathBuf>,
     /// Move all sessions of this directory and of those below it

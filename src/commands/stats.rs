@@ -95,7 +95,7 @@ pub struct Args {
         hide_possible_values = true
     )]
     pub by: Vec<GroupKey>,
-    /// Estimate costs that are not recorded, with the prices in FILE: JSON of LiteLLM
+    /// Estimate costs that are not recorded, with the prices in FILE, in LiteLLM's JSON
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
     #[command(flatten)]

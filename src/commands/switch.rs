@@ -38,17 +38,17 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Switch to another branch or entry.
 ///
-/// Agents continue from the file's last entry, so `switch` appends a marker below REF. No model
-/// sees it. If REF is a user message, the session continues from before it, and its text is
-/// printed, to be edited and sent again. If REF is already the leaf, nothing is written; to undo a
-/// user message at the leaf, use `pisess pop`.
+/// Agents continue from the file's last entry, so `switch` appends a mark under REF. No model sees
+/// it. If REF is a user message, the session continues from before it, and its text is printed, to
+/// be edited and sent again. If REF is already the leaf, nothing is written; to undo a user message
+/// at the leaf, use `pisess pop`.
 ///
 /// `-` as REF is where the leaf was before it last moved, whichever program moved it. A second
-/// `switch -` returns. An entry whose id is `-` is `id:-`.
+/// `switch -` returns. (To name an entry with the id `-`, use `id:-`.)
 ///
 /// With --summarize or a summary option, a summary of the branch you leave is appended instead of
-/// the marker, as by `pisess summarize`. If there is nothing to summarize, the marker is appended.
-/// A branch that is only a summary is not summarized again. --summary and --summary-file always
+/// the mark, as by `pisess summarize`. If there is nothing to summarize, the mark is appended. A
+/// branch that is only a summary is not summarized again. --summary and --summary-file always
 /// append the given summary.
 ///
 /// Prints the id of the new entry; reports on stderr where the session continues.

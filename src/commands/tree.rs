@@ -32,7 +32,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess tree session.jsonl",
     ),
     Example::new(
-        "Show each entry in its own row, also of branches that were left",
+        "Show every entry in its own row, on abandoned branches too",
         "pisess tree --unfold session.jsonl",
     ),
     Example::new(
@@ -73,14 +73,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// marks the current conversation. In colour, rows of other branches are dimmed. A horizontal rule
 /// is a compaction: from there on, the model sees a summary of everything above.
 ///
-/// The path to the leaf is not indented. Where the conversation branches, the abandoned branches
-/// come first, oldest first, one level in. Then the path continues. The first row of an unfolded
-/// branch ends with its number of messages and the age of the newest one. Bookkeeping is not
-/// counted.
+/// The path to the leaf is not indented. At a branch point, the abandoned branches come first,
+/// indented, the oldest first. Then the path continues. The first row of an unfolded branch ends
+/// with its number of messages and the age of the newest one. Bookkeeping is not counted.
 ///
-/// An abandoned branch of more than three rows is folded into one row. It shows the id of the last
-/// entry, the number of messages, the last label, the first user message and the age. `tree SESSION
-/// ID`, with this id, draws the branch as the path. --unfold unfolds all branches.
+/// An abandoned branch of more than three rows is folded into one row. The row shows the id of the
+/// last entry, the number of messages, the last label, the first user message and the age.
+/// `tree SESSION ID`, with this id, draws the branch as the path. --unfold unfolds all branches.
 ///
 /// Given a range, draws only its entries.
 ///
@@ -90,14 +89,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
 /// results are folded into one row, with the id of the last one. Flags mark entries that failed,
 /// were aborted, edited or omitted, or have an image. `(undone)` marks entries that `undo` took
-/// back, and `(hidden)` messages that the agent does not show. If entries were pruned, the first
+/// back. `(hidden)` marks messages that the agent does not show. If entries were pruned, the first
 /// row says how many. On a terminal, the session's project, size and cost precede the tree, and
 /// less opens at the leaf.
 ///
 /// --follow waits for other programs to write, and prints each new entry on a row, until Ctrl-C.
-/// Labels and moves to another branch are printed, too. The first row of another branch ends with
-/// the entry before it, as `(after ID)`. If the file is replaced or truncated, only entries with
-/// new ids are printed.
+/// Labels and moves to another branch are printed, too. After a move, the first row ends with the
+/// entry before it, as `(after ID)`. If the file is replaced or truncated, only entries with new
+/// ids are printed.
 ///
 /// --filter shows the same entries, with the same text, as the session's own agent in this mode.
 /// Only pisess has the modes `failed` and `images`. With --json, no rows are folded, and their

@@ -249,10 +249,10 @@ impl TreeRow {
 /// How a tree is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Layout {
-    /// Branches that were left are indented, and the branch with the leaf comes last
+    /// Abandoned branches are indented, and the branch with the leaf comes last
     #[default]
     Trunk,
-    /// As in the agent pi: every branch is indented, and the branch with the leaf comes first
+    /// As in pi: every branch is indented, and the branch with the leaf comes first
     Pi,
 }
 
