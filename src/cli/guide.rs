@@ -250,9 +250,10 @@ pub const TOPICS: [Section; 10] = [
              the command needs both, it asks for both. The list is shown by the command in \
              `PISESS_CHOOSER`, otherwise by `fzf`. Without these, pisess prints a numbered list of \
              the 20 newest and reads a number. If nothing is chosen, the exit code is 1.",
-            "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It prints the chosen \
-             row. The name is the path of a session, or a reference to an entry of the session in \
-             `PISESS_SESSION`. If the command is cancelled, pisess exits with its exit code, such as 130.",
+            "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It \
+             prints the chosen row. The name is the path of a session, or a reference to an entry of \
+             the session in `PISESS_SESSION`. If the command is cancelled, pisess exits with the \
+             command's exit code, such as 130.",
             "A command that takes several sessions also takes directories. Reading commands \
              (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or \
              `-n`) search directories recursively. Writing commands (`archive`, `migrate`, \
@@ -263,12 +264,12 @@ pub const TOPICS: [Section; 10] = [
             "Reading commands also take a session of Claude Code or Codex, by its path or its id. \
              They show it as `import` would convert it, with the same ids. Commands that change a \
              session refuse it.",
-            "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
-             of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
-             `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
-             `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces `~/.pi/agent`. For oh-my-pi, \
-             `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same \
-             effect as in oh-my-pi.",
+            "The stores are the directories in which the agents keep their sessions. Each agent's \
+             store is the first of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in \
+             `.pi/settings.json` or in `~/.pi/agent/settings.json`; the directory of the project \
+             below `~/.pi/agent/sessions` or `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces \
+             `~/.pi/agent`. For oh-my-pi, `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, \
+             `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same effect as in oh-my-pi.",
         ],
     ),
     Section::new(
@@ -328,10 +329,10 @@ pub const TOPICS: [Section; 10] = [
              a summarizer (`--summarizer`, or `PISESS_SUMMARIZER` for every command). Otherwise they extract a \
              summary from the conversation itself. This uses neither a model nor the network, and its result is \
              always the same.",
-            "A summarizer is any command that reads a prompt on standard input and prints the summary on \
-             standard output. The prompt is the one that the file's agent would send; `--prompt` prints it. An \
-             example is `llm -m MODEL`, where `llm` is a separate program for sending prompts to models \
-             (https://llm.datasette.io).",
+            "A summarizer is any command that reads a prompt on standard input and prints the summary \
+             on standard output. The prompt is what the file's agent would send; `--prompt` prints \
+             it. An example is `llm -m MODEL`, where `llm` is a separate program for sending prompts \
+             to models (https://llm.datasette.io).",
             "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content is passed to them on standard input \
              only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
              or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",

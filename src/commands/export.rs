@@ -115,7 +115,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// calls, then entries in the middle. The result reports how many parts were left out. Markdown
 /// also marks each place.
 ///
-/// --as atif writes the path as a trajectory, for evaluation and training, in the Agent Trajectory
+/// --as atif writes the path as a trajectory for evaluation and training: the Agent Trajectory
 /// Interchange Format, version 1.7. It embeds the sub-agent sessions that tool results name.
 ///
 /// --as messages writes one JSON line per conversation, `{"messages":[…],"tools":[…]}`, for
@@ -148,10 +148,10 @@ pub struct Args {
     /// Output format (by default, from the extension of PATH, or html)
     #[arg(long = "as", value_name = "FORMAT")]
     pub format: Option<Rendition>,
-    /// Take all branches (with --as messages, a line for each)
+    /// Include all branches (with --as messages, a line for each)
     #[arg(long, conflicts_with = "at")]
     pub branches: bool,
-    /// Take what the model would see (with --as messages: compactions applied)
+    /// Use what the model would see (with --as messages: compactions applied)
     #[arg(long)]
     pub context: bool,
     /// Write HTML of one path, without scripts

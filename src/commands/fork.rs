@@ -91,7 +91,7 @@ pub struct Args {
     /// Leave out the ancestors of REF: the new session begins with it
     #[arg(long, requires = "subtree")]
     pub alone: bool,
-    /// Take all branches (and copy every entry)
+    /// Include all branches (and copy every entry)
     #[arg(long, alias = "all")]
     pub branches: bool,
     /// Convert the new session for this agent

@@ -188,7 +188,7 @@ pub struct Args {
     /// Search every string of an entry: signatures, image data, details, ids
     #[arg(long)]
     pub raw: bool,
-    /// Search what was pruned from sessions as well
+    /// Also search what was pruned from sessions
     #[arg(long, conflicts_with = "follow")]
     pub pruned: bool,
     /// Sort sessions by KEY (time, latest change first; or path; default: time on a

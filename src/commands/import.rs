@@ -47,7 +47,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept. Data
 /// without a counterpart is kept in custom entries. The source is not changed.
 ///
-/// Claude Code sub-agents become sessions below the one that started them.
+/// Claude Code sub-agents become sessions below the session that started them.
 ///
 /// A source is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
 /// part of its id. Directories are searched recursively. A directory without such sessions is taken

@@ -147,7 +147,8 @@ pub struct Args {
     /// List at most N sessions
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// List forks below the session they were copied from, counting only what each adds
+    /// List forks below the session they were copied from, counting only what
+    /// each fork adds
     #[arg(long)]
     pub forks: bool,
     #[command(flatten)]

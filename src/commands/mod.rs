@@ -72,8 +72,8 @@ struct Cli {
         hide_possible_values = true
     )]
     color: ColorChoice,
-    /// Make paths links: always, never, or auto (the default without WHEN: on a terminal known to
-    /// have links)
+    /// Make paths links: always, never, or auto (the default if WHEN is left out: on a terminal
+    /// known to support links)
     #[arg(
         long,
         global = true,

@@ -62,7 +62,7 @@ pub struct Args {
     /// The sessions, given by path or name, then DIR, their new project directory
     #[arg(value_name = "SESSION", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Move all sessions of this directory and of those below it
+    /// Move all sessions of this directory and its subdirectories
     #[arg(long, value_name = "DIR")]
     pub moved_from: Option<PathBuf>,
     #[command(flatten)]

@@ -86,8 +86,9 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Print a row for each KEY (session, model, day, week, month, project, tool, file, or entry that
-    /// records a request; or two of these, such as `day,model`; or time, for the times of sessions)
+    /// Print a row for each KEY (session, model, day, week, month, project, tool or file, or two of
+    /// these, such as `day,model`; entry, for each recorded request; time, for the times of each
+    /// session)
     #[arg(
         long,
         value_name = "KEY",

@@ -54,7 +54,7 @@ const VALUES: &[(&str, &str)] = &[
 ];
 
 /// Options that every command has.
-const COMMON: [&str; 4] = ["choose", "color", "no-pager", "quiet"];
+const COMMON: [&str; 5] = ["choose", "color", "hyperlink", "no-pager", "quiet"];
 
 /// The commands, with their arguments.
 fn verbs() -> Vec<Command> {
