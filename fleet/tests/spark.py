@@ -46,6 +46,11 @@ if [ "$1" = stats ]; then
 fi
 exec {pisess} "$@"
 """
+# What keeps a run of few sessions short: such a run is over before optimized code is worth the time to compile it, and
+# Spark's default of 200 tasks takes longer than these tables.
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SHORT = {"spark.driver.extraJavaOptions": JVM, "spark.executor.extraJavaOptions": JVM, "spark.sql.shuffle.partitions": "4"}
+FEW = 200
 # Seconds until a worker must have been killed.
 LIMIT = 600
 
@@ -71,6 +76,8 @@ class Run:
             # Some 40 tasks: Spark counts a small file as 4 MB.
             "spark.sql.files.maxPartitionBytes": str(4194304 * max(sessions // 40, 1)),
         }
+        if sessions < FEW:
+            settings.update(SHORT)
         confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
         self.command = ["spark-submit", "--master", "local-cluster[2,1,1024]", "--driver-memory", "1g", *confs,
                         "fleet/pisess_spark.py", *source, "--grep", PATTERN, "--pisess", str(gate), str(self.output)]
