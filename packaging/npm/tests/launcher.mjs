@@ -76,7 +76,8 @@ async function checkSameAsBinary(name, program, { binary, session, env }) {
 
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) {
     for (const toGroup of [false, true]) {
-      const follow = ["grep", "--follow", "midnight", session];
+      // With what was said before, so that something is printed before the signal.
+      const follow = ["grep", "--follow", "--since", "2000-01-01", "midnight", session];
       const expected = await endBySignal([binary, ...follow], signal, { env, toGroup });
       const found = await endBySignal([...program, ...follow], signal, { env, toGroup });
       checkEqual(`${name}: ${signal}${toGroup ? " to the group" : ""}`, expected, found);
