@@ -337,7 +337,7 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c06  ├─ user: Washi then. How big?  (2 messages, 4mo)
     1a2b3c07  │  assistant: A metre and more, with a bamboo spar.
-    1a2b3c04  • user: Tissue paper then. How big?  ← active
+    1a2b3c04  • user: Tissue paper then. How big?  ← REF
     1a2b3c05  └─ assistant: Half a metre; larger ones tear.  (1 message, 4mo)
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl root"), @"
@@ -390,7 +390,7 @@ fn around_the_leaf() {
     // Around another entry; without a leaf, around the first row.
     assert!(
         s.run("tree ./tour.jsonl --at e19c4d07 --around 0")
-            .contains("write: tests/midnight.rs  ← active")
+            .contains("write: tests/midnight.rs  ← REF")
     );
     assert_eq!(json("--at root --around 1").lines().count(), 2);
 }
@@ -710,7 +710,7 @@ fn long_branches_that_were_left_are_folded() {
     15f9ad3c  • bash: [failed] cargo test --quiet
     a6d84170  • assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     ee2b93f5  • user: Hm. What would you do instead?
-    5c07d14b  • assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}  ← active
+    5c07d14b  • assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}  ← REF
     "#);
     // In the middle of a branch, what follows was left, too.
     assert_snapshot!(s.run("tree ./tour.jsonl --at 3ac9d7e4"), @r#"
@@ -720,13 +720,13 @@ fn long_branches_that_were_left_are_folded() {
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
     2f5dc03e  ├╴ 13 messages · [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
-    3ac9d7e4  • user: Just add a day when it comes out negative.  ← active
+    3ac9d7e4  • user: Just add a day when it comes out negative.  ← REF
     5c07d14b  └╴ 7 messages · Hm. What would you do instead?  1mo
     "#);
     assert_snapshot!(s.run("tree ./tour.jsonl 3ac9d7e4 --ascii --no-ids --around 1"), @"
     ... 5 rows above
     |+ 13 messages - [green] Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  1mo
-    * user: Just add a day when it comes out negative.  <- active
+    * user: Just add a day when it comes out negative.  <- REF
     `+ 7 messages - Hm. What would you do instead?  1mo
     ");
     // A branch of three rows is open, one of four is folded.

@@ -86,6 +86,8 @@ pub struct Glyphs {
     pub bullet: &'static str,
     /// Marks the leaf, after its text.
     pub leaf: &'static str,
+    /// Marks the entry that is drawn as the leaf and is not, after its text.
+    pub drawn_leaf: &'static str,
     /// Precedes a row that represents several.
     pub fold: &'static str,
     /// Draws a rule across.
@@ -106,6 +108,7 @@ impl Glyphs {
         bar: "│  ",
         bullet: "• ",
         leaf: "← active",
+        drawn_leaf: "← REF",
         fold: "⋯ ",
         rule: "─",
         dot: " · ",
@@ -120,6 +123,7 @@ impl Glyphs {
         bar: "|  ",
         bullet: "* ",
         leaf: "<- active",
+        drawn_leaf: "<- REF",
         fold: "... ",
         rule: "-",
         dot: " - ",

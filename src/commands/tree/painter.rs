@@ -430,30 +430,46 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Returns the marks at the end of a row: that it is the leaf, undone, hidden, or in a cycle of
-    /// parents; the entry that a label is on; of a new entry on another branch, the entry that it
-    /// follows; and the size of the branch that begins with the row.
-    fn row_marks(&self, group: &RowGroup) -> Vec<RowMark> {
-        let ix = self.shown_entry(group);
+    /// Returns the mark of the entry that is drawn as the leaf, or of the nearest shown entry above
+    /// it. Only the entry that the agent continues from is called active: with a REF, another one
+    /// may be drawn as the leaf.
+    fn leaf_mark(&self, ix: EntryIx) -> RowMark {
         let EntryPainter {
             drawing,
             styles,
             glyphs,
             ..
         } = &self.entry_painter;
+        let session = drawing.session;
+        // The leaf may be a label or the mark of a switch after the conversation, which is no part
+        // of it.
+        let drawn_end = session.conversation_end(drawing.leaf);
+        if !drawing.is_leaf(ix) && drawn_end != Some(ix) {
+            return RowMark::new("  (the leaf is below, not shown)".to_owned(), styles.dim);
+        }
+
+        let is_active = drawing.is_live() || drawn_end == session.conversation_end(session.leaf);
+        let glyph = if is_active {
+            glyphs.leaf
+        } else {
+            glyphs.drawn_leaf
+        };
+        RowMark::new(format!("  {glyph}"), styles.active)
+    }
+
+    /// Returns the marks at the end of a row: that it is the leaf, undone, hidden, or in a cycle of
+    /// parents; the entry that a label is on; of a new entry on another branch, the entry that it
+    /// follows; and the size of the branch that begins with the row.
+    fn row_marks(&self, group: &RowGroup) -> Vec<RowMark> {
+        let ix = self.shown_entry(group);
+        let EntryPainter {
+            drawing, styles, ..
+        } = &self.entry_painter;
         let flags = drawing.session.entry(ix).flags;
         let mut marks = Vec::new();
 
         if self.marked_entry == Some(ix) {
-            // The leaf may be a label or the mark of a switch after the conversation, which is no
-            // part of it.
-            let is_last =
-                drawing.is_leaf(ix) || drawing.session.conversation_end(drawing.leaf) == Some(ix);
-            marks.push(if is_last {
-                RowMark::new(format!("  {}", glyphs.leaf), styles.active)
-            } else {
-                RowMark::new("  (the leaf is below, not shown)".to_owned(), styles.dim)
-            });
+            marks.push(self.leaf_mark(ix));
         }
         if drawing.is_undone(ix) {
             marks.push(RowMark::new("  (undone)".to_owned(), styles.dim));
