@@ -2,7 +2,7 @@
 
 mod requests;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, session, user};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -263,13 +263,13 @@ fn what_fills_the_context() {
     TOKENS   SHARE  MESSAGES  TOOL
        198  12.8 %         5  (no tool)
         59   3.8 %         2  write
-      1284  83.3 %            (not in messages, or error of the estimate)
+      1284  83.3 %            (system prompt, tools, and error of the estimates)
     ");
     assert_snapshot!(s.unchanged("context --tokens --by file ./tour.jsonl"), @"
     TOKENS   SHARE  MESSAGES  FILE
        198  12.8 %         5  (no file)
         59   3.8 %         2  tests/midnight.rs
-      1284  83.3 %            (not in messages, or error of the estimate)
+      1284  83.3 %            (system prompt, tools, and error of the estimates)
     ");
     for key in ["role", "tool", "file", "entry"] {
         let rows = s
@@ -294,4 +294,34 @@ fn what_fills_the_context() {
         "{largest}"
     );
     assert_eq!(s.unchanged("context --by tool ./tour.jsonl").code, 2);
+}
+
+/// Providers count repeated characters as fewer tokens than pi estimates by their number.
+#[test]
+fn parts_of_a_context_that_counts_less_than_its_messages() {
+    let reply = r#"{"type":"message","id":"1a2b3c05","parentId":"1a2b3c04","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Yes."}],"api":"anthropic-messages","provider":"anthropic","model":"m","usage":{"input":98,"output":2,"cacheRead":0,"cacheWrite":0,"totalTokens":100,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":5}}"#;
+    let s = Sandbox::new();
+    s.put(
+        "s.jsonl",
+        session(&[user("1a2b3c04", None, &"x".repeat(800)), reply.to_owned()]),
+    );
+
+    let done = s.pisess("context --tokens --by role ./s.jsonl").done();
+    assert_snapshot!(done.text(), @r"
+    TOKENS   SHARE  MESSAGES  ROLE
+       200  99.5 %         1  user
+         1   0.5 %         1  assistant
+    ");
+    assert_eq!(
+        done.stderr,
+        "pisess: note: the provider counted 100 tokens, fewer than the estimates of the messages (together 201)\n"
+    );
+    let json = s
+        .pisess("context --tokens --by role --json ./s.jsonl")
+        .done();
+    assert_snapshot!(json.text(), @r#"
+    {"role":"user","tokens":200,"messages":1,"difference":false}
+    {"role":"assistant","tokens":1,"messages":1,"difference":false}
+    {"role":null,"tokens":-101,"messages":0,"difference":true}
+    "#);
 }

@@ -74,15 +74,25 @@ pub fn print_parts(
         return Ok(());
     }
 
+    // What the provider did not count as part of the messages has a row. If it counted less than
+    // the estimates, they are compared with each other.
     let mut painter = PartPainter {
         by,
         open,
         folders,
-        total,
+        total: total.max(estimated as f64),
         table: new_table(by),
     };
-    painter.add_rows(&parts, difference, ui)?;
-    painter.table.print(ui)
+    painter.add_rows(&parts, difference.max(0.0), ui)?;
+    painter.table.print(ui)?;
+    if difference < 0.0 {
+        ui.warn(&format!(
+            "the provider counted {} tokens, fewer than the estimates of the messages (together {})",
+            js::number_to_string(total),
+            js::number_to_string(estimated as f64)
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the empty table: the parts of a context by entry have no number of messages, because
@@ -108,18 +118,18 @@ struct PartPainter<'a> {
     by: PartKey,
     open: &'a OpenSession,
     folders: Folders<'a>,
-    /// The size of the context.
+    /// What shares are of, in tokens: the size of the context, or the sum of the estimates if that
+    /// is larger.
     total: f64,
     table: Table,
 }
 
 impl PartPainter<'_> {
-    /// Adds a row for each part and, unless it is 0, one for the difference between their sum and
-    /// the size of the context.
+    /// Adds a row for each part and, unless it is 0, one for the tokens that are in none of them.
     fn add_rows(
         &mut self,
         parts: &[ContextPart],
-        difference: f64,
+        remainder: f64,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let session = &self.open.session;
@@ -138,10 +148,10 @@ impl PartPainter<'_> {
             self.table.add_row(row);
             self.table.flush_when_full(ui)?;
         }
-        if difference != 0.0 {
-            let mut row = self.numbers(difference);
+        if remainder != 0.0 {
+            let mut row = self.numbers(remainder);
             row.push(Cell::new());
-            row.push(vec![(DIFFERENCE.to_owned(), ui.styles.dim)]);
+            row.push(vec![(REMAINDER.to_owned(), ui.styles.dim)]);
             self.table.add_row(row);
         }
         Ok(())
@@ -173,7 +183,7 @@ impl PartPainter<'_> {
 }
 
 /// What the last row is for people.
-const DIFFERENCE: &str = "(not in messages, or error of the estimate)";
+const REMAINDER: &str = "(system prompt, tools, and error of the estimates)";
 
 fn key_name(by: PartKey) -> &'static str {
     match by {
