@@ -103,7 +103,7 @@ struct Habit {
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit.
-const HABITS: [Habit; 29] = [
+const HABITS: [Habit; 34] = [
     Habit {
         typed: &["-C"],
         command: "",
@@ -118,6 +118,11 @@ const HABITS: [Habit; 29] = [
         typed: &["-E"],
         command: "grep",
         hint: "omit -E: every PATTERN is a regular expression",
+    },
+    Habit {
+        typed: &["-L"],
+        command: "blame",
+        hint: "add the lines to FILE: FILE:LINE or FILE:FIRST,LAST",
     },
     Habit {
         typed: &["-L", "-n"],
@@ -155,6 +160,11 @@ const HABITS: [Habit; 29] = [
         hint: "give the sessions or directories to search as SESSION",
     },
     Habit {
+        typed: &["-i", "--in-place"],
+        command: "redact",
+        hint: "-o PATH writes a redacted copy; a session is never redacted in place",
+    },
+    Habit {
         typed: &["-m"],
         command: "append",
         hint: "did you mean --user TEXT?",
@@ -178,6 +188,12 @@ const HABITS: [Habit; 29] = [
         typed: &["--tool", "--tools"],
         command: "grep",
         hint: "did you mean --role toolResult, or --role toolCall?",
+    },
+    // Tools, given as the value of --role.
+    Habit {
+        typed: &["bash", "edit", "read", "write"],
+        command: "grep",
+        hint: "did you mean --role toolCall, or --role toolResult?",
     },
     Habit {
         typed: &["-v"],
@@ -220,6 +236,11 @@ const HABITS: [Habit; 29] = [
         hint: "did you mean --json?",
     },
     Habit {
+        typed: &["--from", "--source"],
+        command: "import",
+        hint: "give the agent's sessions as SOURCE, such as ~/.claude/projects or ~/.codex/sessions",
+    },
+    Habit {
         typed: &["--grep", "--search"],
         command: "list",
         hint: "`pisess grep -l PATTERN` lists the sessions that contain a text",
@@ -233,6 +254,11 @@ const HABITS: [Habit; 29] = [
         typed: &["--limit"],
         command: "grep",
         hint: "did you mean --max-count N, of each session?",
+    },
+    Habit {
+        typed: &["--list"],
+        command: "import",
+        hint: "`pisess list --all --source claude` lists what could be imported",
     },
     Habit {
         typed: &["--oneline"],
