@@ -106,9 +106,10 @@ pub struct Args {
     /// Include subdirectories (-n always does)
     #[arg(short, long)]
     pub recursive: bool,
-    /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M
-    #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = parse_amount)]
-    pub over: u64,
+    /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M (default: 64k; with
+    /// --images alone, images of every size)
+    #[arg(long, value_name = "SIZE", value_parser = parse_amount)]
+    pub over: Option<u64>,
     /// Prune only images; may be combined with --results and --details
     #[arg(long)]
     pub images: bool,
@@ -131,6 +132,9 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// The number of bytes above which payloads are pruned by default.
+const DEFAULT_PAYLOAD_LIMIT: u64 = 64_000;
+
 impl Args {
     /// Returns the kinds of payloads given by options, in the order of [`ValueKind::PAYLOADS`]; all
     /// kinds if no option is given.
@@ -146,6 +150,17 @@ impl Args {
             .collect()
     }
 
+    /// Returns the number of bytes above which a payload is pruned. Whoever names nothing but images
+    /// wants to be rid of them all.
+    fn payload_limit(&self) -> u64 {
+        let only_images = self.images && !self.results && !self.details;
+        match self.over {
+            Some(limit) => limit,
+            None if only_images => 0,
+            None => DEFAULT_PAYLOAD_LIMIT,
+        }
+    }
+
     /// Returns what the options ask for. clap refuses two of them together.
     fn task(&self) -> Task {
         if self.restore {
@@ -156,7 +171,7 @@ impl Args {
             Task::Branch(reference.clone())
         } else {
             Task::Payloads {
-                over: self.over,
+                over: self.payload_limit(),
                 kinds: self.payload_kinds(),
             }
         }

@@ -73,6 +73,20 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --over 100"), @"");
 }
 
+/// `with_large` has an image of 1.6 kB, far below the size from which payloads are pruned.
+#[test]
+fn images_alone_are_pruned_whatever_their_size() {
+    let s = with_large();
+    s.pisess("prune -q ./s.jsonl --images --results").done();
+    assert_eq!(s.text("s.jsonl"), large());
+
+    s.pisess("prune -q ./s.jsonl --images").done();
+    let text = s.pisess("context -q ./s.jsonl --as text").done().text();
+    assert!(text.contains("[image removed, 1.6 kB png]"), "{text}");
+    assert!(!text.contains("[output of bash removed"), "{text}");
+    s.unchanged("prune -q ./s.jsonl --images");
+}
+
 #[test]
 fn a_restored_session_is_what_it_was() {
     for (over, kinds) in [

@@ -126,6 +126,7 @@ impl PruneJob<'_> {
 
     fn nothing_message(&self) -> String {
         match &self.task {
+            Task::Payloads { over: 0, .. } => "nothing to prune".to_owned(),
             Task::Payloads { over, .. } => {
                 format!("no payload is larger than {}", format_bytes(*over as usize))
             }
