@@ -21,6 +21,7 @@
 //! branch summary.
 
 mod budget;
+mod decisions;
 mod message;
 mod page;
 mod quote;
@@ -28,6 +29,7 @@ mod sections;
 mod shell;
 mod tool_calls;
 mod turns;
+mod wishes;
 
 #[cfg(test)]
 mod tests;
@@ -176,7 +178,7 @@ impl SummaryBuilder {
             } => {
                 let call = self.tool_history.take_pending(named_call);
                 if !call.question.is_empty() {
-                    let decision = turns::describe_decision(&call.question, &output);
+                    let decision = decisions::describe_decision(&call.question, &output);
                     self.points.add(Section::Decisions, decision);
                 }
                 self.tool_history.record_run(call, outcome, &output);
@@ -254,10 +256,10 @@ impl SummaryBuilder {
         let is_running = turn.reply_end == ReplyEnd::ToolUse
             || turn.reply_end == ReplyEnd::NoReply && turn.call_count > 0;
         let is_asked = turn.is_answered() && ends_in_question(turn.last_words());
-        if is_asked && turns::is_answer(turn.last_words(), text) {
-            let decision = turns::describe_decision(turn.last_words(), text);
+        if is_asked && decisions::is_answer(turn.last_words(), text) {
+            let decision = decisions::describe_decision(turn.last_words(), text);
             self.points.add(Section::Decisions, decision);
-        } else if turn.is_answered() && turns::is_correction(text) {
+        } else if turn.is_answered() && decisions::is_correction(text) {
             let correction = format!("The user corrected: {}", quote_line(text, POINT));
             self.points.add(Section::Decisions, correction);
         }
@@ -282,7 +284,7 @@ impl SummaryBuilder {
     /// Moves the current turn to the earlier ones, and adds the sentences of its request that
     /// remain binding to the constraints. The current turn is empty afterwards.
     fn end_turn(&mut self) {
-        for sentence in turns::binding_sentences(&self.turn.request) {
+        for sentence in wishes::binding_sentences(&self.turn.request) {
             self.points.add(Section::Constraints, sentence);
         }
         // An earlier request is shown short.

@@ -407,7 +407,7 @@ fn a_constraint_forbids_or_demands_in_general() {
         "i only want the numbers in that table",
     ] {
         assert_eq!(
-            super::super::turns::binding_sentences(text).len(),
+            super::super::wishes::binding_sentences(text).len(),
             1,
             "{text}"
         );
@@ -430,7 +430,7 @@ fn a_constraint_forbids_or_demands_in_general() {
         "the run says:\nerror: x(1) is unused\nthe field is never read in the whole crate",
     ] {
         assert_eq!(
-            super::super::turns::binding_sentences(text),
+            super::super::wishes::binding_sentences(text),
             Vec::<String>::new(),
             "{text}"
         );

@@ -1,0 +1,135 @@
+//! Wishes: what users forbid or demand beyond the request of the moment.
+
+use super::budget::*;
+use super::quote::{display_width, ends_in_question, prose_lines, quote_line, strip_marks};
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The words at the start of a clause that forbid or demand something in general. Other clauses are
+/// taken as part of a request that has been dealt with, however emphatic they are.
+const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|keep|leave
+    | kein\w*|pas\ de|sin|sem|senza|без)\s";
+
+/// What may stand before these words: up to three words that only lead over to them. A word with a
+/// slip of the pen is most often a `please`.
+const BEFORE_FIRST_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
+    pl\w{2,5}|can\ you|could\ you|for\ now),?\ ){0,3}";
+
+/// Clauses that begin like a wish and are none.
+const NO_WISH: &str = r"^(keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
+    | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than)\b)";
+
+/// `no` and a thing: "no console logs". A bare `no` answers, and says nothing of later work.
+const NO_THING: &str = r"no\ [\w-]{3,}";
+
+/// What the user wants in general, and what is to stay as it is.
+const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
+    | want\ (only|no|nothing)\s|(nothing|anything|everything)\ else";
+
+/// The words that do so anywhere in a clause. What is beside a word is matched in place of `\b`,
+/// for which the fast automata of `regex` work only in ASCII.
+const ANY_WORDS: &str = r"
+    (^|\W)(never|always|must|mustn['’]t|from\ now\ on
+    | nie|niemals|immer|nur|muss|müssen|darf|dürfen
+    | jamais|toujours|doit|doivent|nunca|siempre|sempre|debe|deben|deve|devem|mai|devono|nooit|altijd|moet
+    | никогда|всегда|только|нельзя|должн\w+)(\W|$)
+    | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
+    | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
+
+/// Matches a clause that binds later work, too.
+static BINDING: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(&format!(
+        r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
+    ))
+});
+
+static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(&format!("(?ix) {NO_WISH}")));
+
+/// Matches every line with such a clause, and few others: to divide a line into sentences takes
+/// much longer.
+static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| {
+    compile_regex(&format!(
+        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
+    ))
+});
+
+/// Matches lines of code and of logs.
+static CODE: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:"));
+
+fn compile_regex(expression: &str) -> Regex {
+    Regex::new(expression).expect("a constant")
+}
+
+/// The number of lines around code in which nothing is taken for a wish: the text of an error, or
+/// of a report that was pasted.
+const LINES_AROUND_CODE: usize = 2;
+
+/// Returns the sentences of a message that remain binding, in quotation marks: those in prose with
+/// a clause that [`BINDING`] matches, that are not questions, and that are neither a nod nor too
+/// long to quote. A message that begins with a code span is about the code.
+pub(super) fn binding_sentences(text: &str) -> Vec<String> {
+    if text.trim_start().starts_with('`') {
+        return Vec::new();
+    }
+    let start: String = text.chars().take(WHOLE_REQUEST).collect();
+    let mut quotations = Vec::new();
+    for line in prose_apart_from_code(&start) {
+        if !MAY_BIND.is_match(line) {
+            continue;
+        }
+        for sentence in line.unicode_sentences() {
+            let sentence = strip_marks(sentence.trim());
+            let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
+            if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
+                quotations.push(quote_line(sentence, POINT));
+            }
+        }
+    }
+    quotations
+}
+
+/// Returns the lines of prose that no code is near: text beside code is most often pasted with it.
+/// Items of a list are returned unless they are code themselves, because people write lists of what
+/// they want, and errors and logs have none.
+fn prose_apart_from_code(text: &str) -> Vec<&str> {
+    let prose: Vec<&str> = prose_lines(text).collect();
+    let mut is_code = Vec::new();
+    for line in &prose {
+        is_code.push(CODE.is_match(line));
+    }
+
+    let mut apart = Vec::new();
+    for (index, &line) in prose.iter().enumerate() {
+        let around = if starts_with_list_mark(line) {
+            0
+        } else {
+            LINES_AROUND_CODE
+        };
+        let first = index.saturating_sub(around);
+        let last = (index + around).min(prose.len() - 1);
+        if !is_code[first..=last].contains(&true) {
+            apart.push(line);
+        }
+    }
+    apart
+}
+
+/// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
+/// parenthesis.
+fn starts_with_list_mark(line: &str) -> bool {
+    static LIST_MARK: LazyLock<Regex> =
+        LazyLock::new(|| compile_regex(r"^\s*([-*+]|\d{1,3}[.)])\s"));
+    LIST_MARK.is_match(line)
+}
+
+fn has_binding_clause(sentence: &str) -> bool {
+    for clause in sentence.split([',', ';', ':', '，', '；', '：', '、']) {
+        let clause = clause.trim_start();
+        if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {
+            return true;
+        }
+    }
+    false
+}
