@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use crate::session::reference::Position;
-use crate::summary::SummaryInput;
+use crate::summary::{BuiltinSummary, SummaryInput, SummarySubject};
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, text_array};
 
@@ -378,25 +378,30 @@ impl<'a> PlannedMove<'a> {
         let (_, file_ops) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
         let files = file_ops.file_lists(session);
         resolve_summary(given, from_hook, details(&files), || {
-            let text = match self
+            let preamble = &session.agent().constants().branch_preamble;
+            let summarizer = self
                 .options
                 .summary
-                .summarizer_command(&self.open.input, ui)
-            {
-                Some(summarizer) => run_summarizer(&summarizer, self.build_prompt()?, ui)?,
-                None => self.builtin_summary(&reader)?,
-            };
-            let preamble = &session.agent().constants().branch_preamble;
-            Ok(file_ops.append_to_summary(concat_texts(&[preamble, &text]), session))
+                .summarizer_command(&self.open.input, ui);
+            if let Some(summarizer) = summarizer {
+                let text = run_summarizer(&summarizer, self.build_prompt()?, ui)?;
+                let text = concat_texts(&[preamble, &text]);
+                return Ok(file_ops.append_to_summary(text, session));
+            }
+            let summary = self.builtin_summary(&reader)?;
+            let text = concat_texts(&[preamble, &summary.text]);
+            let is_removed = |path: &str| summary.removals.contain(path);
+            Ok(file_ops.append_short_list(text, session, is_removed))
         })
     }
 
-    fn builtin_summary(&self, reader: &EntryReader) -> Result<Text<'static>, Failure> {
+    fn builtin_summary(&self, reader: &EntryReader) -> Result<BuiltinSummary, Failure> {
         let material = SummaryInput {
             messages: &self.abandoned_messages(reader)?,
             turn_prefix: &[],
             previous_summary: None,
             instructions: self.options.summary.instructions.as_deref(),
+            subject: SummarySubject::Branch,
         };
         extract_summary(self.open, &material)
     }

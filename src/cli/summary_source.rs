@@ -9,7 +9,7 @@ use crate::cli::process::run::{SUMMARIZER_VARIABLE, ShellCommand};
 use crate::ops::redact::number_secrets;
 use crate::ops::summary::Summary;
 use crate::redact::{self, Redactor};
-use crate::summary::{self, SummaryInput};
+use crate::summary::{self, BuiltinSummary, SummaryInput};
 use clap::Args;
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
@@ -83,24 +83,24 @@ fn summary_from_text(text: Text<'static>) -> Summary {
 pub fn extract_summary(
     open: &OpenSession,
     material: &SummaryInput,
-) -> Result<Text<'static>, Failure> {
+) -> Result<BuiltinSummary, Failure> {
     let workers = open.worker_count();
-    let make_text = |redactor| {
-        let text = summary::extract_summary(material, &open.session, redactor, workers, || {
+    let summarize = |redactor| {
+        let summary = summary::extract_summary(material, &open.session, redactor, workers, || {
             open.entry_reader()
         });
-        open.input.map_read_error(text)
+        open.input.map_read_error(summary)
     };
-    let text = make_text(Redactor::default())?;
-    if !text.contains(redact::PLACEHOLDER_START) {
-        return Ok(Text::from(text));
+    let summary = summarize(Redactor::default())?;
+    if !summary.text.contains(redact::PLACEHOLDER_START) {
+        return Ok(summary);
     }
 
     // The placeholders get the numbers that they have in a redacted copy of the whole session.
     let mut redactor = Redactor::default();
     let numbering = number_secrets(open.input.source(), &mut redactor, workers);
     open.input.map_read_error(numbering)?;
-    Ok(Text::from(make_text(redactor)?))
+    summarize(redactor)
 }
 
 impl SummaryArgs {

@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
-use crate::summary::SummaryInput;
+use crate::summary::{BuiltinSummary, SummaryInput, SummarySubject};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{ReadAt, SessionFile};
@@ -430,8 +430,15 @@ impl Compactor<'_> {
         let session = &self.open.session;
         let file_details = details(&preparation.file_ops.file_lists(session));
         let make_text = || {
-            let text = self.make_summary(&preparation, ui)?;
-            Ok(preparation.file_ops.append_to_summary(text, session))
+            let file_ops = &preparation.file_ops;
+            let summarizer = self.args.summary.summarizer_command(&self.open.input, ui);
+            if let Some(summarizer) = summarizer {
+                let text = self.run_summarizer_on(&preparation, &summarizer, ui)?;
+                return Ok(file_ops.append_to_summary(text, session));
+            }
+            let summary = self.summarize_without_model(&preparation)?;
+            let is_removed = |path: &str| summary.removals.contain(path);
+            Ok(file_ops.append_short_list(Text::from(summary.text), session, is_removed))
         };
         let summary = resolve_summary(given_summary, hook_summary, file_details, make_text)?;
 
@@ -445,15 +452,16 @@ impl Compactor<'_> {
         })
     }
 
-    /// Makes the text of a new summary: with the summarizer, which is run once for each prompt, or
-    /// without one from the messages themselves.
-    fn make_summary(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
-        let Some(summarizer) = self.args.summary.summarizer_command(&self.open.input, ui) else {
-            return self.summarize_without_model(preparation);
-        };
+    /// Makes the text of a new summary with the summarizer, which is run once for each prompt.
+    fn run_summarizer_on(
+        &self,
+        preparation: &Preparation,
+        summarizer: &ShellCommand,
+        ui: &Ui,
+    ) -> Result<Text<'static>, Failure> {
         let mut answers = Vec::new();
         for prompt in self.build_prompts(preparation)? {
-            answers.push(run_summarizer(&summarizer, prompt, ui)?);
+            answers.push(run_summarizer(summarizer, prompt, ui)?);
         }
         Ok(prompt::merge_summaries(preparation, answers))
     }
@@ -538,7 +546,10 @@ impl Compactor<'_> {
 
     /// Makes a summary without a model: from the messages, and the summary of the compaction
     /// before.
-    fn summarize_without_model(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
+    fn summarize_without_model(
+        &self,
+        preparation: &Preparation,
+    ) -> Result<BuiltinSummary, Failure> {
         let previous_summary = self
             .open
             .input
@@ -552,8 +563,25 @@ impl Compactor<'_> {
             turn_prefix: &preparation.turn_prefix_messages,
             previous_summary: previous_summary.as_deref(),
             instructions: self.args.summary.instructions.as_deref(),
+            subject: SummarySubject::Conversation {
+                later_requests: self.count_kept_requests(preparation),
+            },
         };
         extract_summary(self.open, &input)
+    }
+
+    /// Returns the number of user messages in the kept part.
+    fn count_kept_requests(&self, preparation: &Preparation) -> usize {
+        let session = &self.open.session;
+        let path = session.path(session.leaf);
+        let kept_start = path
+            .iter()
+            .position(|&ix| Some(ix) == preparation.first_kept);
+        let kept = &path[kept_start.unwrap_or(path.len())..];
+        let requests = kept
+            .iter()
+            .filter(|&&ix| session.is_message(ix, Role::User));
+        requests.count()
     }
 
     /// Prints what the compaction would summarize, as JSON. If there is nothing, prints `null`: a

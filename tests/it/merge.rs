@@ -17,7 +17,7 @@ fn a_branch_comes_back_as_a_summary() {
     226b1b5c  • [both] branch summary: Tissue paper then. How big?  ← active
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word (entry 1a2b3c04):\n> Tissue paper then. How big?\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word (entry 1a2b3c04):\n> Tissue paper then. How big?\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}
     {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"both"}
     "#);
     assert!(

@@ -3,9 +3,12 @@
 //!
 //! `tests/summary/README.md` describes how readers score the same summaries.
 
+mod people;
 mod stories;
 
 use crate::sandbox::Sandbox;
+use people::{CRITERIA, Key, Script, Wants, read_scripts};
+use std::path::Path;
 use stories::{Story, stories};
 
 /// Returns the summary of a story, and the summary with the kept part, as a model sees them.
@@ -17,6 +20,34 @@ fn compacted(s: &Sandbox, story: &Story) -> (String, String) {
         serde_json::from_str(s.text(&name).lines().last().unwrap()).unwrap();
     let summary = entry["summary"].as_str().unwrap().to_owned();
     (summary, s.run(&format!("context ./{name} --as text")))
+}
+
+/// Returns the summary of a person's session.
+fn summary_of(s: &Sandbox, script: &Script) -> String {
+    let name = format!("{}.jsonl", script.name);
+    s.put(&name, script.story.file());
+    s.run(&format!("compact ./{name} --keep-recent-tokens 2000"));
+    let entry: serde_json::Value =
+        serde_json::from_str(s.text(&name).lines().last().unwrap()).unwrap();
+    entry["summary"].as_str().unwrap().to_owned()
+}
+
+/// Whether a summary meets the key. A failure is looked for below *Blocked* only, and what
+/// misleads only where it does.
+fn is_met_by(key: &Key, summary: &str) -> bool {
+    let heading = match (&*key.criterion, key.wants) {
+        ("failed", _) => "### Blocked",
+        ("wishes", Wants::Absent) => "## Constraints",
+        ("decided", Wants::Absent) => "## Key Decisions",
+        _ => "",
+    };
+    let below = summary.split_once(heading).map_or("", |(_, below)| below);
+    let summary = match heading {
+        "" => below,
+        _ => below.split("\n#").next().unwrap_or_default(),
+    };
+    let is_present = key.phrases.iter().any(|phrase| summary.contains(phrase));
+    is_present == (key.wants == Wants::Present)
 }
 
 /// Returns the part below a heading.
@@ -70,4 +101,51 @@ fn stories_can_be_gone_on_from() {
     }
     tokens.sort_unstable();
     assert!(tokens[tokens.len() / 2] <= 1_500, "{tokens:?}");
+}
+
+/// The least share of the keys of each criterion that must be met, over all sessions of people.
+const FLOORS: [(&str, f64); 6] = [
+    ("asked", 0.9),
+    ("decided", 0.75),
+    ("wishes", 0.8),
+    ("files", 0.8),
+    ("failed", 0.8),
+    ("next", 0.9),
+];
+
+#[test]
+fn sessions_of_people_keep_what_was_asked_decided_and_wished() {
+    let s = Sandbox::new();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/summary/sessions");
+    let mut met = [0; CRITERIA.len()];
+    let mut all = [0; CRITERIA.len()];
+    let mut missed = Vec::new();
+    let mut tokens = Vec::new();
+    for script in read_scripts(&directory).unwrap() {
+        let summary = summary_of(&s, &script);
+        tokens.push(summary.encode_utf16().count() / 4);
+        for key in &script.keys {
+            let criterion = CRITERIA
+                .iter()
+                .position(|name| *name == key.criterion)
+                .unwrap();
+            all[criterion] += 1;
+            if is_met_by(key, &summary) {
+                met[criterion] += 1;
+            } else {
+                missed.push(format!(
+                    "{}: {}: {:?}",
+                    script.name, key.criterion, key.phrases
+                ));
+            }
+        }
+    }
+
+    for (criterion, (name, floor)) in FLOORS.into_iter().enumerate() {
+        assert_eq!(name, CRITERIA[criterion]);
+        let share = f64::from(met[criterion]) / f64::from(all[criterion]);
+        assert!(share >= floor, "{name}: {share:.2}\n{}", missed.join("\n"));
+    }
+    tokens.sort_unstable();
+    assert!(tokens[tokens.len() / 2] <= 1_200, "{tokens:?}");
 }

@@ -17,30 +17,11 @@ fn prints_the_summary_of_the_conversation() {
 
     - The request before it: "Which paper for a kite?": answered: "Tissue paper is light, washi is strong."
 
-    ## Constraints & Preferences
-    - (none)
-
-    ## Progress
-    ### Done
-    - (none)
-
-    ### In Progress
-    - (none)
-
-    ### Blocked
-    - (none)
-
-    ## Key Decisions
-    - (none)
-
     ## Next Steps
     1. The request under Goal was replied to. What is next is below, if anything.
 
     The assistant's last words:
     > A metre and more, with a bamboo spar.
-
-    ## Critical Context
-    - (none)
     "#);
     assert_eq!(
         s.unchanged("summarize --print ./two-branches.jsonl root")

@@ -46,7 +46,7 @@ const LEADS: [&str; 8] = [
 ];
 
 impl Story {
-    fn new(name: &'static str) -> Self {
+    pub fn new(name: &'static str) -> Self {
         let seed = name
             .bytes()
             .fold(7, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
@@ -66,7 +66,7 @@ impl Story {
         (self.seed >> 33) as usize % bound
     }
 
-    fn user(&mut self, text: &str) -> &mut Self {
+    pub fn user(&mut self, text: &str) -> &mut Self {
         self.messages
             .push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
         self
@@ -80,12 +80,12 @@ impl Story {
         );
     }
 
-    fn says(&mut self, text: &str) -> &mut Self {
+    pub fn says(&mut self, text: &str) -> &mut Self {
         self.reply(json!([{"type": "text", "text": text}]), "stop");
         self
     }
 
-    fn aborted(&mut self, text: &str) -> &mut Self {
+    pub fn aborted(&mut self, text: &str) -> &mut Self {
         self.reply(json!([{"type": "text", "text": text}]), "aborted");
         self
     }
@@ -112,16 +112,16 @@ impl Story {
         self
     }
 
-    fn bash(&mut self, said: &str, command: &str, output: &str) -> &mut Self {
+    pub fn bash(&mut self, said: &str, command: &str, output: &str) -> &mut Self {
         self.tool(said, "bash", json!({"command": command}), output, false)
     }
 
-    fn fails(&mut self, said: &str, command: &str, output: &str, code: u8) -> &mut Self {
+    pub fn fails(&mut self, said: &str, command: &str, output: &str, code: u8) -> &mut Self {
         let output = format!("{output}\n\nCommand exited with code {code}");
         self.tool(said, "bash", json!({"command": command}), &output, true)
     }
 
-    fn edit(&mut self, said: &str, path: &str) -> &mut Self {
+    pub fn edit(&mut self, said: &str, path: &str) -> &mut Self {
         let arguments =
             json!({"path": path, "oldText": "const limit = 10;", "newText": "const limit = 20;"});
         self.tool(
@@ -133,8 +133,55 @@ impl Story {
         )
     }
 
+    pub fn read(&mut self, path: &str) -> &mut Self {
+        let text = format!("// {path}\n{}", "export const limit = 10;\n".repeat(20));
+        self.tool("", "read", json!({"path": path}), &text, false)
+    }
+
+    /// Adds a request of which nothing remains to be known, as most requests of a long session are.
+    /// `number` is that among such requests.
+    pub fn small_request(&mut self, number: usize) -> &mut Self {
+        let file = FILES[self.below(FILES.len())];
+        let line = self.below(400);
+        let (request, answer) = match number % 6 {
+            0 => (
+                format!("what does {file} do around line {line}? i forgot"),
+                format!(
+                    "It checks the arguments and calls the next function; line {line} returns early for an empty list."
+                ),
+            ),
+            1 => (
+                format!("move the block at line {line} of {file} up a bit"),
+                format!("Moved to line {}, before its first use.", line / 2),
+            ),
+            2 => (
+                "looks good, next one".to_owned(),
+                format!(
+                    "The next one is in {file}: the name of a parameter had a slip of the pen, which is corrected now."
+                ),
+            ),
+            3 => (
+                format!("the spacing in {file} is odd, can you have a look"),
+                "There were two empty lines after the imports. One is left.".to_owned(),
+            ),
+            4 => (
+                format!("run it once more and show me the {line} case"),
+                format!(
+                    "It ran; case {line} prints `{line} ok` as before, in {} ms.",
+                    line + 7
+                ),
+            ),
+            _ => (
+                format!("that comment in {file} is outdated"),
+                "It described a parameter that no longer exists. I rewrote it in one sentence."
+                    .to_owned(),
+            ),
+        };
+        self.user(&request).work(1).says(&answer)
+    }
+
     /// Adds some reading, searching and editing.
-    fn work(&mut self, steps: usize) -> &mut Self {
+    pub fn work(&mut self, steps: usize) -> &mut Self {
         for at in 0..steps {
             let (file, lead) = (
                 FILES[self.below(FILES.len())],

@@ -78,7 +78,7 @@ impl<K: Eq + Hash, V> OrderedMap<K, V> {
     }
 
     /// Iterates over the keys.
-    pub fn keys(&self) -> impl Iterator<Item = &K> {
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }
 }

@@ -10,6 +10,7 @@ use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::file_calls::{FileAction, FileTool, called_file};
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, text_array};
@@ -130,6 +131,8 @@ pub struct FileOps {
     pub written: OrderedMap<Text<'static>>,
     /// Those changed by `edit`, and the modified files of an earlier summary.
     pub edited: OrderedMap<Text<'static>>,
+    /// The files in `read`, ordered by when each was read last.
+    last_read: OrderedMap<Text<'static>>,
     /// The files of calls that the agents do not list.
     unlisted: Vec<(FileAction, Text<'static>)>,
 }
@@ -197,12 +200,17 @@ impl FileOps {
 
     /// Adds a path to the files with this action.
     fn insert_path(&mut self, action: FileAction, path: Text) {
+        let path = path.into_owned();
+        if action == FileAction::Read {
+            self.last_read.remove(&path);
+            self.last_read.set(path.clone(), ());
+        }
         let paths = match action {
             FileAction::Read => &mut self.read,
             FileAction::Write => &mut self.written,
             FileAction::Edit => &mut self.edited,
         };
-        paths.set(path.into_owned(), ());
+        paths.set(path, ());
     }
 
     /// Adds the files in the `details` of a summary entry, unless a hook wrote it. Its modified
@@ -283,6 +291,60 @@ impl FileOps {
             .agent()
             .append_file_list(summary, &all.file_lists(session), &all.read)
     }
+
+    /// Returns a built-in summary with the files that matter for going on: those that were changed,
+    /// and of those that were only read the newest, newest first. Files that are gone, by
+    /// `is_removed`, are left out, and of those that were only read also installed packages and
+    /// temporary files. The `details` of the entry still have all.
+    pub fn append_short_list(
+        &self,
+        summary: Text<'static>,
+        session: &Session,
+        is_removed: impl Fn(&str) -> bool,
+    ) -> Text<'static> {
+        let all = self.with_unlisted();
+        let mut lists = all.file_lists(session);
+        lists
+            .modified_files
+            .retain(|path| !is_removed(&path.to_string_lossy()));
+
+        let read_files: HashSet<Text> = lists.read_files.drain(..).collect();
+        let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
+        let cwd = cwd.unwrap_or_default();
+        for path in all.last_read.keys().rev() {
+            if lists.read_files.len() == MAX_LISTED_READS {
+                break;
+            }
+            let name = path.to_string_lossy();
+            if read_files.contains(path) && !is_removed(&name) && !is_passing(&name, &cwd) {
+                lists.read_files.push(path.clone());
+            }
+        }
+        session.agent().append_file_list(summary, &lists, &all.read)
+    }
+}
+
+/// The maximum number of files that a built-in summary lists as read.
+const MAX_LISTED_READS: usize = 20;
+
+/// Whether a path is below a directory of installed packages or of temporary files. A session may
+/// itself be in a temporary directory; what is in its own directory counts.
+fn is_passing(path: &str, cwd: &str) -> bool {
+    const TEMPORARY_DIRECTORIES: [&str; 5] = [
+        "/tmp/",
+        "/var/tmp/",
+        "/private/tmp/",
+        "/var/folders/",
+        "/private/var/folders/",
+    ];
+    if path.split(['/', '\\']).any(|part| part == "node_modules") {
+        return true;
+    }
+    let is_own = !cwd.is_empty() && path.starts_with(cwd);
+    let is_temporary = TEMPORARY_DIRECTORIES
+        .iter()
+        .any(|directory| path.starts_with(directory));
+    is_temporary && !is_own
 }
 
 /// The files of a summary, both lists sorted by UTF-16 unit.

@@ -1,7 +1,7 @@
 //! The size limits of the parts of a summary, in one table.
 //!
 //! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the current
-//! request and 1,150 for the rest. Space that the other sections leave goes to Done and to the
+//! request and 1,050 for the rest. Space that the other sections leave goes to Done and to the
 //! assistant's remarks, so a long run fills the summary even if there is little to report
 //! elsewhere.
 
@@ -9,7 +9,7 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 4_600;
+pub(super) const OTHER_SECTIONS: usize = 4_200;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
@@ -22,6 +22,8 @@ pub(super) const PURPOSE: usize = 300;
 pub(super) const WORDS: usize = 1_400;
 /// All points of a section.
 pub(super) const SECTION: usize = 800;
+/// All decisions.
+pub(super) const DECISIONS: usize = 1_000;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// Lists of commands, files and names.
@@ -36,8 +38,15 @@ pub(super) const REMARK: usize = 40;
 pub(super) const NEWEST: usize = 400;
 /// The least that the oldest of the earlier requests gets, and its answer.
 pub(super) const OLDEST: usize = 90;
+/// The number of ends that are reported of a request that was repeated, besides the last.
+pub(super) const EARLIER_ENDS: usize = 3;
 /// A failure is reported in full for this many turns after its own, then in short.
 pub(super) const STALE_TURNS: usize = 10;
+/// A decision is reported in full for this many turns after it was made or quoted last.
+pub(super) const DECISION_TURNS: usize = 20;
+/// A summary of a branch that takes fewer units is short: its empty sections are left out, if most
+/// are empty.
+pub(super) const SHORT_SUMMARY: usize = 2_000;
 
 /// The number of newest messages whose tool results are read, and of newest tool calls that are
 /// held in memory.

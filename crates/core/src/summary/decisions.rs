@@ -1,10 +1,114 @@
 //! Decisions: how users answer questions, and what they correct.
 
 use super::budget::*;
-use super::quote::{display_width, ends_in_question, last_prose_line, quote_line};
+use super::quote::{
+    display_width, ends_in_question, last_prose_line, one_line, quote_line, strip_marks,
+};
+use super::sections::comparison_key;
+use super::wishes::prose_apart_from_code;
+use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
+
+/// The decisions of a session, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Decisions(Vec<Decision>);
+
+#[derive(Debug)]
+struct Decision {
+    text: String,
+    /// What is left of the text when the decision is old.
+    short_text: String,
+    /// The words of content in it, by which a message that quotes it is recognized.
+    words: HashSet<String>,
+    /// The number of the turn in which it was made, or quoted last.
+    turn_number: usize,
+}
+
+impl Decisions {
+    /// Takes over the decisions of a previous summary. They age from there on.
+    pub fn from_previous(texts: Vec<String>) -> Decisions {
+        let mut decisions = Decisions::default();
+        for text in texts {
+            let short_text = one_line(&text, POINT);
+            decisions.add_texts(text, short_text, 0);
+        }
+        decisions
+    }
+
+    /// Adds the answer to a question.
+    pub fn add_answer(&mut self, question: &str, answer: &str, turn_number: usize) {
+        let text = describe_decision(question, answer, POINT);
+        let short_text = describe_decision(question, answer, OLDEST);
+        self.add_texts(text, short_text, turn_number);
+    }
+
+    /// Adds what the user said unasked, unless a decision quotes it. `lead` says on what occasion.
+    pub fn add_words(&mut self, lead: &str, words: &str, turn_number: usize) {
+        let quoted = one_line(words, POINT).replace('"', "'");
+        if self.0.iter().any(|known| known.text.contains(&quoted)) {
+            return;
+        }
+        let text = format!("{lead}: {}", quote_line(words, POINT));
+        let short_text = format!("{lead}: {}", quote_line(words, OLDEST));
+        self.add_texts(text, short_text, turn_number);
+    }
+
+    /// Adds a decision, replacing an equal one. Of more than [`MAX_HELD`], the oldest are dropped.
+    fn add_texts(&mut self, text: String, short_text: String, turn_number: usize) {
+        let key = comparison_key(&text);
+        self.0.retain(|known| comparison_key(&known.text) != key);
+        let excess = (self.0.len() + 1).saturating_sub(MAX_HELD);
+        self.0.drain(..excess);
+        self.0.push(Decision {
+            words: content_words(&text),
+            text,
+            short_text,
+            turn_number,
+        });
+    }
+
+    /// Renews the decisions that a message quotes, so that they age from this turn on.
+    pub fn renew_quoted(&mut self, message: &str, turn_number: usize) {
+        let start: String = message.chars().take(WHOLE_REQUEST).collect();
+        let said = content_words(&start);
+        for decision in &mut self.0 {
+            let shared_count = decision.words.intersection(&said).count();
+            if shared_count >= QUOTED_WORDS.min(decision.words.len()).max(1) {
+                decision.turn_number = turn_number;
+            }
+        }
+    }
+
+    /// Returns the decisions as they are reported in a turn, oldest first: those of more than
+    /// [`DECISION_TURNS`] turns before in short. They are not left out, because what a session
+    /// begins with is most often decided for good.
+    pub fn describe(&self, turn_number: usize) -> Vec<String> {
+        let mut texts = Vec::new();
+        for decision in &self.0 {
+            let is_old = decision.turn_number + DECISION_TURNS < turn_number;
+            texts.push(if is_old {
+                decision.short_text.clone()
+            } else {
+                decision.text.clone()
+            });
+        }
+        texts
+    }
+}
+
+/// The number of words of a decision that a message has which quotes it.
+const QUOTED_WORDS: usize = 3;
+
+/// Returns the words of a text that are long enough to be of content, in small letters.
+fn content_words(text: &str) -> HashSet<String> {
+    let lower = text.to_lowercase();
+    let long_words = lower
+        .unicode_words()
+        .filter(|word| word.chars().count() >= CONTENT_WORD);
+    long_words.map(str::to_owned).collect()
+}
 
 /// The words with which a message answers a question.
 const ANSWERS: &str = r"(?i)^\W*(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
@@ -34,25 +138,78 @@ pub(super) fn is_answer(question: &str, message: &str) -> bool {
         return true;
     }
 
-    let asked = last_prose_line(question).to_lowercase();
-    let words_asked: Vec<&str> = asked.unicode_words().collect();
-    let said = message.to_lowercase();
-    said.unicode_words()
-        .any(|word| word.chars().count() >= CONTENT_WORD && words_asked.contains(&word))
+    let asked = content_words(last_sentence(question));
+    !asked.is_disjoint(&content_words(message))
+}
+
+/// Whether a reply asks the user to choose: it ends in a question, or offers two ways ("I can …, or
+/// …").
+pub(super) fn asks(reply: &str) -> bool {
+    static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)^(I can|I could|we can|we could|either|you can)\b.*\bor\b")
+            .expect("a constant")
+    });
+    ends_in_question(reply) || OFFER.is_match(last_sentence(reply))
+}
+
+/// Returns the last sentence of the last line of prose.
+fn last_sentence(text: &str) -> &str {
+    let line = last_prose_line(text);
+    line.unicode_sentences().last().unwrap_or(line).trim()
 }
 
 /// Whether a message corrects what the assistant did or said.
 pub(super) fn is_correction(message: &str) -> bool {
     static CORRECTION: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^\W*(no,|nope,|nah,|actually,? |rather,? |instead,? |i meant |not that)")
+        Regex::new(r"(?i)^\W*(no,|nope,|nah,|not |that.{0,5}s not|actually,? |rather,? |instead,? |i meant )")
             .expect("a constant")
     });
     CORRECTION.is_match(message)
 }
 
-/// Describes a decision by the last line of a question and its answer. If a short answer names
-/// items of a list in the question (`2`, `b`), they are added.
-pub(super) fn describe_decision(question: &str, answer: &str) -> String {
+/// The words with which people choose one thing over another, or say what something is to be.
+const CHOICES: &str = r"(?ix) (^|\W)(
+    instead | rather\ than | should\ (be|stay|only|not) | stays? | stick\ (with|to) | (go|going)\ with
+    | (we|i)(\ will|[’']?ll)?\ (use|take|keep|drop) | (i|i[’']d|we[’']d)\ prefer
+    | let[’']?s\ (use|take|keep|drop|leave|call|not)
+    | make\ (it|them|that) | set\ (it|this|that|them|\S+\ to) | switch\ (back\ )?to
+    | (remove|undo|revert|drop|kill|scrap)\ (it|that|this|them) | never\ ?mind
+    | is\ (enough|plenty) | no\ need | but\ (only|without|not) | only\ (if|when|for|from|in|on) | not\ (as|in|on|the|a)
+    )(\W|$)";
+
+/// What begins like a choice, and only hopes.
+const NO_CHOICES: &str = r"(?i)should be (good|fine|ok|okay|able|easy|enough)\b";
+
+/// A choice takes at least this many columns: `make it 150`.
+const SHORTEST_CHOICE: usize = 8;
+
+/// Returns the sentences of a message in which the user chooses. A question is no choice.
+pub(super) fn choices(message: &str) -> Vec<String> {
+    static CHOICE: LazyLock<Regex> = LazyLock::new(|| Regex::new(CHOICES).expect("a constant"));
+    static NO_CHOICE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(NO_CHOICES).expect("a constant"));
+    let start: String = message.chars().take(WHOLE_REQUEST).collect();
+    let mut sentences = Vec::new();
+    for line in prose_apart_from_code(&start) {
+        if !CHOICE.is_match(line) {
+            continue;
+        }
+        for sentence in line.unicode_sentences() {
+            let sentence = strip_marks(sentence.trim());
+            let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
+            let chooses = CHOICE.is_match(sentence) && !NO_CHOICE.is_match(sentence);
+            if is_quotable && chooses && !ends_in_question(sentence) {
+                sentences.push(sentence.to_owned());
+            }
+        }
+    }
+    sentences
+}
+
+/// Describes a decision by the last sentence of a question and its answer. If a short answer names
+/// items of a list in the question (`2`, `b`), they are added. Question and answer take at most
+/// `max` units each.
+fn describe_decision(question: &str, answer: &str, max: usize) -> String {
     let mut named_items = Vec::new();
     if display_width(answer) < REMARK {
         for name in answer.split(|c: char| !c.is_alphanumeric()) {
@@ -66,12 +223,12 @@ pub(super) fn describe_decision(question: &str, answer: &str) -> String {
         }
     }
 
-    let asked = quote_line(last_prose_line(question), POINT);
-    let answered = quote_line(answer, POINT);
+    let asked = quote_line(last_sentence(question), max);
+    let answered = quote_line(answer, max);
     let mut decision = format!("Asked {asked}, the user answered {answered}");
     for item in named_items {
         decision.push_str("; ");
-        decision.push_str(&quote_line(item, POINT / 2));
+        decision.push_str(&quote_line(item, max / 2));
     }
     decision
 }

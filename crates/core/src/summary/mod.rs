@@ -25,6 +25,7 @@ mod decisions;
 mod message;
 mod page;
 mod quote;
+mod removals;
 mod sections;
 mod shell;
 mod tool_calls;
@@ -39,13 +40,33 @@ use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
-use budget::{LONG_REQUEST, MAX_HELD, NEWEST, POINT, PURPOSE, RECENT, SHORT_REPLY, WORDS};
+use budget::{LONG_REQUEST, MAX_HELD, NEWEST, PURPOSE, RECENT, SHORT_REPLY, WORDS};
+use decisions::Decisions;
 use message::{ReplyEnd, SummaryMessage};
-use quote::{cut_middle, display_width, ends_in_question, one_line, quote_line};
+use quote::{cut_middle, display_width, one_line, quote_line};
+pub use removals::Removals;
 use sections::*;
 use std::io;
 use tool_calls::{OpenFailures, ToolHistory};
 use turns::Turn;
+
+/// What a summary is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummarySubject {
+    /// The conversation up to a point after which the user made more requests.
+    Conversation {
+        /// The number of those requests.
+        later_requests: usize,
+    },
+    /// A branch that is left, with nothing after it.
+    Branch,
+}
+
+impl Default for SummarySubject {
+    fn default() -> Self {
+        SummarySubject::Conversation { later_requests: 0 }
+    }
+}
 
 /// What a summary is made from.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +79,17 @@ pub struct SummaryInput<'a> {
     pub previous_summary: Option<&'a str>,
     /// What the summary should focus on.
     pub instructions: Option<&'a str>,
+    /// What the messages are a part of.
+    pub subject: SummarySubject,
+}
+
+/// A summary, and what else is known of the messages.
+#[derive(Clone, Debug)]
+pub struct BuiltinSummary {
+    /// Its text, in Markdown.
+    pub text: String,
+    /// The paths that the messages removed.
+    pub removals: Removals,
 }
 
 /// Returns the built-in summary. Results of tool calls are read in the newest messages only.
@@ -68,13 +100,14 @@ pub fn extract_summary<'b>(
     redactor: Redactor,
     workers: usize,
     reader: impl Fn() -> EntryReader<'b> + Sync,
-) -> io::Result<String> {
+) -> io::Result<BuiltinSummary> {
     let folders = Folders {
         cwd: session.header.cwd.as_ref(),
         home: None,
     };
     let mut builder = SummaryBuilder {
         is_split: !input.turn_prefix.is_empty(),
+        subject: input.subject,
         redactor,
         ..SummaryBuilder::default()
     };
@@ -99,7 +132,11 @@ pub fn extract_summary<'b>(
 
     let instructions = input.instructions.unwrap_or_default();
     builder.add_note("Asked of this summary", instructions);
-    Ok(builder.finish())
+    let removals = builder.tool_history.removals();
+    Ok(BuiltinSummary {
+        text: builder.finish(),
+        removals,
+    })
 }
 
 /// A message, and whether the rules find a secret in it.
@@ -124,6 +161,8 @@ impl SearchedMessage {
 struct SummaryBuilder {
     /// What the previous summary and the user say beyond the requests.
     points: Sections,
+    /// What the user decided.
+    decisions: Decisions,
     /// The start of the first long request: what the session is for. Empty if there was none.
     purpose: String,
     /// The current turn. What precedes the first request is a turn, too.
@@ -133,7 +172,10 @@ struct SummaryBuilder {
     tool_history: ToolHistory,
     /// The failures that are still open, found when all messages are read.
     failures: OpenFailures,
+    /// The paths that were removed, found when all messages are read.
+    removals: Removals,
     redactor: Redactor,
+    subject: SummarySubject,
     /// Whether the last turn continues after the summary.
     is_split: bool,
     /// Whether the user last gave a command to the agent itself, so that what follows is no reply
@@ -178,8 +220,8 @@ impl SummaryBuilder {
             } => {
                 let call = self.tool_history.take_pending(named_call);
                 if !call.question.is_empty() {
-                    let decision = decisions::describe_decision(&call.question, &output);
-                    self.points.add(Section::Decisions, decision);
+                    self.decisions
+                        .add_answer(&call.question, &output, self.turn.number);
                 }
                 self.tool_history.record_run(call, outcome, &output);
             }
@@ -200,6 +242,7 @@ impl SummaryBuilder {
     fn finish(mut self) -> String {
         self.fold_similar_turn();
         self.tool_history.turn_number = self.turn.number;
+        self.removals = self.tool_history.removals();
         let turns = self.earlier_turns.iter().chain([&self.turn]);
         self.failures = self.tool_history.describe_failures(turns);
         let mut text = self.write_page();
@@ -225,7 +268,7 @@ impl SummaryBuilder {
             }
             let is_answered = previous.rests_with_lead(REPLIED_LEAD).next().is_some();
             self.turn = Turn {
-                entry: request.lead_rest.trim_end_matches(')').to_owned(),
+                entry: entry_in_lead(request.lead_rest).to_owned(),
                 request: request.text.to_owned(),
                 reply_end: if is_answered {
                     ReplyEnd::Done
@@ -238,6 +281,8 @@ impl SummaryBuilder {
             self.keep_purpose();
         }
         self.points = previous.into_earlier();
+        let decisions = std::mem::take(self.points.items_mut(Section::Decisions));
+        self.decisions = Decisions::from_previous(decisions);
     }
 
     /// Keeps the current request as the purpose of the session, if it is the first long one.
@@ -253,15 +298,17 @@ impl SummaryBuilder {
     /// end of the reply, or corrects the reply, is a decision as well.
     fn add_request(&mut self, entry: &str, text: &str) {
         let turn = &mut self.turn;
+        self.decisions.renew_quoted(text, turn.number);
         let is_running = turn.reply_end == ReplyEnd::ToolUse
             || turn.reply_end == ReplyEnd::NoReply && turn.call_count > 0;
-        let is_asked = turn.is_answered() && ends_in_question(turn.last_words());
+        let is_asked = turn.is_answered() && decisions::asks(turn.last_words());
+        let is_ended = turn.is_answered() || turn.is_interrupted();
         if is_asked && decisions::is_answer(turn.last_words(), text) {
-            let decision = decisions::describe_decision(turn.last_words(), text);
-            self.points.add(Section::Decisions, decision);
-        } else if turn.is_answered() && decisions::is_correction(text) {
-            let correction = format!("The user corrected: {}", quote_line(text, POINT));
-            self.points.add(Section::Decisions, correction);
+            self.decisions
+                .add_answer(turn.last_words(), text, turn.number);
+        } else if is_ended && decisions::is_correction(text) {
+            self.decisions
+                .add_words("The user corrected", text, turn.number);
         }
 
         // A nod to a question belongs to the request about which the assistant asked.
@@ -282,10 +329,15 @@ impl SummaryBuilder {
     }
 
     /// Moves the current turn to the earlier ones, and adds the sentences of its request that
-    /// remain binding to the constraints. The current turn is empty afterwards.
+    /// remain binding to the constraints, and what it chooses to the decisions. The current turn is
+    /// empty afterwards.
     fn end_turn(&mut self) {
         for sentence in wishes::binding_sentences(&self.turn.request) {
             self.points.add(Section::Constraints, sentence);
+        }
+        for choice in decisions::choices(&self.turn.request) {
+            self.decisions
+                .add_words("The user chose", &choice, self.turn.number);
         }
         // An earlier request is shown short.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
@@ -311,6 +363,9 @@ impl SummaryBuilder {
     /// If the current turn is like an earlier one, drops it, and counts it as a repeat of the
     /// earlier one. That becomes the oldest turn, because it is not what is being worked on, and
     /// the newest of the earlier turns becomes the current one again.
+    ///
+    /// If only the request is the same, as after a failure, the earlier turn is dropped, and
+    /// counted in the current one.
     fn fold_similar_turn(&mut self) {
         let similar = self
             .earlier_turns
@@ -321,6 +376,16 @@ impl SummaryBuilder {
             // Moves the turn to the front.
             self.earlier_turns[..=index].rotate_right(1);
             self.turn = self.earlier_turns.pop().unwrap_or_default();
+            return;
+        }
+
+        let same = self
+            .earlier_turns
+            .iter()
+            .position(|turn| turn.has_same_request(&self.turn));
+        if let Some(index) = same {
+            let earlier = self.earlier_turns.remove(index);
+            self.turn.repeat(earlier);
         }
     }
 
@@ -335,6 +400,12 @@ impl SummaryBuilder {
             self.points.add(Section::Context, note);
         }
     }
+}
+
+/// Returns the entry from the rest of the line above a request: `e1)`, or `e1; asked 3 times)`.
+fn entry_in_lead(lead_rest: &str) -> &str {
+    let facts = lead_rest.trim_end_matches(')');
+    facts.split(';').next().unwrap_or_default()
 }
 
 /// Whether the user gave a command to the agent itself: the text is one word after a slash, and not

@@ -1,6 +1,5 @@
 //! The content of each section of the summary, within the limits of [`super::budget`].
 
-use super::SummaryBuilder;
 use super::budget::*;
 use super::message::ReplyEnd;
 use super::quote::{
@@ -9,7 +8,8 @@ use super::quote::{
 };
 use super::sections::*;
 use super::tool_calls::fold_series;
-use super::turns::Turn;
+use super::turns::{Turn, describe_end, describe_turn};
+use super::{SummaryBuilder, SummarySubject};
 use crate::format::format_count;
 
 impl SummaryBuilder {
@@ -30,7 +30,7 @@ impl SummaryBuilder {
             ),
             (
                 Section::Decisions,
-                self.newest_points(Section::Decisions, SECTION),
+                keep_newest(self.decisions.describe(self.turn.number), DECISIONS),
             ),
             (
                 Section::Context,
@@ -52,11 +52,40 @@ impl SummaryBuilder {
 
         let turn = &self.turn;
         if !turn.request.is_empty() {
-            let lead = format!("{REQUEST_LEAD}{}):", turn.entry);
-            let request = format_quotation(&lead, &turn.request, WHOLE_REQUEST);
+            let request = format_quotation(&self.request_lead(), &turn.request, WHOLE_REQUEST);
             page.items_mut(Section::Goal).insert(0, request);
         }
-        page.to_markdown()
+        let is_branch = self.subject == SummarySubject::Branch;
+        page.to_markdown(if is_branch && page.are_mostly_empty() {
+            EmptySections::LeftOut
+        } else {
+            EmptySections::Marked
+        })
+    }
+
+    /// Returns the line above the current request.
+    fn request_lead(&self) -> String {
+        let mut facts = vec![self.turn.entry.clone()];
+        if self.turn.repeats > 0 {
+            facts.push(format!("asked {} times", self.turn.repeats + 1));
+        }
+        if let Some(later_requests) = self.later_requests() {
+            facts.push(later_requests);
+        }
+        format!("{REQUEST_LEAD}{}):", facts.join("; "))
+    }
+
+    /// Returns in words how many requests follow the summary, if any.
+    fn later_requests(&self) -> Option<String> {
+        match self.subject {
+            SummarySubject::Conversation { later_requests: 0 } | SummarySubject::Branch => None,
+            SummarySubject::Conversation { later_requests: 1 } => {
+                Some("1 later request follows this summary".to_owned())
+            }
+            SummarySubject::Conversation { later_requests } => Some(format!(
+                "{later_requests} later requests follow this summary"
+            )),
+        }
     }
 
     /// Whether the current turn is unanswered, or a failure is open.
@@ -64,9 +93,17 @@ impl SummaryBuilder {
         !self.turn.is_answered() || !self.failures.points.is_empty()
     }
 
-    /// Returns the newest points of a section that fit.
+    /// Returns the newest points of a section that fit, without those of a previous summary that
+    /// name a path which was removed since. What the user wants does not end with the path.
     fn newest_points(&self, section: Section, room: usize) -> Vec<String> {
-        keep_newest(self.points.items(section).to_vec(), room)
+        let mut points = self.points.items(section).to_vec();
+        if section != Section::Constraints {
+            points.retain(|point| {
+                let is_earlier = point.starts_with(EARLIER_MARK);
+                !(is_earlier && self.removals.are_named_in(point))
+            });
+        }
+        keep_newest(points, room)
     }
 
     /// Returns the goals of a previous summary, and the request before, to which the current one
@@ -231,6 +268,9 @@ impl SummaryBuilder {
             ReplyEnd::Done if ends_in_question(turn.last_words()) => {
                 format!("{REPLIED_LEAD}{failure_note}. The reply ends in a question.")
             }
+            ReplyEnd::Done if let Some(later_requests) = self.later_requests() => {
+                format!("{REPLIED_LEAD}{failure_note}. {later_requests}: what is next is there.")
+            }
             ReplyEnd::Done => {
                 format!("{REPLIED_LEAD}{failure_note}. What is next is below, if anything.")
             }
@@ -301,56 +341,6 @@ fn item_size(item: &str) -> usize {
 
 fn count_calls(number: usize) -> String {
     format_count(number, "tool call", "tool calls")
-}
-
-/// Returns how the reply to a request ended.
-fn describe_end(turn: &Turn) -> &str {
-    match &turn.reply_end {
-        ReplyEnd::Done => "answered",
-        ReplyEnd::Early(how) => how,
-        ReplyEnd::ToolUse | ReplyEnd::NoReply => "no final answer yet",
-    }
-}
-
-/// Describes an earlier turn on one line: its request, how often it was repeated, how it ended, and
-/// the assistant's last words. Request and last words take at most `max` units each.
-fn describe_turn(turn: &Turn, max: usize) -> String {
-    let mut description = if turn.request.is_empty() {
-        "Before that".to_owned()
-    } else {
-        quote_line(&turn.request, max)
-    };
-    if turn.repeats > 0 {
-        description.push_str(&format!(" (×{})", turn.repeats + 1));
-    }
-    description.push_str(": ");
-    description.push_str(describe_end(turn));
-
-    let mut answer = strip_transitions(turn.last_words());
-    if answer.is_empty() {
-        answer = turn.last_words();
-    }
-    if !answer.is_empty() {
-        description.push_str(": ");
-        description.push_str(&quote_answer(answer, max));
-    }
-    description
-}
-
-/// Quotes an answer in at most about `max` units. If it has to be cut and its start names no value,
-/// the first line that does is quoted as well: a value is in a code span, or in a pair `a → b`.
-fn quote_answer(answer: &str, max: usize) -> String {
-    let names_value = |text: &str| text.contains(['`', '→']);
-    let is_cut = count_utf16(answer) > max;
-    if is_cut && !names_value(&one_line(answer, max)) {
-        let value_line = answer.lines().find(|line| names_value(line));
-        if let Some(value_line) = value_line {
-            let start = one_line(answer, max / 2);
-            let value = one_line(value_line, max / 2);
-            return quote_line(&format!("{start} {value}"), max);
-        }
-    }
-    quote_line(answer, max)
 }
 
 /// Returns a line of `lead`, as many items as fit, and the number of the others; `None` if no item

@@ -5,9 +5,9 @@
 //! in the same sections; two in one, if a turn was split; or prose. Its points are quoted like any
 //! other text.
 
-use super::budget::{MAX_HELD, NEWEST, OLDEST, POINT};
+use super::budget::{MAX_HELD, NEWEST, OLDEST, POINT, SHORT_SUMMARY};
 use super::quote::{
-    comparison_form, one_line, quote_line, sanitize, strip_marks, strip_quote_marks,
+    comparison_form, count_utf16, one_line, quote_line, sanitize, strip_marks, strip_quote_marks,
 };
 use std::iter::Peekable;
 use std::str::Lines;
@@ -29,6 +29,8 @@ pub(super) enum Section {
 struct SectionFormat {
     section: Section,
     heading: &'static str,
+    /// Whether the heading is below "## Progress".
+    is_progress: bool,
     /// Words by which a heading of either agent is recognized, as [`comparison_form`] returns them;
     /// the longest word of all sections that fits decides.
     names: &'static [&'static str],
@@ -39,41 +41,49 @@ const SECTIONS: [SectionFormat; 8] = [
     SectionFormat {
         section: Section::Goal,
         heading: "## Goal",
+        is_progress: false,
         names: &["goal", "originalrequest"],
     },
     SectionFormat {
         section: Section::Constraints,
         heading: "## Constraints & Preferences",
+        is_progress: false,
         names: &["constraint", "preference"],
     },
     SectionFormat {
         section: Section::Done,
-        heading: "## Progress\n### Done",
+        heading: "### Done",
+        is_progress: true,
         names: &["done", "progress"],
     },
     SectionFormat {
         section: Section::InProgress,
         heading: "### In Progress",
+        is_progress: true,
         names: &["inprogress", "progresssofar", "earlyprogress"],
     },
     SectionFormat {
         section: Section::Blocked,
         heading: "### Blocked",
+        is_progress: true,
         names: &["blocked"],
     },
     SectionFormat {
         section: Section::Decisions,
         heading: "## Key Decisions",
+        is_progress: false,
         names: &["decision"],
     },
     SectionFormat {
         section: Section::NextSteps,
         heading: "## Next Steps",
+        is_progress: false,
         names: &["nextstep"],
     },
     SectionFormat {
         section: Section::Context,
         heading: "## Critical Context",
+        is_progress: false,
         names: &["context", "additionalnotes"],
     },
 ];
@@ -114,6 +124,14 @@ const DONE_LEADS: [&str; 2] = [PASSED_LEAD, CHANGED_LEAD];
 const OTHER_BRANCH_MARK: &str = "On another branch: ";
 /// Marks a point of a previous summary: points below it without this mark are newer.
 pub(super) const EARLIER_MARK: &str = "Earlier: ";
+
+/// What is written of sections without items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EmptySections {
+    /// Their heading, and `(none)`.
+    Marked,
+    LeftOut,
+}
 
 /// The items of each section, oldest first: points, and quotations below the line that names them.
 #[derive(Debug, Default)]
@@ -174,15 +192,22 @@ impl Sections {
 
     /// Writes the sections, with empty lines between a quotation and other items. An item is a list
     /// item, unless it is a quotation or the next step, which has a number.
-    pub fn to_markdown(&self) -> String {
+    pub fn to_markdown(&self, empty_sections: EmptySections) -> String {
         let mut markdown = String::new();
+        let mut is_in_progress = false;
         for format in &SECTIONS {
+            let items = self.items(format.section);
+            if items.is_empty() && empty_sections == EmptySections::LeftOut {
+                continue;
+            }
             if !markdown.is_empty() {
                 markdown.push_str("\n\n");
             }
+            if format.is_progress && !is_in_progress {
+                markdown.push_str("## Progress\n");
+                is_in_progress = true;
+            }
             markdown.push_str(format.heading);
-
-            let items = self.items(format.section);
             if items.is_empty() {
                 markdown.push_str("\n- (none)");
             }
@@ -199,6 +224,14 @@ impl Sections {
             }
         }
         markdown
+    }
+
+    /// Whether more than half of the sections have no items, and the others take little space.
+    pub fn are_mostly_empty(&self) -> bool {
+        let empty_count = self.0.iter().filter(|items| items.is_empty()).count();
+        let items = self.0.iter().flatten();
+        let size: usize = items.map(|item| count_utf16(item)).sum();
+        empty_count * 2 > self.0.len() && size < SHORT_SUMMARY
     }
 
     pub fn items(&self, section: Section) -> &[String] {
@@ -323,7 +356,7 @@ fn is_old_plan(item: &str) -> bool {
 }
 
 /// Returns the form of an item in which equal items are recognized.
-fn comparison_key(item: &str) -> String {
+pub(super) fn comparison_key(item: &str) -> String {
     comparison_form(item.trim_start_matches(EARLIER_MARK))
 }
 

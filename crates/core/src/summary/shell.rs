@@ -32,6 +32,9 @@ pub(super) struct CommandLine {
     /// Whether the exit code of a step is lost: in a pipe, before `||`, or because another step
     /// follows.
     pub hides_exit_code: bool,
+    /// Whether that of the last of the `steps` is lost. The exit code of a pipe, and of steps in a
+    /// row, is that of the last one.
+    pub hides_last_exit_code: bool,
 }
 
 /// A program of a command line, or another tool.
@@ -84,7 +87,8 @@ impl CommandLine {
             }
             step.folder.clone_from(&folder);
             command.steps.push(step);
-            if part.ends_with(['\n', ';', '|']) {
+            command.hides_last_exit_code = part.ends_with(['\n', ';', '|']);
+            if command.hides_last_exit_code {
                 command.hides_exit_code = true;
             }
         }
@@ -109,6 +113,7 @@ impl CommandLine {
             is_read_only: step.is_one_of(READ_ONLY_PROGRAMS),
             steps: vec![step],
             hides_exit_code: false,
+            hides_last_exit_code: false,
         }
     }
 }
@@ -140,6 +145,18 @@ impl CommandStep {
             .all(|(own, other)| own == other);
         let is_anywhere = self.folder.is_empty() || other.folder.is_empty();
         same_words && (is_anywhere || self.folder == other.folder)
+    }
+
+    /// Returns the paths that the step removes, renames or moves. A pattern is no path.
+    pub fn removed_paths(&self) -> Vec<&str> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        let paths = match words[..] {
+            ["rm" | "rmdir" | "unlink", ref paths @ ..] | ["git", "rm", ref paths @ ..] => paths,
+            ["mv", ref from, _to] | ["git", "mv", ref from, _to] => std::slice::from_ref(from),
+            _ => &[],
+        };
+        let is_path = |path: &&str| !path.contains(['*', '?', '$', '{']) && *path != ".";
+        paths.iter().copied().filter(is_path).collect()
     }
 
     /// Whether the program is in the list: `grep`, or with its subcommand, `git-commit`.

@@ -4,6 +4,7 @@
 use super::budget::*;
 use super::message::SummaryCall;
 use super::quote::{clip, code_span, one_line, quote_line, sanitize, strip_digits};
+use super::removals::Removals;
 use super::shell::{CommandLine, CommandStep, changes_files};
 use super::turns::Turn;
 use crate::format::format_count;
@@ -155,6 +156,25 @@ impl ToolHistory {
             }
         }
         fold_series(&files)
+    }
+
+    /// Returns the paths that were removed and not written or read since.
+    pub fn removals(&self) -> Removals {
+        let mut removals = Removals::default();
+        for run in &self.runs {
+            if run.outcome != Outcome::Passed {
+                continue;
+            }
+            for step in &run.command.steps {
+                for path in step.removed_paths() {
+                    removals.add(path);
+                }
+            }
+            if run.call.command.is_empty() {
+                removals.restore(&run.call.target);
+            }
+        }
+        removals
     }
 
     /// Whether a failure of a previous summary is over: its command ran again, or its file was
@@ -323,7 +343,13 @@ impl ToolRun {
     /// Whether the call repeats a step, and it is known whether the step passed: then an earlier
     /// failure of the step is over, or is reported by this call.
     fn settles_step(&self, step: &CommandStep) -> bool {
-        self.repeats_step(step) && (self.is_passed() || self.outcome != Outcome::Passed)
+        let is_last_step = self
+            .command
+            .steps
+            .last()
+            .is_some_and(|last| last.is_like(step));
+        let is_known = is_last_step && !self.command.hides_last_exit_code;
+        self.repeats_step(step) && (is_known || self.is_passed() || self.outcome != Outcome::Passed)
     }
 
     fn repeats_step(&self, step: &CommandStep) -> bool {

@@ -1,8 +1,11 @@
 //! Turns: a request and the replies to it.
 
 use super::budget::*;
-use super::message::ReplyEnd;
-use super::quote::{cut_middle, display_width, strip_digits, strip_transitions};
+use super::message::{INTERRUPTED, ReplyEnd};
+use super::quote::{
+    count_utf16, cut_middle, display_width, one_line, quote_line, strip_digits, strip_transitions,
+};
+use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -17,8 +20,10 @@ pub(super) struct Turn {
     pub call_count: usize,
     /// The number of calls before the last words.
     pub calls_before_words: usize,
-    /// How often the same request had the same answer before.
+    /// How often the same request was made before.
     pub repeats: usize,
+    /// How those requests ended, if in another way, oldest first.
+    pub earlier_ends: Vec<String>,
 }
 
 impl Turn {
@@ -60,6 +65,11 @@ impl Turn {
         self.reply_end == ReplyEnd::Done
     }
 
+    /// Whether the user cut the reply short.
+    pub fn is_interrupted(&self) -> bool {
+        self.reply_end == ReplyEnd::Early(INTERRUPTED.to_owned())
+    }
+
     /// Whether the other turn has the same request, by its first line without numbers, and the same
     /// answer. Turns that a timer starts are alike as long as nothing happens.
     pub fn is_alike(&self, other: &Turn) -> bool {
@@ -70,8 +80,84 @@ impl Turn {
             && self.request_key() == other.request_key()
     }
 
+    /// Whether the other turn has the same request, and it is not only a nod.
+    pub fn has_same_request(&self, other: &Turn) -> bool {
+        self.request == other.request && display_width(&self.request) >= SHORT_REPLY
+    }
+
+    /// Counts this turn as a repetition of an earlier one, of which only its end is kept.
+    pub fn repeat(&mut self, earlier: Turn) {
+        self.repeats += earlier.repeats + 1;
+        let own_end = describe_ending(self, OLDEST);
+        let end = describe_ending(&earlier, OLDEST);
+        self.earlier_ends = earlier.earlier_ends;
+        self.earlier_ends.push(end);
+        self.earlier_ends.retain(|end| *end != own_end);
+        self.earlier_ends.dedup();
+        let excess = self.earlier_ends.len().saturating_sub(EARLIER_ENDS);
+        self.earlier_ends.drain(..excess);
+    }
+
     /// Returns the first line of the request without its digits.
     fn request_key(&self) -> String {
         strip_digits(self.request.lines().next().unwrap_or_default())
     }
+}
+
+/// Returns how the reply to a request ended.
+pub(super) fn describe_end(turn: &Turn) -> &str {
+    match &turn.reply_end {
+        ReplyEnd::Done => "answered",
+        ReplyEnd::Early(how) => how,
+        ReplyEnd::ToolUse | ReplyEnd::NoReply => "no final answer yet",
+    }
+}
+
+/// Describes an earlier turn on one line: its request, how often it was repeated, how it ended, and
+/// the assistant's last words. Request and last words take at most `max` units each.
+pub(super) fn describe_turn(turn: &Turn, max: usize) -> String {
+    let mut description = if turn.request.is_empty() {
+        "Before that".to_owned()
+    } else {
+        quote_line(&turn.request, max)
+    };
+    if turn.repeats > 0 {
+        description.push_str(&format!(" (×{})", turn.repeats + 1));
+    }
+    description.push_str(": ");
+    description.push_str(&describe_ending(turn, max));
+    if !turn.earlier_ends.is_empty() {
+        let earlier_ends = turn.earlier_ends.join(", ");
+        description.push_str(&format!("; before that {earlier_ends}"));
+    }
+    description
+}
+
+/// Describes how a turn ended, with the assistant's last words in at most `max` units.
+fn describe_ending(turn: &Turn, max: usize) -> String {
+    let mut answer = strip_transitions(turn.last_words());
+    if answer.is_empty() {
+        answer = turn.last_words();
+    }
+    if answer.is_empty() {
+        return describe_end(turn).to_owned();
+    }
+    format!("{}: {}", describe_end(turn), quote_answer(answer, max))
+}
+
+/// Quotes an answer in at most about `max` units. If it has to be cut and its start names no value,
+/// the first sentence that does is quoted as well: a value is in a code span, or in a pair `a → b`.
+fn quote_answer(answer: &str, max: usize) -> String {
+    let names_value = |text: &str| text.contains(['`', '→']);
+    let is_cut = count_utf16(answer) > max;
+    if is_cut && !names_value(&one_line(answer, max)) {
+        let mut sentences = answer.unicode_sentences();
+        let first_sentence = sentences.next().unwrap_or_default();
+        if let Some(value_sentence) = sentences.find(|sentence| names_value(sentence)) {
+            let start = one_line(first_sentence, max / 2);
+            let value = one_line(value_sentence, max / 2);
+            return quote_line(&format!("{start} {value}"), max);
+        }
+    }
+    quote_line(answer, max)
 }

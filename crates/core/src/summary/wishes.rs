@@ -14,7 +14,7 @@ const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|ke
 /// What may stand before these words: up to three words that only lead over to them. A word with a
 /// slip of the pen is most often a `please`.
 const BEFORE_FIRST_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
-    pl\w{2,5}|can\ you|could\ you|for\ now),?\ ){0,3}";
+    pl\w{1,5}|can\ you|could\ you|for\ now),?\ ){0,3}";
 
 /// Clauses that begin like a wish and are none.
 const NO_WISH: &str = r"^(keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
@@ -25,7 +25,9 @@ const NO_THING: &str = r"no\ [\w-]{3,}";
 
 /// What the user wants in general, and what is to stay as it is.
 const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
-    | want\ (only|no|nothing)\s|(nothing|anything|everything)\ else";
+    | want\ (only|no|nothing)\s|(nothing|anything|everything)\ else
+    | (leave|keep)\ .{1,60}\ (alone|as\ (it\ |they\ )?(is|are)|untouched|unchanged)
+    | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits)(\W|$)";
 
 /// The words that do so anywhere in a clause. What is beside a word is matched in place of `\b`,
 /// for which the fast automata of `regex` work only in ASCII.
@@ -43,6 +45,19 @@ static BINDING: LazyLock<Regex> = LazyLock::new(|| {
         r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
     ))
 });
+
+/// What is meant for the moment only: to look before anything is done, or to wait.
+const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investigate|find\ out|just)\b|\b(this\ time|right\ now)\b|\bfirst(\ and\b|[,.;]|$)";
+
+static MOMENT: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(&format!("(?ix) {FOR_THE_MOMENT}")));
+
+/// A demand that is a whole message says how the thing in question has to be, and is dealt with.
+/// What holds beyond that has one of the other words.
+static DEMAND: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"(?i)\b(must|mustn['’]t)\b"));
+
+static GENERAL: LazyLock<Regex> =
+    LazyLock::new(|| compile_regex(r"(?i)\b(never|always|from now on|only|every|each|any|all)\b"));
 
 static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(&format!("(?ix) {NO_WISH}")));
 
@@ -74,6 +89,7 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
         return Vec::new();
     }
     let start: String = text.chars().take(WHOLE_REQUEST).collect();
+    let whole = start.trim();
     let mut quotations = Vec::new();
     for line in prose_apart_from_code(&start) {
         if !MAY_BIND.is_match(line) {
@@ -82,6 +98,11 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
         for sentence in line.unicode_sentences() {
             let sentence = strip_marks(sentence.trim());
             let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
+            let is_whole_demand =
+                sentence == whole && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence);
+            if is_whole_demand {
+                continue;
+            }
             if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
                 quotations.push(quote_line(sentence, POINT));
             }
@@ -93,7 +114,7 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
 /// Returns the lines of prose that no code is near: text beside code is most often pasted with it.
 /// Items of a list are returned unless they are code themselves, because people write lists of what
 /// they want, and errors and logs have none.
-fn prose_apart_from_code(text: &str) -> Vec<&str> {
+pub(super) fn prose_apart_from_code(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(text).collect();
     let mut is_code = Vec::new();
     for line in &prose {
@@ -125,6 +146,9 @@ fn starts_with_list_mark(line: &str) -> bool {
 }
 
 fn has_binding_clause(sentence: &str) -> bool {
+    if MOMENT.is_match(sentence) {
+        return false;
+    }
     for clause in sentence.split([',', ';', ':', '，', '；', '：', '、']) {
         let clause = clause.trim_start();
         if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {

@@ -180,3 +180,102 @@ fn an_answer_that_is_cut_keeps_its_value() {
     assert!(before.contains("answered: \"I looked"), "{before}");
     assert!(before.contains("`8081`"), "{before}");
 }
+
+#[test]
+fn a_decision_is_short_twenty_turns_after_it_was_quoted_last() {
+    let ending = "where the captain finds it on Sundays";
+    let answer = format!(
+        "SQLite, one file in the folder of the ferry, beside the timetable and the prices, {ending}"
+    );
+    let decide = [
+        user("Which database do we take for the bookings?"),
+        says("Postgres or SQLite?"),
+        user(&answer),
+        says("Set up."),
+    ];
+    let others = |count: usize| {
+        (0..count).flat_map(|at| {
+            let request = format!("Paint harbour {at} in another tone.");
+            [user(&request), says(&format!("Tone {at} is set."))]
+        })
+    };
+    let decisions = |messages: Vec<Vec<String>>| section(messages, "## Key Decisions");
+    let quoted = user("The captain has no folder on Sundays; SQLite gets one of the ferry.");
+
+    let mut messages = decide.to_vec();
+    messages.extend(others(12));
+    assert!(decisions(messages).contains(ending));
+
+    let mut messages = decide.to_vec();
+    messages.extend(others(24));
+    let old = decisions(messages);
+    assert!(!old.contains(ending), "{old}");
+    assert!(old.contains("SQLite, one file in the folder"), "{old}");
+
+    let mut messages = decide.to_vec();
+    messages.extend(others(12));
+    messages.push(quoted);
+    messages.extend(others(24).skip(24));
+    assert!(decisions(messages).contains(ending));
+}
+
+#[test]
+fn a_request_that_chooses_is_a_decision_once_the_next_one_follows() {
+    let request = "Thanks. The lines should be dashed instead. Draw the islands, too.";
+    let mut messages = vec![
+        user("Draw the ferry lines on the map of the archipelago."),
+        says("They are drawn. I can make them dashed, or give them colours."),
+        user("colours by company, all of them"),
+        says("They have colours now."),
+        user(request),
+        says("They are dashed, and the islands are drawn."),
+    ];
+    assert_eq!(
+        section(&messages, "## Key Decisions"),
+        "- Asked \"I can make them dashed, or give them colours.\", the user answered \
+         \"colours by company, all of them\""
+    );
+    messages.push(user("What about the lighthouses?"));
+    let decisions = section(&messages, "## Key Decisions");
+    assert!(
+        decisions.ends_with("- The user chose: \"The lines should be dashed instead.\""),
+        "{decisions}"
+    );
+}
+
+#[test]
+fn a_repeated_request_is_listed_once_with_how_it_ended_each_time() {
+    let request = "Deploy the timetable to the staging server.";
+    let messages = [
+        user("Build the timetable of the ferries for the summer."),
+        says("Built."),
+        user(request),
+        stops("error", "overloaded"),
+        user(request),
+        says("The server refused the key."),
+        user(request),
+        says("Deployed as release 12."),
+        user("Now write to the harbour master about it."),
+        says("Written."),
+        user("And then the same for the winter, with other colours."),
+    ];
+    let text = summary(None, messages);
+    assert_eq!(text.matches(request).count(), 1, "{text}");
+    assert!(
+        text.contains(
+            "\"Deploy the timetable to the staging server.\" (×3): answered: \"Deployed as \
+             release 12.\"; before that the model's reply failed: \"overloaded\", answered: \
+             \"The server refused the key.\""
+        ),
+        "{text}"
+    );
+    let again = summary(
+        None,
+        [user(request), stops("error", "overloaded"), user(request)],
+    );
+    assert!(again.contains("(entry e1; asked 2 times):"), "{again}");
+    assert_eq!(
+        quotation(&summary(Some(&again), [user("/model")]), REQUEST),
+        request
+    );
+}

@@ -459,7 +459,107 @@ fn earlier_requests_shorten_with_age() {
         "{}",
         done[0]
     );
-    assert!(lengths.len() > 5 && lengths.is_sorted(), "{lengths:?}");
+    assert!(lengths.len() > 4 && lengths.is_sorted(), "{lengths:?}");
     assert!(done.last().unwrap().starts_with("- \"Request 37: "));
     assert!(text.contains("- The request before it: \"Request 38: "));
+}
+
+#[test]
+fn requests_in_the_kept_part_are_announced() {
+    let mut builder = extract(None);
+    builder.subject = SummarySubject::Conversation { later_requests: 2 };
+    feed(
+        &mut builder,
+        [
+            user("Draw the ferry lines on the map."),
+            says("They are drawn."),
+        ],
+    );
+    let text = builder.finish();
+    let note = "2 later requests follow this summary";
+    assert!(
+        text.contains(&format!(
+            "The last request, word for word (entry e1; {note}):"
+        )),
+        "{text}"
+    );
+    let next = &below(&text, "## Next Steps")[0];
+    assert_eq!(
+        *next,
+        format!("1. The request under Goal was replied to. {note}: what is next is there.")
+    );
+    // A later summary knows the entry.
+    let text = summary(Some(&text), [user("/model")]);
+    assert!(text.contains(REQUEST), "{text}");
+}
+
+#[test]
+fn points_on_paths_that_were_removed_are_not_taken_over() {
+    let previous = "## Goal\nMaps\n\n## Constraints & Preferences\n- leave maps/old.svg alone\n\n## Progress\n### Done\n- Drew `maps/old.svg`\n- Drew `maps/new.svg`\n\n## Critical Context\n- maps/old.svg stays as it is";
+    let removed = bash("git rm -q maps/old.svg && make", None);
+    let text = summary(Some(previous), [user("Go on with the maps."), removed]);
+    assert!(text.contains("maps/new.svg"), "{text}");
+    assert_eq!(below(&text, "## Critical Context"), ["- (none)"]);
+    assert!(!text.contains("Drew `maps/old.svg`"), "{text}");
+    // What the user wants does not end with the path.
+    assert!(text.contains("leave maps/old.svg alone"), "{text}");
+}
+
+#[test]
+fn a_short_summary_of_a_branch_has_no_empty_sections() {
+    let summary_of = |subject| {
+        let mut builder = extract(None);
+        builder.subject = subject;
+        feed(
+            &mut builder,
+            [
+                user("Draw the ferry lines."),
+                edit("map.svg"),
+                says("They are drawn."),
+            ],
+        );
+        builder.finish()
+    };
+    let conversation = summary_of(SummarySubject::default());
+    assert_eq!(conversation.matches("(none)").count(), 5, "{conversation}");
+    assert_snapshot!(summary_of(SummarySubject::Branch), @r"
+    ## Goal
+    The last request, word for word (entry e1):
+    > Draw the ferry lines.
+
+    ## Progress
+    ### Done
+    - Files changed, newest first: `map.svg`
+
+    ## Next Steps
+    1. The request under Goal was replied to. What is next is below, if anything.
+
+    The assistant's last words:
+    > They are drawn.
+    ");
+}
+
+#[test]
+fn what_is_meant_for_the_moment_is_no_wish() {
+    for text in [
+        "labels must end where the map ends ...",
+        "should be dimmer, don't touch the palette, look into the legend",
+        "Read the charts first and give me a plan, don't draw anything yet.",
+    ] {
+        let wishes = super::super::wishes::binding_sentences(text);
+        assert!(wishes.is_empty(), "{wishes:?}");
+    }
+    for text in [
+        "we never show depths, only first names of the captains",
+        "labels must never end in the middle of a word",
+        "Harbour 7 is closed, leave its entry as it is",
+        "And two decimals everywhere, please.",
+        "and pls dont touch the tables, the harbour master keeps those",
+    ] {
+        assert_eq!(
+            super::super::wishes::binding_sentences(text).len(),
+            1,
+            "{text}"
+        );
+    }
 }

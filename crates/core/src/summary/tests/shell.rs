@@ -79,3 +79,34 @@ fn shell_is_read_only_for_commands_that_only_look() {
         assert!(!looks(command), "{command}");
     }
 }
+
+#[test]
+fn a_step_names_the_paths_that_it_removes() {
+    for (line, removed) in [
+        ("rm -rf build/ a.log", vec!["build/", "a.log"]),
+        ("git rm -q src/a.ts", vec!["src/a.ts"]),
+        ("mv a.ts b.ts", vec!["a.ts"]),
+        ("git mv a.ts lib/", vec!["a.ts"]),
+        ("rm *.log $OUT .", vec![]),
+        ("cargo rm serde", vec![]),
+    ] {
+        let command = CommandLine::parse(line);
+        assert_eq!(command.steps[0].removed_paths(), removed, "{line}");
+    }
+}
+
+#[test]
+fn the_exit_code_of_a_pipe_is_that_of_its_last_step() {
+    for (line, hides) in [
+        ("helm template . | promtool check", false),
+        ("make; make test", false),
+        ("make test | tail", true),
+        ("make test; ls", true),
+    ] {
+        assert_eq!(
+            CommandLine::parse(line).hides_last_exit_code,
+            hides,
+            "{line}"
+        );
+    }
+}

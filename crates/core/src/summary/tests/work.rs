@@ -254,3 +254,27 @@ fn probes_and_earlier_failures_do_not_hold_up_an_answered_request() {
     assert!(blocked.contains("`make board`"), "{text}");
     assert!(!text.contains("with a failure left open"), "{text}");
 }
+
+#[test]
+fn ids_in_commands_stay_and_secrets_go() {
+    let id = "Kf3sdW9xQzT7bLmN2vRyC5hJ8pA";
+    let key = "Zq8rTk2WmB6yHn4sVx1cDf7jLp";
+    let mut builder = extract(None);
+    feed(
+        &mut builder,
+        [user("Copy the chart of the harbours to the new folder.")],
+    );
+    let call = bash(&format!("lark copy --doc_token={id} --api_key={key}"), None);
+    for message in &call {
+        let message = super::super::message::read_message(
+            Raw::parse(message.as_bytes()).unwrap(),
+            Folders::default(),
+        );
+        let searched = SearchedMessage::new(message, &SecretSearch::default());
+        builder.add_searched("e1", searched);
+    }
+    let text = builder.finish();
+    assert!(text.contains(&format!("doc_token={id}")), "{text}");
+    assert!(text.contains("api_key=[REDACTED:"), "{text}");
+    assert!(!text.contains(key), "{text}");
+}
