@@ -11,8 +11,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{
-    self, FoundSessions, NEEDS_RECURSION, expand_arguments, is_in_subfolder, reach_of_change,
-    resolve_argument,
+    self, NEEDS_RECURSION, expand_arguments, is_in_subfolder, reach_of_change, resolve_argument,
 };
 use crate::cli::options::{ChangeArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -245,14 +244,16 @@ impl Args {
         } else {
             reach_of_change(&folders, self.recursive, self.change.force, ui)?
         };
-        let FoundSessions {
-            files, failures, ..
-        } = expand_arguments(&folders, reach, ui);
-        for failure in failures {
-            let path = PathBuf::from(failure.path.clone().unwrap_or_default());
-            outcomes.push(ArchiveOutcome::failed(&path, failure));
+        // An empty search would report that there are no sessions, though some are named.
+        if !folders.is_empty() {
+            let found = expand_arguments(&folders, reach, ui);
+            for failure in found.failures {
+                let path = PathBuf::from(failure.path.clone().unwrap_or_default());
+                outcomes.push(ArchiveOutcome::failed(&path, failure));
+            }
+            let user_sessions = found.files.into_iter().filter(|file| file.owner.is_none());
+            sessions.extend(user_sessions);
         }
-        sessions.extend(files.into_iter().filter(|file| file.owner.is_none()));
 
         // A session may be named twice, or be in a directory that is given, too.
         let mut seen = HashSet::default();

@@ -180,6 +180,19 @@ fn modified(s: &Sandbox, name: &str) -> SystemTime {
 
 /// A session is as large as all files that move with it.
 #[test]
+fn archive_of_named_sessions_has_no_note() {
+    let h = Home::new();
+    h.run("archive -n pold").quiet();
+    let done = h.run("archive pold");
+    assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+    assert!(
+        done.stderr.starts_with("pisess: 1 session archived"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
 fn a_plan_counts_the_files_of_sub_agents() {
     let h = Home::new();
     h.s.put(
