@@ -286,7 +286,18 @@ impl RelocationReport<'_> {
             return ui.print_json(&relocation_json(&outcome, &leftovers));
         }
 
-        self.report_leftovers(leftovers, outcome.status, ui);
+        self.report_moved(&outcome, plan, ui)?;
+        self.report_leftovers(leftovers, &outcome, ui);
+        Ok(())
+    }
+
+    /// Prints the new path of a session, or adds the session to the plan.
+    fn report_moved(
+        &self,
+        outcome: &Relocation,
+        plan: &mut PlanTable,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let path = outcome.path.to_string_lossy();
         let to = outcome.to.to_string_lossy();
         match outcome.status {
@@ -314,17 +325,23 @@ impl RelocationReport<'_> {
 
     /// Reports what a session leaves behind, except what was reported before: several sessions may
     /// leave the same directory.
-    fn report_leftovers(&mut self, leftovers: Vec<String>, status: Status, ui: &mut Ui) {
+    fn report_leftovers(&mut self, leftovers: Vec<String>, outcome: &Relocation, ui: &mut Ui) {
         let mut new_leftovers = Vec::new();
         for path in leftovers {
-            if self.reported_leftovers.insert(path.clone()) {
-                new_leftovers.push(path);
+            if !self.reported_leftovers.insert(path.clone()) {
+                continue;
             }
+            let is_old_folder = outcome.path.parent() == Some(Path::new(&path));
+            new_leftovers.push(if is_old_folder {
+                format!("the empty directory {path}")
+            } else {
+                path
+            });
         }
         if new_leftovers.is_empty() {
             return;
         }
-        let verb = if status == Status::Planned {
+        let verb = if outcome.status == Status::Planned {
             "would leave behind"
         } else {
             "left behind"

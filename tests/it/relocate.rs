@@ -156,10 +156,11 @@ fn a_session_goes_to_the_new_project() {
         (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])),
         "{moved}"
     );
-    assert!(
-        moved.stderr.ends_with(&format!("pisess: moved ~/{fork}\n")),
-        "{moved}"
-    );
+    // What is left is said last.
+    let folder = fork.strip_suffix("/2026_fork.jsonl").unwrap();
+    let reports =
+        format!("pisess: moved ~/{fork}\npisess: left behind the empty directory ~/{folder}\n");
+    assert!(moved.stderr.ends_with(&reports), "{moved}");
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn moves_the_files_of_a_session_along() {
     ));
     assert_eq!(
         done.stderr
-            .matches(&format!("left behind ~/{}\n", h.pi[0]))
+            .matches(&format!("left behind the empty directory ~/{}\n", h.pi[0]))
             .count(),
         1,
         "{done}"
