@@ -335,6 +335,7 @@ fn unknown_with_near_misses() {
     assert_snapshot!(s.unchanged("path ./tour.jsonl 0d9a6c13").fails(2), @r#"./tour.jsonl: no entry or label "0d9a6c13" (hint: did you mean 0d9a6c31?)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl gren").fails(2), @r#"./tour.jsonl: no entry or label "gren" (hint: did you mean green?)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl no-idea").fails(2), @r#"./tour.jsonl: no entry or label "no-idea" (hint: `pisess tree --filter all` lists the ids)"#);
+    assert_snapshot!(s.unchanged("show ./tour.jsonl 0d9a6c31:src/clock.rs").fails(2), @r#"./tour.jsonl: no entry or label "0d9a6c31:src/clock.rs" (hint: `pisess show --file PATH SESSION REF` prints a file as it was at REF)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl id:green").fails(2), @r#"./tour.jsonl: no entry or label "green" (hint: did you mean green?)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl label:0d9a6c31").fails(2), @r#"./tour.jsonl: no entry or label "0d9a6c31" (hint: did you mean 0d9a6c31?)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl ''").fails(2), @r#"./tour.jsonl: no entry or label "" (hint: `pisess tree --filter all` lists the ids)"#);

@@ -100,6 +100,9 @@ impl ReferenceError {
             ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {
                 "the current entry is @, the one before it @^; see `pisess --help` for all forms".to_owned()
             }
+            ReferenceError::Unknown { name, .. } if is_file_at_entry(name) => {
+                "`pisess show --file PATH SESSION REF` prints a file as it was at REF".to_owned()
+            }
             ReferenceError::Unknown { name, .. } if is_file_name(name) => {
                 "an entry is expected; the path of an output is given with -o".to_owned()
             }
@@ -141,6 +144,14 @@ impl ReferenceError {
                 "`pisess tree --filter all --json` lists the lines".to_owned()
             }
         }
+    }
+}
+
+/// Whether a name has the form in which git names a file of a commit: `REF:PATH`.
+fn is_file_at_entry(name: &str) -> bool {
+    match name.split_once(':') {
+        Some((entry, path)) => !entry.is_empty() && path.contains(['/', '.']),
+        None => false,
     }
 }
 
