@@ -147,3 +147,33 @@ fn resume_of_a_sub_agent_says_which_session_continues() {
     let done = s.pisess("resume ./agent-ag1.jsonl").done();
     assert!(done.stderr.contains("this is a sub-agent"), "{done}");
 }
+
+#[test]
+fn redact_check_searches_sessions_of_other_agents() {
+    let s = Sandbox::with(&[
+        "claude/plain.jsonl",
+        "codex/plain.jsonl",
+        "two-branches.jsonl",
+    ]);
+    let told = fixture("claude/cleared.jsonl");
+    let told = String::from_utf8(told).unwrap();
+    let told = told.replace(
+        "Which spar for a kite?",
+        "use ghp_R4kq9ZtW2xL7vB1nJ8sY6mC3dF5hG0pQaEuT",
+    );
+    s.put("store/told.jsonl", &told);
+    s.put("store/kites.jsonl", s.bytes("two-branches.jsonl"));
+
+    let one = s.unchanged("redact --check ./store/told.jsonl");
+    assert_eq!(one.code, 1, "{one}");
+    assert!(one.text().contains("github"), "{one}");
+    assert!(!one.text().contains("ghp_R4kq9"), "{one}");
+
+    let all = s.unchanged("redact --check ./store");
+    assert_eq!(all.code, 1, "{all}");
+    assert!(
+        all.stderr.contains("2 sessions searched: 1 secret"),
+        "{all}"
+    );
+    assert_eq!(s.unchanged("redact -n ./store/told.jsonl").code, 2);
+}
