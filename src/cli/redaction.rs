@@ -253,18 +253,35 @@ pub fn join_first_few(mut places: Vec<String>) -> String {
     places.join(", ")
 }
 
+/// What became of the secrets that a report counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretsOutcome {
+    /// They were only looked for.
+    Found,
+    /// The copy or the document has placeholders in their place. The session still has them.
+    LeftOut,
+}
+
 /// Prints a line on standard error with the secrets that were found, by kind.
-pub fn report_redaction(report: &RedactionReport, session: &Input, is_removed: bool, ui: &mut Ui) {
+pub fn report_redaction(
+    report: &RedactionReport,
+    session: &Input,
+    outcome: SecretsOutcome,
+    ui: &mut Ui,
+) {
     warn_kept(report, session, ui);
     let mut counts = Vec::new();
     for (kind, count) in report.count_by_kind() {
         counts.push(format!("{count} {kind}"));
     }
-    let removed = if is_removed { "removed " } else { "" };
+    let lead = match outcome {
+        SecretsOutcome::Found => "",
+        SecretsOutcome::LeftOut => "left out ",
+    };
     let mut line = if counts.is_empty() {
         "no secrets found".to_owned()
     } else {
-        format!("{removed}{}", counts.join(", "))
+        format!("{lead}{}", counts.join(", "))
     };
     if report.opaque_count > 0 {
         let opaque = amount(
@@ -272,7 +289,7 @@ pub fn report_redaction(report: &RedactionReport, session: &Input, is_removed: b
             "signature or image",
             "signatures and images",
         );
-        line += &format!("; {removed}{opaque}, which cannot be searched");
+        line += &format!("; {lead}{opaque}, which cannot be searched");
     }
     ui.print_status(&format!("{}: {line}", session.name));
 

@@ -11,7 +11,7 @@ use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, requests_with_pruned};
 use crate::cli::redaction::{
-    RedactionArgs, RemovedSecrets, add_counts, refuse_leftovers, report_redaction,
+    RedactionArgs, RemovedSecrets, SecretsOutcome, add_counts, refuse_leftovers, report_redaction,
 };
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
@@ -618,7 +618,12 @@ fn open_sub_agents(
         if let Some(removed_secrets) = removed_secrets.as_deref_mut() {
             let (redacted_input, removed) =
                 RemovedSecrets::remove_from(input, &args.redaction, ui)?;
-            report_redaction(&removed.report, &redacted_input, true, ui);
+            report_redaction(
+                &removed.report,
+                &redacted_input,
+                SecretsOutcome::LeftOut,
+                ui,
+            );
             removed_secrets.merge(removed);
             input = redacted_input;
         }
@@ -779,7 +784,7 @@ impl Exporter<'_> {
         if let Some(removed) = self.removed {
             // If a secret is left, `create_result` is an error, too, but does not name the secret.
             removed.refuse_left_in_export(&left_secrets, session)?;
-            report_redaction(&removed.report, session, true, ui);
+            report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
         }
         // An earlier run kept its export only if no secret was left in it.
         self.accept_complete(path, create_result, &mut write)
@@ -820,7 +825,7 @@ impl Exporter<'_> {
         removed.refuse_left_in_export(&left_secrets, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::from_stdout_error)?;
         ui.flush()?;
-        report_redaction(&removed.report, session, true, ui);
+        report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
         Ok(())
     }
 

@@ -8,8 +8,8 @@ use crate::cli::options::{LastArgs, WriteArgs};
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{
-    self, RedactionArgs, describe_place, join_first_few, redact_to_copy, refuse_left_over,
-    refuse_leftovers, report_redaction,
+    self, RedactionArgs, SecretsOutcome, describe_place, join_first_few, redact_to_copy,
+    refuse_left_over, refuse_leftovers, report_redaction,
 };
 use crate::cli::transaction::refuse_output_in_dry_run;
 use crate::format::format_count;
@@ -339,7 +339,7 @@ impl SecretPrinter {
         if self.is_one {
             // The findings come first, also where both streams are one.
             ui.flush()?;
-            report_redaction(report, input, false, ui);
+            report_redaction(report, input, SecretsOutcome::Found, ui);
         } else {
             self.groups.address_count += report.address_count;
             self.groups.example_count += report.example_count;
@@ -531,7 +531,7 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
     part.restore_lines(&mut report);
 
     ui.report_commit_warnings(&committed);
-    report_redaction(&report, input, true, ui);
+    report_redaction(&report, input, SecretsOutcome::LeftOut, ui);
     let name = path.to_string_lossy();
     ui.print_after_write(&name, |ui| {
         if args.write.change.json {
@@ -558,7 +558,7 @@ fn print_copy(
     part.restore_lines(&mut report);
     copy_all(&copy, &mut *ui.verbatim_stdout()).map_err(Failure::from_stdout_error)?;
     ui.flush()?;
-    report_redaction(&report, input, true, ui);
+    report_redaction(&report, input, SecretsOutcome::LeftOut, ui);
     Ok(Exit::Done)
 }
 

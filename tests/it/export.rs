@@ -858,7 +858,7 @@ fn options_of_redact_apply_to_the_export() {
     assert_eq!(
         done.stderr,
         "pisess: note: 1 other branch (2 messages) not exported (hint: give the REF of another branch; `pisess branches` lists them)\n\
-         pisess: ./two-branches.jsonl: removed 1 secret\n"
+         pisess: ./two-branches.jsonl: left out 1 secret\n"
     );
     assert!(
         done.text()

@@ -713,7 +713,7 @@ fn a_short_value_is_removed_in_place_and_reported_elsewhere() {
     insta::assert_snapshot!(done, @"
     ./copy.jsonl
     2> pisess: note: ./s.jsonl: the text of [REDACTED:url-password#1] may be ordinary elsewhere, and remains in line 3 (message.content)
-    2> pisess: ./s.jsonl: removed 1 url-password
+    2> pisess: ./s.jsonl: left out 1 url-password
     ");
     insta::assert_snapshot!(s.lines_from("copy.jsonl", 2), @r#"
     {"type":"message","id":"00000001","parentId":null,"message":{"role":"user","content":"postgres://app:[REDACTED:url-password#1]@db/main"}}

@@ -200,7 +200,7 @@ fn images_are_taken_out_of_lines_that_hold_nothing_else() {
     let done = s.pisess("redact ./s.jsonl -o -").done();
     assert_eq!(
         done.stderr,
-        "pisess: ./s.jsonl: no secrets found; removed 1 signature or image, which cannot be searched\n"
+        "pisess: ./s.jsonl: no secrets found; left out 1 signature or image, which cannot be searched\n"
     );
     assert!(done.text().contains("[image removed: image/png, 6 bytes]"));
     assert!(
@@ -243,7 +243,7 @@ fn values_of_files_are_taken_out() {
     assert_eq!(
         done.stderr,
         "pisess: note: 1 value shorter than 6 characters is not searched for: such text occurs by chance\n\
-         pisess: ./two-branches.jsonl: removed 1 env, 1 secret\n"
+         pisess: ./two-branches.jsonl: left out 1 env, 1 secret\n"
     );
     let copy = s.text("copy");
     assert!(copy.contains("is [REDACTED:env#1] is strong"), "{copy}");

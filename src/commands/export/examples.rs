@@ -5,7 +5,7 @@ use crate::agents::request::write_example;
 use crate::cli::named::{expand_arguments, name_argument};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
-use crate::cli::redaction::{RemovedSecrets, report_redaction};
+use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
 use crate::cli::transaction::copy_failure;
 use crate::export::verify::{Rendition, find_leaked_values};
 use crate::load::LoadOptions;
@@ -161,7 +161,7 @@ impl ExampleWriter<'_> {
         }
         if self.args.redact {
             let (redacted, removed) = RemovedSecrets::remove_from(input, &self.args.redaction, ui)?;
-            report_redaction(&removed.report, &redacted, true, ui);
+            report_redaction(&removed.report, &redacted, SecretsOutcome::LeftOut, ui);
             match &mut self.removed {
                 Some(earlier) => earlier.merge(removed),
                 None => self.removed = Some(removed),
