@@ -78,7 +78,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
 ///
-/// On a terminal, a heading precedes the matches of each session: its path, start time and project.
+/// On a terminal, if several sessions are searched, a heading precedes the matches of each: its
+/// path, start time and project.
 /// Without SESSION, the heading shows the end of the session's id instead of its path; other
 /// commands accept it as SESSION. Prompts and answers come before tool calls and results, except
 /// with `-C`, `-A`, `-B` or `--follow`.

@@ -98,9 +98,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// entry before it, as `(after ID)`. If the file is replaced or truncated, only entries with new
 /// ids are printed.
 ///
-/// --filter shows the same entries, with the same text, as the session's own agent in this mode.
+/// --filter shows the entries that the session's agent shows in this mode; `all` shows every entry.
 /// Only pisess has the modes `failed` and `images`. With --json, no rows are folded, and their
-/// order, `depth` and text are exactly the agent's.
+/// order and `depth` are pi's.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -57,10 +57,10 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `undo` never takes back a reply. To ask again, use `pisess pop`.
 ///
-/// `undo` cannot reverse commands that rewrite the file; these have their own way back.
-/// `prune --restore` restores pruned parts. `migrate --backup` and `check --repair --backup` keep
-/// the old file. `relocate` can move the session back. If the last operation was `prune` or
-/// `check --repair`, undo refuses unless --force is given.
+/// `undo` cannot reverse `prune`, `migrate`, `check --repair` and `relocate`; these have their own
+/// way back. `prune --restore` restores pruned parts. `migrate --backup` and `check --repair
+/// --backup` keep the old file. `relocate` can move the session back. If the last operation was
+/// `prune` or `check --repair`, undo refuses unless --force is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
