@@ -7,25 +7,21 @@ mod people;
 mod stories;
 
 use crate::sandbox::Sandbox;
-use people::{CRITERIA, Key, Script, Wants, read_scripts};
+use people::{CRITERIA, Key, Wants, read_scripts};
 use std::path::Path;
 use stories::{Story, stories};
 
 /// Returns the summary of a story, and the summary with the kept part, as a model sees them.
 fn compacted(s: &Sandbox, story: &Story) -> (String, String) {
-    let name = format!("{}.jsonl", story.name);
-    s.put(&name, story.file());
-    s.run(&format!("compact ./{name} --keep-recent-tokens 2000"));
-    let entry: serde_json::Value =
-        serde_json::from_str(s.text(&name).lines().last().unwrap()).unwrap();
-    let summary = entry["summary"].as_str().unwrap().to_owned();
-    (summary, s.run(&format!("context ./{name} --as text")))
+    let summary = summarize_story(s, story.name, story);
+    let context = s.run(&format!("context ./{}.jsonl --as text", story.name));
+    (summary, context)
 }
 
-/// Returns the summary of a person's session.
-fn summary_of(s: &Sandbox, script: &Script) -> String {
-    let name = format!("{}.jsonl", script.name);
-    s.put(&name, script.story.file());
+/// Compacts a story in a file with this name. Returns the summary.
+fn summarize_story(s: &Sandbox, name: &str, story: &Story) -> String {
+    let name = format!("{name}.jsonl");
+    s.put(&name, story.file());
     s.run(&format!("compact ./{name} --keep-recent-tokens 2000"));
     let entry: serde_json::Value =
         serde_json::from_str(s.text(&name).lines().last().unwrap()).unwrap();
@@ -103,6 +99,37 @@ fn stories_can_be_gone_on_from() {
     assert!(tokens[tokens.len() / 2] <= 1_500, "{tokens:?}");
 }
 
+#[test]
+fn read_files_are_the_newest_of_the_project() {
+    let s = Sandbox::new();
+    let mut story = Story::new("reads");
+    story.user("Read all of these files, and say what they have in common.");
+    for number in 1..=25 {
+        story.read(&format!("src/{number:02}.rs"));
+    }
+    story.read("node_modules/left/index.js");
+    story.read("/var/tmp/scratch.txt");
+    story.read("src/gone.rs");
+    story.bash("", "rm src/gone.rs", "");
+    story.says("They have the same license header.");
+    story.user("Then make a test of it, and run all of the others, too.");
+    story.says(&"All of them pass. ".repeat(600));
+
+    let summary = summarize_story(&s, "reads", &story);
+    let (_, list) = summary.split_once("<read-files>\n").unwrap();
+    let (list, _) = list.split_once("\n</read-files>").unwrap();
+    let newest: Vec<String> = (6..=25)
+        .rev()
+        .map(|number| format!("src/{number:02}.rs"))
+        .collect();
+    let listed: Vec<&str> = list
+        .lines()
+        .filter(|path| path.starts_with("src/"))
+        .collect();
+    assert_eq!(listed, newest, "{list}");
+    assert_eq!(listed.len(), list.lines().count(), "{list}");
+}
+
 /// The least share of the keys of each criterion that must be met, over all sessions of people.
 const FLOORS: [(&str, f64); 6] = [
     ("asked", 0.9),
@@ -122,7 +149,7 @@ fn sessions_of_people_keep_what_was_asked_decided_and_wished() {
     let mut missed = Vec::new();
     let mut tokens = Vec::new();
     for script in read_scripts(&directory).unwrap() {
-        let summary = summary_of(&s, &script);
+        let summary = summarize_story(&s, &script.name, &script.story);
         tokens.push(summary.encode_utf16().count() / 4);
         for key in &script.keys {
             let criterion = CRITERIA

@@ -292,10 +292,10 @@ impl FileOps {
             .append_file_list(summary, &all.file_lists(session), &all.read)
     }
 
-    /// Returns a built-in summary with the files that matter for going on: those that were changed,
-    /// and of those that were only read the newest, newest first. Files that are gone, by
-    /// `is_removed`, are left out, and of those that were only read also installed packages and
-    /// temporary files. The `details` of the entry still have all.
+    /// Appends the changed files to a built-in summary, and the twenty files that were read last and
+    /// not changed, the newest first. Files for which `is_removed` is true are left out, and so are
+    /// installed packages and temporary files that were only read. The `details` of the entry list
+    /// all files.
     pub fn append_short_list(
         &self,
         summary: Text<'static>,
@@ -316,7 +316,10 @@ impl FileOps {
                 break;
             }
             let name = path.to_string_lossy();
-            if read_files.contains(path) && !is_removed(&name) && !is_passing(&name, &cwd) {
+            if read_files.contains(path)
+                && !is_removed(&name)
+                && !is_installed_or_temporary(&name, &cwd)
+            {
                 lists.read_files.push(path.clone());
             }
         }
@@ -327,9 +330,9 @@ impl FileOps {
 /// The maximum number of files that a built-in summary lists as read.
 const MAX_LISTED_READS: usize = 20;
 
-/// Whether a path is below a directory of installed packages or of temporary files. A session may
-/// itself be in a temporary directory; what is in its own directory counts.
-fn is_passing(path: &str, cwd: &str) -> bool {
+/// Whether a path is below a directory of installed packages or of temporary files. Files below the
+/// session's own directory are not temporary, even if that directory is.
+fn is_installed_or_temporary(path: &str, cwd: &str) -> bool {
     const TEMPORARY_DIRECTORIES: [&str; 5] = [
         "/tmp/",
         "/var/tmp/",
@@ -340,7 +343,8 @@ fn is_passing(path: &str, cwd: &str) -> bool {
     if path.split(['/', '\\']).any(|part| part == "node_modules") {
         return true;
     }
-    let is_own = !cwd.is_empty() && path.starts_with(cwd);
+    let own_path = path.strip_prefix(cwd.trim_end_matches('/'));
+    let is_own = !cwd.is_empty() && own_path.is_some_and(|rest| rest.starts_with('/'));
     let is_temporary = TEMPORARY_DIRECTORIES
         .iter()
         .any(|directory| path.starts_with(directory));

@@ -1,11 +1,9 @@
 //! Decisions: how users answer questions, and what they correct.
 
 use super::budget::*;
-use super::quote::{
-    display_width, ends_in_question, last_prose_line, one_line, quote_line, strip_marks,
-};
+use super::quote::{display_width, ends_in_question, last_prose_line, one_line, quote_line};
 use super::sections::comparison_key;
-use super::wishes::prose_apart_from_code;
+use super::wishes::sentences_apart_from_code;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -18,7 +16,7 @@ pub(super) struct Decisions(Vec<Decision>);
 #[derive(Debug)]
 struct Decision {
     text: String,
-    /// What is left of the text when the decision is old.
+    /// A shorter text, for when the decision is old.
     short_text: String,
     /// The words of content in it, by which a message that quotes it is recognized.
     words: HashSet<String>,
@@ -190,17 +188,11 @@ pub(super) fn choices(message: &str) -> Vec<String> {
         LazyLock::new(|| Regex::new(NO_CHOICES).expect("a constant"));
     let start: String = message.chars().take(WHOLE_REQUEST).collect();
     let mut sentences = Vec::new();
-    for line in prose_apart_from_code(&start) {
-        if !CHOICE.is_match(line) {
-            continue;
-        }
-        for sentence in line.unicode_sentences() {
-            let sentence = strip_marks(sentence.trim());
-            let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
-            let chooses = CHOICE.is_match(sentence) && !NO_CHOICE.is_match(sentence);
-            if is_quotable && chooses && !ends_in_question(sentence) {
-                sentences.push(sentence.to_owned());
-            }
+    for sentence in sentences_apart_from_code(&start, &CHOICE) {
+        let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
+        let chooses = CHOICE.is_match(sentence) && !NO_CHOICE.is_match(sentence);
+        if is_quotable && chooses && !ends_in_question(sentence) {
+            sentences.push(sentence.to_owned());
         }
     }
     sentences

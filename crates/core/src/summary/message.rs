@@ -70,9 +70,6 @@ impl SummaryMessage {
     }
 }
 
-/// How a reply ended that the user cut short.
-pub(super) const INTERRUPTED: &str = "interrupted by the user";
-
 /// How far the assistant's reply to a request went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum ReplyEnd {
@@ -83,7 +80,9 @@ pub(super) enum ReplyEnd {
     Done,
     /// It waits for the results of calls.
     ToolUse,
-    /// It was cut short: how, in words.
+    /// The user cut it short.
+    Interrupted,
+    /// It was cut short in another way: how, in words.
     Early(String),
 }
 
@@ -178,7 +177,7 @@ pub(super) fn read_message(message: Raw, folders: Folders) -> SummaryMessage {
 /// their results, unless it was cut short.
 fn read_reply_end(facts: &MessageFacts, has_calls: bool) -> ReplyEnd {
     match &*string_head(facts.get(Member::StopReason)) {
-        "aborted" => ReplyEnd::Early(INTERRUPTED.to_owned()),
+        "aborted" => ReplyEnd::Interrupted,
         "error" => {
             let error = quote_line(&string_head(facts.get(Member::ErrorMessage)), POINT);
             ReplyEnd::Early(format!("the model's reply failed: {error}"))

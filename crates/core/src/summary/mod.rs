@@ -132,11 +132,7 @@ pub fn extract_summary<'b>(
 
     let instructions = input.instructions.unwrap_or_default();
     builder.add_note("Asked of this summary", instructions);
-    let removals = builder.tool_history.removals();
-    Ok(BuiltinSummary {
-        text: builder.finish(),
-        removals,
-    })
+    Ok(builder.finish())
 }
 
 /// A message, and whether the rules find a secret in it.
@@ -239,7 +235,7 @@ impl SummaryBuilder {
         }
     }
 
-    fn finish(mut self) -> String {
+    fn finish(mut self) -> BuiltinSummary {
         self.fold_similar_turn();
         self.tool_history.turn_number = self.turn.number;
         self.removals = self.tool_history.removals();
@@ -248,7 +244,10 @@ impl SummaryBuilder {
         let mut text = self.write_page();
         self.redactor.redact_text(&mut text);
         self.redactor.redact_known_values(&mut text);
-        text
+        BuiltinSummary {
+            text,
+            removals: self.removals,
+        }
     }
 
     /// Takes over a previous summary: its points, and as the current turn the request that it

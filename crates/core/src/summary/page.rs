@@ -93,8 +93,8 @@ impl SummaryBuilder {
         !self.turn.is_answered() || !self.failures.points.is_empty()
     }
 
-    /// Returns the newest points of a section that fit, without those of a previous summary that
-    /// name a path which was removed since. What the user wants does not end with the path.
+    /// Returns the newest points of a section that fit. Points of a previous summary are dropped if
+    /// they name a path that was removed since, except wishes, which outlive the path.
     fn newest_points(&self, section: Section, room: usize) -> Vec<String> {
         let mut points = self.points.items(section).to_vec();
         if section != Section::Constraints {

@@ -343,13 +343,16 @@ impl ToolRun {
     /// Whether the call repeats a step, and it is known whether the step passed: then an earlier
     /// failure of the step is over, or is reported by this call.
     fn settles_step(&self, step: &CommandStep) -> bool {
-        let is_last_step = self
-            .command
-            .steps
-            .last()
-            .is_some_and(|last| last.is_like(step));
-        let is_known = is_last_step && !self.command.hides_last_exit_code;
-        self.repeats_step(step) && (is_known || self.is_passed() || self.outcome != Outcome::Passed)
+        if !self.repeats_step(step) {
+            return false;
+        }
+        if self.outcome != Outcome::Passed || self.is_passed() {
+            return true;
+        }
+        // Other exit codes are hidden, but the last step may still have passed for certain.
+        let last_step = self.command.steps.last();
+        let is_last_step = last_step.is_some_and(|last| last.is_like(step));
+        is_last_step && !self.command.hides_last_exit_code
     }
 
     fn repeats_step(&self, step: &CommandStep) -> bool {

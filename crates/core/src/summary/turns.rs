@@ -1,7 +1,7 @@
 //! Turns: a request and the replies to it.
 
 use super::budget::*;
-use super::message::{INTERRUPTED, ReplyEnd};
+use super::message::ReplyEnd;
 use super::quote::{
     count_utf16, cut_middle, display_width, one_line, quote_line, strip_digits, strip_transitions,
 };
@@ -67,7 +67,7 @@ impl Turn {
 
     /// Whether the user cut the reply short.
     pub fn is_interrupted(&self) -> bool {
-        self.reply_end == ReplyEnd::Early(INTERRUPTED.to_owned())
+        self.reply_end == ReplyEnd::Interrupted
     }
 
     /// Whether the other turn has the same request, by its first line without numbers, and the same
@@ -108,6 +108,7 @@ impl Turn {
 pub(super) fn describe_end(turn: &Turn) -> &str {
     match &turn.reply_end {
         ReplyEnd::Done => "answered",
+        ReplyEnd::Interrupted => "interrupted by the user",
         ReplyEnd::Early(how) => how,
         ReplyEnd::ToolUse | ReplyEnd::NoReply => "no final answer yet",
     }

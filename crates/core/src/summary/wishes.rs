@@ -91,30 +91,39 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
     let start: String = text.chars().take(WHOLE_REQUEST).collect();
     let whole = start.trim();
     let mut quotations = Vec::new();
-    for line in prose_apart_from_code(&start) {
-        if !MAY_BIND.is_match(line) {
+    for sentence in sentences_apart_from_code(&start, &MAY_BIND) {
+        let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
+        let is_whole_demand =
+            sentence == whole && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence);
+        if is_whole_demand {
             continue;
         }
-        for sentence in line.unicode_sentences() {
-            let sentence = strip_marks(sentence.trim());
-            let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
-            let is_whole_demand =
-                sentence == whole && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence);
-            if is_whole_demand {
-                continue;
-            }
-            if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
-                quotations.push(quote_line(sentence, POINT));
-            }
+        if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
+            quotations.push(quote_line(sentence, POINT));
         }
     }
     quotations
 }
 
+/// Returns the sentences of prose that no code is near, without the marks of Markdown around them.
+/// Only lines that `line_pattern` matches are divided into sentences, which takes long.
+pub(super) fn sentences_apart_from_code<'t>(text: &'t str, line_pattern: &Regex) -> Vec<&'t str> {
+    let mut sentences = Vec::new();
+    for line in prose_apart_from_code(text) {
+        if !line_pattern.is_match(line) {
+            continue;
+        }
+        for sentence in line.unicode_sentences() {
+            sentences.push(strip_marks(sentence.trim()));
+        }
+    }
+    sentences
+}
+
 /// Returns the lines of prose that no code is near: text beside code is most often pasted with it.
 /// Items of a list are returned unless they are code themselves, because people write lists of what
 /// they want, and errors and logs have none.
-pub(super) fn prose_apart_from_code(text: &str) -> Vec<&str> {
+fn prose_apart_from_code(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(text).collect();
     let mut is_code = Vec::new();
     for line in &prose {

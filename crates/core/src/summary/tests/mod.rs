@@ -105,7 +105,7 @@ fn summary(
 ) -> String {
     let mut extract = extract(previous);
     feed(&mut extract, parts);
-    extract.finish()
+    extract.finish().text
 }
 
 /// Returns the lines below a heading.
@@ -156,7 +156,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     let mut extract = extract(None);
     extract.is_split = true;
     feed(&mut extract, job());
-    assert_snapshot!(extract.finish(), @r#"
+    assert_snapshot!(extract.finish().text, @r#"
     ## Goal
     The last request, word for word (entry e1):
     > Scan the three repositories and pick the best idea.
@@ -396,7 +396,7 @@ fn it_is_bounded_however_much_there_is() {
             &mut extract,
             (0..90).map(|at| tool(&long, "bash", &command(at), Some(&lines))),
         );
-        previous = extract.finish();
+        previous = extract.finish().text;
         let request = quotation(&previous, REQUEST);
         assert!(count_utf16(&request) <= super::budget::WHOLE_REQUEST);
         // Without the request and the marks of its lines, at most about 1,400 tokens.

@@ -475,7 +475,7 @@ fn requests_in_the_kept_part_are_announced() {
             says("They are drawn."),
         ],
     );
-    let text = builder.finish();
+    let text = builder.finish().text;
     let note = "2 later requests follow this summary";
     assert!(
         text.contains(&format!(
@@ -518,7 +518,7 @@ fn a_short_summary_of_a_branch_has_no_empty_sections() {
                 says("They are drawn."),
             ],
         );
-        builder.finish()
+        builder.finish().text
     };
     let conversation = summary_of(SummarySubject::default());
     assert_eq!(conversation.matches("(none)").count(), 5, "{conversation}");

@@ -273,7 +273,7 @@ fn ids_in_commands_stay_and_secrets_go() {
         let searched = SearchedMessage::new(message, &SecretSearch::default());
         builder.add_searched("e1", searched);
     }
-    let text = builder.finish();
+    let text = builder.finish().text;
     assert!(text.contains(&format!("doc_token={id}")), "{text}");
     assert!(text.contains("api_key=[REDACTED:"), "{text}");
     assert!(!text.contains(key), "{text}");
