@@ -12,7 +12,7 @@ use crate::ops::prune::pruned_file;
 use crate::ops::switch::read_move;
 use crate::ops::undo::{find_undoable, last_operation, leaf_before_operation, undo};
 use crate::ops::{IdSource, Refusal};
-use crate::session::entry::{Entry, EntryIx, Kind};
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -142,12 +142,20 @@ struct UndoneOperations {
 }
 
 impl UndoneOperations {
-    fn add(&mut self, change: Change) {
+    fn add(&mut self, operation: UndoneOperation) {
+        self.descriptions.push(operation.description);
+        let change = operation.change;
         self.change.entries.extend(change.entries);
         if change.title_line.is_some() {
             self.change.title_line = change.title_line;
         }
     }
+}
+
+/// The change that undoes one operation.
+struct UndoneOperation {
+    change: Change,
+    description: String,
 }
 
 /// Returns the change that undoes the last operations, one after the other: the same entries as
@@ -158,20 +166,20 @@ fn undo_operations(
     id_source: &mut IdSource,
 ) -> Result<UndoneOperations, Failure> {
     let mut undone = UndoneOperations::default();
-    let mut change = undo_operation(open, &mut undone.descriptions, id_source)?;
+    let first = undo_operation(open, id_source)?;
     if count == 1 {
-        undone.change = change;
+        // The session after the change need not be read.
+        undone.add(first);
         return Ok(undone);
     }
 
-    // The session as the entries so far leave it.
-    let mut current = open.after_change(&change)?;
-    undone.add(change);
+    let mut session_so_far = open.after_change(&first.change)?;
+    undone.add(first);
     for undone_count in 1..count {
-        change = undo_operation(&current, &mut undone.descriptions, id_source)
+        let operation = undo_operation(&session_so_far, id_source)
             .map_err(|failure| too_few_failure(open, undone_count, failure))?;
-        current.add_change(&change)?;
-        undone.add(change);
+        session_so_far.add_change(&operation.change)?;
+        undone.add(operation);
     }
     Ok(undone)
 }
@@ -188,12 +196,11 @@ fn too_few_failure(open: &OpenSession, undone_count: usize, failure: Failure) ->
     open.input.negative_answer(what).with_hint(hint)
 }
 
-/// Returns the change that undoes the last operation of a session, and adds its description.
+/// Returns the change that undoes the last operation of a session.
 fn undo_operation(
     open: &OpenSession,
-    descriptions: &mut Vec<String>,
     id_source: &mut IdSource,
-) -> Result<Change, Failure> {
+) -> Result<UndoneOperation, Failure> {
     let input = &open.input;
     let reader = open.entry_reader();
     let entries = last_operation(&reader).map_err(|refusal| match refusal {
@@ -206,8 +213,12 @@ fn undo_operation(
     // Fails if the entries that undo the operation cannot name their parent.
     open.new_parent_id(leaf_before.unwrap_or(open.session.leaf.into()))?;
     let description = describe_operation(open, &entries, leaf_before);
-    descriptions.push(input.map_read_error(description)?);
-    input.map_read_error(undo(&reader, &entries, leaf_before, id_source))
+    let description = input.map_read_error(description)?;
+    let change = input.map_read_error(undo(&reader, &entries, leaf_before, id_source))?;
+    Ok(UndoneOperation {
+        change,
+        description,
+    })
 }
 
 /// Prints the operations that can be undone, in the order in which they are. A note says what ends
@@ -258,13 +269,12 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
         table.print(ui)?;
     }
 
-    let allowed = refuse_rewritten(open);
+    let rewritten = refuse_rewritten(open).err();
     if undoable.operations.is_empty() {
-        allowed?;
-        let refusal = failure_with_hint(&undoable.stop, |what| input.negative_answer(what));
-        return Err(refusal);
+        let nothing_left = || failure_with_hint(&undoable.stop, |what| input.negative_answer(what));
+        return Err(rewritten.unwrap_or_else(nothing_left));
     }
-    if let Err(failure) = allowed {
+    if let Some(failure) = rewritten {
         ui.warn(&failure.to_note());
     }
     Ok(Exit::Done)
@@ -364,12 +374,12 @@ fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
         _ => {
             let kind = session.kind_name(ix).to_string().replace('_', " ");
             let id = session.id(ix);
-            match session.role_name(ix) {
-                Some(role) if role == "toolResult" => format!("the tool result {id}"),
-                Some(role) if role == "bashExecution" => format!("the bash command {id}"),
-                Some(role) if role == "pythonExecution" => format!("the Python command {id}"),
-                Some(role) => format!("the {role} {kind} {id}"),
-                None => format!("the {kind} {id}"),
+            match (session.entry(ix).role, session.role_name(ix)) {
+                (Role::ToolResult, _) => format!("the tool result {id}"),
+                (Role::BashExecution, _) => format!("the bash command {id}"),
+                (Role::PythonExecution, _) => format!("the Python command {id}"),
+                (_, Some(role)) => format!("the {role} {kind} {id}"),
+                (_, None) => format!("the {kind} {id}"),
             }
         }
     })

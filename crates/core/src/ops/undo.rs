@@ -184,13 +184,13 @@ fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
     let mut passed_bookkeeping = HashSet::default();
     for ix in in_use {
         for ancestor in session.ancestors(session.entry(ix).parent) {
-            let goes_on = if is_bookkeeping(ancestor) {
-                undone.remove(&ancestor);
+            let was_undone = undone.remove(&ancestor);
+            let is_first_pass = if is_bookkeeping(ancestor) {
                 passed_bookkeeping.insert(ancestor)
             } else {
-                undone.remove(&ancestor)
+                was_undone
             };
-            if !goes_on {
+            if !is_first_pass {
                 break;
             }
         }
