@@ -3,8 +3,9 @@
 mod requests;
 
 use crate::sandbox::{Sandbox, session, user};
+use crate::show::omp_session;
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn messages_and_settings() {
@@ -294,6 +295,29 @@ fn what_fills_the_context() {
         "{largest}"
     );
     assert_eq!(s.unchanged("context --by tool ./tour.jsonl").code, 2);
+}
+
+/// The files have the names that `show --files` prints.
+#[test]
+fn parts_by_file_of_lines_that_were_read_and_of_edits_by_hashes() {
+    let read = ("read", json!({"path": "a.rs:2-3"}), json!({}));
+    let edit = (
+        "edit",
+        json!({"input": "[a.rs#1f3c]\nPUT 2.=2:\n+zwei"}),
+        json!({}),
+    );
+    let s = Sandbox::new();
+    s.put("s.jsonl", omp_session(&[read, edit]));
+    let rows = s
+        .pisess("context --tokens --by file --json ./s.jsonl")
+        .done()
+        .text();
+    let mut names = Vec::new();
+    for row in rows.lines() {
+        let row: Value = serde_json::from_str(row).unwrap();
+        names.extend(row["file"].as_str().map(str::to_owned));
+    }
+    assert_eq!(names, ["/p/a.rs"], "{rows}");
 }
 
 /// Providers count repeated characters as fewer tokens than pi estimates by their number.

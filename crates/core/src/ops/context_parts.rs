@@ -4,7 +4,7 @@ use crate::agents::Agent;
 use crate::ops::files::RecordedPaths;
 use crate::session::content::{find_members, member_is};
 use crate::session::entry::{EntryIx, Role};
-use crate::session::file_calls::called_file;
+use crate::session::file_calls::called_files;
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader, read_in_order};
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -173,14 +173,14 @@ impl MessageReading<'_> {
         self.agent.estimate_message(Raw::from_checked(&reply))
     }
 
-    /// Returns the tool of a call, or the file that it names; `None` if it names none.
+    /// Returns the tool of a call, or the first file that it names; `None` if it names none.
     fn name_of_call(&self, call: Raw) -> Option<String> {
         let [name, arguments] = find_members(call, ["name", "arguments"]);
         if self.by == PartKey::Tool {
             return name.and_then(Raw::text).map(Text::into_string_lossy);
         }
-        let (_, path) = called_file(name, arguments)?;
-        Some(self.paths.resolve(&path))
+        let (tool, path) = called_files(name, arguments).into_iter().next()?;
+        Some(self.paths.resolve_call(self.agent, tool, path))
     }
 }
 

@@ -68,8 +68,8 @@ pub fn called_file<'a>(
     Some((tool, path?))
 }
 
-/// Returns all files that a call names, with the tool: that of [`called_file`], and those that an
-/// edit of oh-my-pi names in other arguments. These are the headings of its `input`, and new names.
+/// Returns all files that a call names, each with the tool: the file of [`called_file`], the files
+/// in the headings of an `input` of oh-my-pi's `edit`, and the new names that its `edits` give.
 pub fn called_files<'a>(
     name: Option<Raw>,
     arguments: Option<Raw<'a>>,
