@@ -103,20 +103,20 @@ fn writing_commands_refuse_a_session_of_another_agent_and_name_import() {
     assert_eq!(s.bytes("plain.jsonl"), fixture("claude/plain.jsonl"));
 }
 
+/// Where Claude Code keeps the session whose id begins with `c1a00000`.
+const STORED: &str = ".claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a1.jsonl";
+
+fn with_stored_session() -> Sandbox {
+    let s = Sandbox::with(&[]);
+    s.put(STORED, fixture("claude/plain.jsonl"));
+    s
+}
+
 #[test]
 fn a_session_is_found_by_the_id_that_its_agent_gave_it() {
-    let s = Sandbox::with(&[]);
-    let folder = ".claude/projects/-home-u-kites";
-    let id = "c1a00000-0000-4000-8000-0000000000a1";
-    s.put(
-        &format!("{folder}/{id}.jsonl"),
-        fixture("claude/plain.jsonl"),
-    );
+    let s = with_stored_session();
     let by_id = s.pisess("tree c1a00000").at_home().done();
-    let by_path = s
-        .pisess(&format!("tree ./{folder}/{id}.jsonl"))
-        .at_home()
-        .done();
+    let by_path = s.pisess(&format!("tree ./{STORED}")).at_home().done();
     assert_eq!(by_id.code, 0, "{by_id}");
     assert_eq!(by_id.text(), by_path.text());
     let label = s.pisess("label c1a00000 @ done").at_home().done();
@@ -125,13 +125,7 @@ fn a_session_is_found_by_the_id_that_its_agent_gave_it() {
 
 #[test]
 fn commands_of_several_sessions_take_such_an_id_too() {
-    let s = Sandbox::with(&[]);
-    let folder = ".claude/projects/-home-u-kites";
-    let id = "c1a00000-0000-4000-8000-0000000000a1";
-    s.put(
-        &format!("{folder}/{id}.jsonl"),
-        fixture("claude/plain.jsonl"),
-    );
+    let s = with_stored_session();
     for command in ["stats", "check", "grep e", "stats --by file"] {
         let by_id = s.pisess(&format!("{command} c1a00000")).at_home().done();
         assert_eq!(by_id.code, 0, "{by_id}");

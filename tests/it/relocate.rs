@@ -156,7 +156,7 @@ fn a_session_goes_to_the_new_project() {
         (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])),
         "{moved}"
     );
-    // What is left is said last.
+    // The new path precedes the directory that is left.
     let folder = fork.strip_suffix("/2026_fork.jsonl").unwrap();
     let reports =
         format!("pisess: moved ~/{fork}\npisess: left behind the empty directory ~/{folder}\n");

@@ -60,12 +60,12 @@ pub(super) fn keep(
     }
 }
 
-/// Gives a new file the permissions of another, its source (rule 6), without those of the group if its group
-/// or ACL cannot be set.
-pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Result<()> {
-    let stat = files.stat(source)?;
+/// Gives a new file the permissions of `model` (rule 6), without the permissions of the group if the
+/// group or the ACL cannot be set.
+pub(super) fn permit_as(files: &dyn Files, model: &File, new: &File) -> io::Result<()> {
+    let stat = files.stat(model)?;
     let acl = files
-        .xattrs(source)?
+        .xattrs(model)?
         .into_iter()
         .find(|(name, _)| name == ACL);
     let is_grouped = files.stat(new)?.group == stat.group

@@ -74,8 +74,9 @@ pub fn create_checked(
     create_on(&DISK, &new, write, Some(check))
 }
 
-/// Does the same as [`create_checked`], for a file that is no session, such as a page: whatever
-/// permissions `source` has, it has mode 0600, or the permissions of the file that it replaces.
+/// Creates a file that is no session, such as a page, as [`create_checked`] does. The permissions of
+/// `source` do not matter: the file has the permissions of the file that it replaces, or else mode
+/// 0600.
 pub fn create_private(
     path: &Path,
     source: Option<&SessionFile>,

@@ -32,7 +32,7 @@
 //!    of a dead process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is
 //!    refused without force; before a file is moved, also one that any agent wrote a moment ago.
 //! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or
-//!    that of their source. An export has mode 0600, or that of the file it replaces.
+//!    the mode of their source. An export has mode 0600, or the mode of the file it replaces.
 //! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at
 //!    most a torn last line, which the next append closes.
 //!
