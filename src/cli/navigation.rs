@@ -29,7 +29,7 @@ use pisess_json::write::{Object, text_array};
 /// Options of a command that summarizes a branch, or moves the leaf.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MoveArgs {
-    /// Label the summary, or REF if there is no summary
+    /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     #[command(flatten)]

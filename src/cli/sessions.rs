@@ -44,8 +44,7 @@ pub struct PathsArgs {
     /// List files (only the paths of matching sessions)
     #[arg(short = 'l', long, alias = "files-with-matches")]
     pub files: bool,
-    /// Like -l, but end each path with a NUL byte, as for `xargs -0`; `grep -c` prints the NUL
-    /// instead of a colon
+    /// Like -l, but end each path with a NUL byte, as for `xargs -0`
     #[arg(short = '0', long)]
     pub null: bool,
 }

@@ -50,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// it. Fields that are present are kept byte for byte.
 ///
 /// All entries are validated before any is written. Fields that the agent relies on must be
-/// present, ids must be new, and references must lead to entries of the session. The ids of the new
-/// entries are printed; the last one is the new leaf.
+/// present, ids must be new, and ids that an entry refers to must be in the session. The ids of the
+/// new entries are printed; the last one is the new leaf.
 ///
 /// --name also changes the title line of a session of oh-my-pi, as its `/rename` does. The whole
 /// file is then rewritten.
@@ -101,8 +101,8 @@ pub struct Args {
     /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// Append an assistant message by the current model; an earlier reply on the path must be from
-    /// the same provider
+    /// Append an assistant message by the current model; the path must contain an earlier reply
+    /// from the same provider
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
     #[command(flatten)]

@@ -47,10 +47,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// SESSION.pruned, and a copy of the blobs of oh-my-pi that the session refers to. The archive is
 /// read again and compared before the session is removed.
 ///
-/// Name sessions or directories, or choose sessions by options. Without SESSION, options choose
-/// from the sessions of the current directory, of --project, or with --all of all projects.
-/// --older-than, --larger-than and --empty limit the choice to sessions that meet the condition.
-/// Given a directory, archives the *.jsonl files directly in it; -r includes its subdirectories.
+/// Name sessions or directories, or choose sessions by options. Without SESSION, the options choose
+/// from the sessions of the current directory; with --project, of that project; with --all, of all
+/// projects. --older-than, --larger-than and --empty limit the choice to sessions that meet the
+/// condition. Given a directory, archives the *.jsonl files directly in it; -r includes its
+/// subdirectories.
 ///
 /// A named session that an agent may have open is refused (exit 3). Other sessions that an agent
 /// may have open, or that changed in the last ten minutes, are skipped. One failure does not stop

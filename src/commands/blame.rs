@@ -50,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// several times. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if its absolute path is the same, or if its path
-/// relative to the session's directory equals FILE relative to the current directory.
+/// `src/clock.rs:41,60`. A call matches FILE if it wrote the same absolute path. It also matches if
+/// its path within the session's directory equals FILE's path within the current directory.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -45,8 +45,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the id of its last entry, with the label of that entry
 /// - the age of that entry; after a `switch`, the age of the switch
 /// - the number of entries after the branch point
-/// - the size of its context in tokens, as the agent estimates it (`~`: an estimate, because the
-///   count in the session is less than a quarter of it)
+/// - the size of its context in tokens, as the agent counts it (`~`: an estimate,
+///   shown if the provider's count is less than a quarter of the estimate)
 /// - its last user message, with the label of that message
 ///
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means

@@ -61,8 +61,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// also with -n.
 ///
 /// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales
-/// this estimate to the provider's count: if the provider counts five times as much, 20k keeps 4k
-/// of text.
+/// this estimate to the provider's count: if it counts five times the estimate, 20k keeps text
+/// estimated at 4k.
 ///
 /// --if-over compares the size that the provider reported, including system prompt and tools. If
 /// none was reported, it compares the estimate. After compacting, the context has the kept entries

@@ -69,16 +69,17 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --tokens --by prints the tokens of each role, tool, file or entry, as the agent estimates them.
 /// With --by entry, rows show ids, which `edit` accepts. The last row is the rest of the context: a
-/// system prompt and tools that the session does not record, and the error of the estimate. It may
-/// be negative.
+/// system prompt and tools that the session does not record, and the error of the estimates. With
+/// --json, it may be negative.
 ///
 /// Given a range, prints only the messages of its entries. --tokens then prints the sum of their
 /// estimates.
 ///
-/// If FORMAT is the name of an API, prints the body of a request to that API: the system prompt,
+/// With `--as` and the name of an API, prints the body of a request to that API: the system prompt,
 /// messages, tools, model and maximum reply length. Parts that the API would reject, such as a
 /// result without a call, are repaired. Sessions from before pi 0.86 contain no tool definitions. A
-/// request to Anthropic then declares each tool that was called, by name, with any arguments.
+/// request to Anthropic then declares each called tool by its name, with a schema that allows any
+/// arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

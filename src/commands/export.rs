@@ -96,10 +96,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the right. The file is named after the session, in the current directory. Its path is printed.
 /// An earlier page of the same session is replaced. --force is required to replace any other file,
 /// a page that was changed, or a page with the session attached. It is also required to replace a
-/// page made with --redact by one made without.
+/// redacted page by a page that is not redacted.
 ///
-/// Only you can read the file, and `chmod` shares it. A file that replaces another has its
-/// permissions.
+/// Only you can read the file, and `chmod` shares it. A file that replaces another gets the
+/// permissions of that file.
 ///
 /// --as markdown and --static write a document. A document contains one path and says how many
 /// branches it leaves out. With REF, a page is limited to the path to REF, too. With a range or

@@ -64,9 +64,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
 /// The new session is a file beside the original. With --cwd or --for, it is in the agent's store,
-/// in the directory of its project, created if needed. The path is printed; with --before, the text
-/// of REF follows. The new session has a new id, records its origin, and keeps the labels of the
-/// copied entries. The original is not changed.
+/// in the directory of its project, which is created if it does not exist. The path is printed;
+/// with --before, the text of REF follows. The new session has a new id, records its origin, and
+/// keeps the labels of the copied entries. The original is not changed.
 ///
 /// --for converts the new session to the format of that agent. Entries that the other format lacks
 /// are kept in custom entries, with a note. The model's context stays the same, as far as the two

@@ -79,16 +79,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
 ///
 /// On a terminal, if several sessions are searched, a heading precedes the matches of each: its
-/// path, start time and project.
-/// Without SESSION, the heading shows the end of the session's id instead of its path; other
-/// commands accept it as SESSION. Prompts and answers come before tool calls and results, except
-/// with `-C`, `-A`, `-B` or `--follow`.
+/// path, start time and project. Without SESSION, the heading shows the end of the session's id
+/// instead of its path; other commands accept it as SESSION. On a terminal, prompts and answers are
+/// printed first, then tool calls and results. With `-C`, `-A`, `-B` or `--follow`, and in a pipe,
+/// matches are in the order of the file.
 ///
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
 /// contains up to 32 characters before the match, and up to 128 from its start. On a terminal, TEXT
-/// fills the row. If an entry has no id, the row has `:LINE` instead. Other commands accept both as
-/// references. A tool result shows its tool with the command, path or pattern instead of its role,
-/// as in `bash cargo test`.
+/// fills the row. If an entry has no id, the row has `:LINE` instead. Other commands accept the id
+/// and `:LINE` as REF. A tool result shows its tool with the command, path or pattern instead of its
+/// role, as in `bash cargo test`.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
 /// only the matches, and `-L` only the paths of sessions without a match.
@@ -99,8 +99,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
 /// earlier matches come first. If the conversation moved to another branch before a match, the row
-/// ends with the entry before it, as `(after ID)`. With -m and one SESSION, the search ends after
-/// that many matches.
+/// ends with `(after ID)`, where ID is the parent of its entry. With -m and one SESSION, the search
+/// ends after that many matches.
 ///
 /// `--pruned` also searches pruned entries, and prints their old line numbers. `pisess show` prints
 /// pruned entries, too.

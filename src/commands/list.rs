@@ -84,8 +84,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   several
 /// - the numbers of messages and branches
 /// - the size of the file
-/// - the size of the context at the leaf, in tokens (`~`: an estimate, because the count in the
-///   session is less than a quarter of it)
+/// - the size of the context at the leaf, in tokens (`~`: an estimate, shown if the
+///   provider's count is less than a quarter of the estimate)
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///
@@ -93,9 +93,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// started them.
 ///
 /// --forks lists forks below the session they were copied from, indented,
-/// oldest first. If a fork has the newest message, the conversation continues
-/// there: that fork comes last, with an arrow and no indent. --json and --files
-/// always list the oldest fork first.
+/// oldest first. A fork that has the newest message comes last, with an arrow
+/// and no indent: the conversation continues there. --json and --files always
+/// list the oldest fork first.
 ///
 /// Rows are sorted by the last message. The --sort column is shown at any
 /// width. `*` marks `last`, the file that changed most recently. A label counts
@@ -109,10 +109,11 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --repo lists the sessions of the current repository, in all of its
 /// worktrees. With --all or SESSION, it groups sessions by repository. If a
-/// session's directory is gone, its nearest existing parent is used.
+/// session's directory no longer exists, the nearest parent directory that
+/// exists is used.
 ///
-/// If many first messages begin alike, as with a scheduler (`[cron:ID …]`), `…`
-/// replaces that beginning, even if ids and numbers in it differ. --json prints
+/// If many first messages have the same beginning, such as `[cron:ID …]` of a
+/// scheduler, `…` replaces it. Ids and numbers in it may differ. --json prints
 /// every message in full. On a terminal, a project is shown by the shortest end
 /// of its path that is distinct.
 #[derive(Debug, clap::Args)]
@@ -183,7 +184,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.warn(note);
     }
 
-    // Whose they are is asked only if none can be listed.
+    // Reading consumes the files. If none can be listed, a note says which agent wrote these.
     let first_paths: Vec<PathBuf> = files
         .iter()
         .take(MAX_INSPECTED)
@@ -529,6 +530,7 @@ fn retain_same_repository(
 
 /// The maximum number of files whose agent is looked up for a note.
 const MAX_INSPECTED: usize = 100;
+
 /// Printed if none of the files found is a session.
 const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
 /// Printed if --larger-than and --empty choose no session.

@@ -23,9 +23,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Append copies of entries under the leaf, or under another entry.
 ///
-/// The copies are new entries with their own ids and times. They form a chain, in the order of the
-/// originals in the tree. The originals are kept. The ids of the copies are printed; the last new
-/// entry becomes the leaf.
+/// The copies are new entries with their own ids and entry times; times inside the messages stay.
+/// They form a chain, in the order of the originals in the tree. The originals are kept. The ids of
+/// the copies are printed; the last new entry becomes the leaf.
 ///
 /// A tool call and its results are always copied together; a note names any that you did not list.
 /// Labels stay on the originals, because a label names one entry. If a copied entry refers to

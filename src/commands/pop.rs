@@ -37,6 +37,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `pisess switch` does. A branch that is only a summary is not summarized again. --summary and
 /// --summary-file always append the given summary. The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("label", |label| label.help("Label the summary (or REF if there is no summary)")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -48,10 +48,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Make a session smaller; what is removed can be restored.
 ///
-/// Moves images, results of tools and commands, and details stored by extensions and tools to
-/// SESSION.pruned, if they are larger than --over. A short placeholder, such as `[image removed,
-/// 1.2 MB png]`, replaces each; a model sees the placeholder. All other bytes of the session stay
-/// as they are.
+/// Moves payloads (images, results of tools and commands, and details stored by extensions and
+/// tools) to SESSION.pruned, if they are larger than --over. A short placeholder, such as `[image
+/// removed, 1.2 MB png]`, replaces each; a model sees the placeholder. All other bytes of the
+/// session stay as they are.
 ///
 /// Given several sessions or a directory, or with --all or --project, each session is pruned. One
 /// failure does not stop the others. With -n, a table has a row for each session. Given a

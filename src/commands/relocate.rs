@@ -42,8 +42,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// backups. It also reports a store directory that is now empty.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
-/// and the fork is reported (exit 4). If the session was moved earlier, forks that still name an
-/// old path are updated.
+/// and the fork is reported (exit 4). For a session that is already in DIR, forks that still name
+/// an old path are updated.
 ///
 /// Given two directories, or with --moved-from, moves all sessions of the first and of its
 /// subdirectories. Use this form after you moved or renamed a directory. The last argument is its

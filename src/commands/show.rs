@@ -122,8 +122,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// later edits. Failed calls are ignored. If only a part of the file is known, a note says which,
 /// and the exit code is 1. FILE is the end of a path, or a path relative to the session's directory
 /// or the current one. --files lists the files, and how much of each is known: `whole`, `part`,
-/// `nothing` or `outdated`. A file is outdated if an edit no longer applies, or has an unknown
-/// form, such as oh-my-pi's edits by line hashes. Changes made by commands are not known.
+/// `nothing` or `outdated`. A file is outdated if an edit no longer applies, or if its
+/// result is not recorded in a known form. Changes made by commands are not known.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]

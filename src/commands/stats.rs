@@ -70,10 +70,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// entry` prints every copy, and also the usage of sub-agents that tool results report. Messages
 /// copied by `pisess pick` cost nothing.
 ///
-/// Time is the sum of all turns. A turn lasts from the request to the reply that ends it; gaps of
-/// over an hour are not counted. The number of files includes only files named in calls to `write`
-/// and `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents is read from
-/// their sessions if these are included, else from the tool results that report it.
+/// Time is the sum of all turns. A turn lasts from the request to the first reply without tool
+/// calls; gaps of over an hour are not counted. The number of files includes only files named in
+/// calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents
+/// is read from their sessions if these are included, else from the tool results that report it.
 ///
 /// `--by time` divides the time between the first and the last entry of each session: AGENT is the
 /// time up to each reply, from the request or the results before it; TOOLS is the time up to each

@@ -39,12 +39,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Switch to another branch or entry.
 ///
 /// Agents continue from the file's last entry, so `switch` appends a mark under REF. No model sees
-/// it. If REF is a user message, the session continues from before it, and its text is printed, to
-/// be edited and sent again. If REF is already the leaf, nothing is written; to undo a user message
-/// at the leaf, use `pisess pop`.
+/// it. If REF is a user message, the session continues from before the message. Its text is
+/// printed, so that you can edit and send it again. If REF is already the leaf, nothing is written;
+/// to undo a user message at the leaf, use `pisess pop`.
 ///
-/// `-` as REF is where the leaf was before it last moved, whichever program moved it. A second
-/// `switch -` returns. (To name an entry with the id `-`, use `id:-`.)
+/// As REF, `-` is the leaf before the last move, whichever program made it. A second `switch -`
+/// returns. (To name an entry with the id `-`, use `id:-`.)
 ///
 /// With --summarize or a summary option, a summary of the branch you leave is appended instead of
 /// the mark, as by `pisess summarize`. If there is nothing to summarize, the mark is appended. A
@@ -53,6 +53,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Prints the id of the new entry; reports on stderr where the session continues.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("label", |label| label.help("Label the summary (or REF if there is no summary)")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -70,8 +70,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Draw the conversation as a tree.
 ///
 /// Each row is an entry: its id, its label in brackets, its role and its text. A dot after the id
-/// marks the current conversation. In colour, rows of other branches are dimmed. A horizontal rule
-/// is a compaction: from there on, the model sees a summary of everything above.
+/// marks the current conversation. In colour, rows of abandoned branches are dimmed. A horizontal
+/// rule is a compaction: from there on, the model sees a summary of everything above.
 ///
 /// The path to the leaf is not indented. At a branch point, the abandoned branches come first,
 /// indented, the oldest first. Then the path continues. The first row of an unfolded branch ends
@@ -94,9 +94,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// less opens at the leaf.
 ///
 /// --follow waits for other programs to write, and prints each new entry on a row, until Ctrl-C.
-/// Labels and moves to another branch are printed, too. After a move, the first row ends with the
-/// entry before it, as `(after ID)`. If the file is replaced or truncated, only entries with new
-/// ids are printed.
+/// Labels and moves to another branch are printed, too. After a move, the first row ends with
+/// `(after ID)`, where ID is the parent of its entry. If the file is replaced or truncated, only
+/// entries with new ids are printed.
 ///
 /// --filter shows the entries that the session's agent shows in this mode; `all` shows every entry.
 /// Only pisess has the modes `failed` and `images`. With --json, no rows are folded, and their
