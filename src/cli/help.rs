@@ -26,7 +26,10 @@ pub struct GroupedCommand {
 const FIRST_COMMANDS: [GuideRow; 3] = [
     ("pisess list --all", "list your conversations, newest first"),
     ("pisess grep --all -i WORD", "search them"),
-    ("pisess tree last", "draw the one that changed last in this directory"),
+    (
+        "pisess tree last",
+        "draw the one that changed last in this directory",
+    ),
 ];
 
 /// Where more help is.
