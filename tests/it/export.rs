@@ -297,7 +297,7 @@ fn the_path_as_markdown() {
 
     ## The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
 
-    *2026-03-14 09:27 UTC*
+    **You** · *2026-03-14 09:27 UTC*
 
     **Assistant** · *anthropic/claude-sonnet-4-5*
 
@@ -364,7 +364,7 @@ fn the_path_as_markdown() {
 
     ## Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
 
-    *2026-03-14 09:31 UTC*
+    **You** · *2026-03-14 09:31 UTC*
 
     **Assistant**
 
@@ -421,18 +421,18 @@ fn a_long_request_is_quoted_below_its_first_words() {
         "s.jsonl",
         asked("Please:\\n\\n1. read `a`\\n2. write *b*", 1),
     );
-    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r"
+    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r#"
     # Please: 1. read a 2. write \*b\*
 
     ## Please: 1. read a 2. write \*b\*
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     > Please:
     >
     > 1\. read `a`\
     > 2\. write \*b\*
-    ");
+    "#);
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn no_tools_no_thinking_max_lines_and_filter_omit_everywhere() {
 
     ## Build it.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     **Assistant**
 
@@ -476,7 +476,7 @@ fn no_tools_no_thinking_max_lines_and_filter_omit_everywhere() {
 
     ## Build it.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     **Assistant**
 
@@ -500,7 +500,7 @@ fn no_tools_no_thinking_max_lines_and_filter_omit_everywhere() {
 
     ## Build it.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
     ");
     for format in ["", "--static", "--as md"] {
         let all = |options: &str| {
@@ -567,7 +567,7 @@ fn an_export_of_at_most_so_many_bytes() {
 
     ## Build it.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     **Assistant**
 
@@ -598,7 +598,7 @@ fn an_export_of_at_most_so_many_bytes() {
 
     ## Build it.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     *Left out here: 1 tool call*
 
@@ -993,7 +993,7 @@ fn markdown_is_the_conversation() {
 
     ## Go on.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     *weather · 2026-01-01 00:00 UTC*
 
@@ -1055,7 +1055,7 @@ fn what_a_person_typed_is_shown_as_typed() {
 
     ## Why does \_\_proto\_\_ break \*this\*? See a_b and https://h/x_y: - once not a heading TypeError: x is undefined at run (/w…
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     > Why does \_\_proto\_\_ break \*this\*? See `a_b` and [https://h/x_y](<https://h/x_y>):\
     > &nbsp;&nbsp;- once\
@@ -1104,19 +1104,19 @@ fn a_prompt_may_begin_with_a_block() {
     let s = Sandbox::new();
     let trace = request_of(&["TypeError: x", "    at run (a.js:3)", "    at b (c.js:4)"]);
     s.put("s.jsonl", asked(&trace, 1));
-    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r#"
+    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r"
     # TypeError: x at run (a.js:3) at b (c.js:4)
 
     ## TypeError: x at run (a.js:3) at b (c.js:4)
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     > ```
     > TypeError: x
     >     at run (a.js:3)
     >     at b (c.js:4)
     > ```
-    "#);
+    ");
 }
 
 #[test]
@@ -1160,7 +1160,7 @@ fn skills_and_commands_are_what_the_user_typed() {
 
     ## /skill:tidy the \_\_kitchen\_\_
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
     > /skill:tidy the \_\_kitchen\_\_
     >
@@ -1247,20 +1247,18 @@ fn a_small_document_says_where_something_was_left_out() {
         let line = format!("export ./s.jsonl --as md --max-size {size} -o -");
         s.pisess(&line).done().text()
     };
-    assert_snapshot!(small(250), @r#"
+    assert_snapshot!(small(250), @r"
     # Build it.
 
-    *Left out: tool calls, thinking, 35 messages after the first request.*
+    *Left out: tool calls, thinking, 36 messages after the first request.*
 
     ## Build it.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
 
-    *Left out here: 35 messages*
+    *Left out here: 36 messages*
 
     **Assistant**
-
-    Step 33.
 
     Step 34.
 
@@ -1275,7 +1273,7 @@ fn a_small_document_says_where_something_was_left_out() {
     Step 39.
 
     Step 40.
-    "#);
+    ");
     // What the user asked for needs no remark at its place.
     let asked_for = s
         .unchanged("export ./s.jsonl --as md --no-tools -o -")
@@ -1311,7 +1309,7 @@ fn settings_and_bookkeeping_are_rows_of_the_tree() {
 
     ## Go on.
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
     "#);
     assert_snapshot!(s.unchanged("tree ./s.jsonl --filter all"), @r#"
     aaaa0001  • model: b

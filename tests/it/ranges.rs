@@ -172,7 +172,7 @@ fn every_export_has_only_the_range() {
 
     ## Washi then. How big?
 
-    *2026-01-01 00:00 UTC*
+    **You** · *2026-01-01 00:00 UTC*
     ");
     for format in ["html", "markdown", "atif"] {
         let line = format!("export --as {format} -o - ./two-branches.jsonl");

@@ -68,12 +68,17 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
             new_model = last_model.as_deref();
         }
         if part.is_answer && awaits_answer {
-            write_answer_mark(new_model, display, out)?;
+            let model = new_model.map(str::to_owned);
+            write_speaker("Assistant", model.as_slice(), display, out)?;
             awaits_answer = false;
         } else if let Some(model) = new_model {
             part.notes.insert(0, model.to_owned());
         }
-        write_notes(&part.notes, display, out)?;
+        if part.heading.is_some() {
+            write_speaker("You", &part.notes, display, out)?;
+        } else {
+            write_notes(&part.notes, display, out)?;
+        }
         out.write_all(part.text.as_bytes())
     })?;
     write_gap(&gaps[path.len()], display, out)?;
@@ -83,17 +88,19 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     Ok(())
 }
 
-/// Writes the line above the first answer or tool result after a request, with the model if it has
-/// changed.
-fn write_answer_mark(
-    new_model: Option<&str>,
+/// Writes the line that names who speaks, with remarks. It stands below the heading of a request,
+/// and above the first answer or tool result after it.
+fn write_speaker(
+    speaker: &str,
+    notes: &[String],
     display: Display,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    match new_model {
-        Some(model) => writeln!(out, "\n**Assistant** · *{}*", escape_line(model, display)),
-        None => writeln!(out, "\n**Assistant**"),
+    write!(out, "\n**{speaker}**")?;
+    if !notes.is_empty() {
+        write!(out, " · *{}*", escape_line(&notes.join(" · "), display))?;
     }
+    writeln!(out)
 }
 
 /// Writes the note about a gap, if the size limit made one.
