@@ -181,7 +181,7 @@ fn folders_are_repaired() {
     ./in/deep/c.jsonl:2: repaired: the line is null
         it is removed
     2> pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    2> pisess: removed bytes are in ./in/deep/c.jsonl.rejected
+    2> pisess: 4 B that are no longer in the session are kept in ./in/deep/c.jsonl.rejected
     2> pisess: 1 repaired, 0 left
     exit 2
     ");
@@ -438,7 +438,7 @@ fn repairs_into_another_file() {
         the session opens incomplete: the path ends here, and earlier entries are not seen
     ./s.jsonl:8: repaired: the last line is incomplete: its write was interrupted
         it is removed
-    2> pisess: removed bytes are in ./out.jsonl.rejected
+    2> pisess: 107 B that are no longer in the session are kept in ./out.jsonl.rejected
     2> pisess: 6 repaired, 1 left
     exit 1
     "#);

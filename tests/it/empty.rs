@@ -120,7 +120,7 @@ fn a_repair_that_reaches_no_session() {
     assert_snapshot!(at_home("check --repair --backup -r ./store", &s), @"
     ./store/below/s.jsonl:5: repaired: the last line is incomplete: its write was interrupted (entry a0000004)
         it is removed
-    2> pisess: removed bytes are in ~/store/below/s.jsonl.rejected
+    2> pisess: 70 B that are no longer in the session are kept in ~/store/below/s.jsonl.rejected
     2> pisess: 1 repaired, 0 left
     ");
 }

@@ -140,9 +140,7 @@ fn a_dry_run_shows_what_would_shrink() {
     {"id":"aaaa0002","line":4,"field":"message.details","kind":"details","bytes":1826}
     {"id":"aaaa0005","line":7,"field":"details","kind":"details","bytes":1802}
     "#);
-    assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl").text(), @"
-    0 payloads; session 11 kB to 11 kB; context 2.1k to 2.1k tokens
-    ");
+    assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl").text(), @"no payload is larger than 64 kB; session 11 kB; context 2.1k tokens");
     s.pisess("prune -q ./s.jsonl --over 1k").done();
     assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --restore").text(), @"
       size  id        field

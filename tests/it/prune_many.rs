@@ -175,11 +175,11 @@ fn little_is_explained() {
     let little = s.unchanged("prune -n ./p/a.jsonl").stderr;
     assert_eq!(
         little.lines().last(),
-        Some("pisess: `--over 1k` would remove 9.3 kB")
+        Some("pisess: more with other options: `--over 1k` would remove 9.3 kB")
     );
     let little = s.unchanged("prune -n ./p").stderr;
     assert!(
-        little.contains("pisess: `--over 1k` would remove 28 kB\n"),
+        little.contains("pisess: more with other options: `--over 1k` would remove 28 kB\n"),
         "{little}"
     );
     let enough = s.unchanged("prune -n ./p/a.jsonl --over 1k").stderr;
@@ -188,7 +188,7 @@ fn little_is_explained() {
     s.put("compacted.jsonl", compacted());
     let before = s.bytes("compacted.jsonl").len();
     let hint = s.unchanged("prune -n ./compacted.jsonl").stderr;
-    assert_snapshot!(hint, @"pisess: `--compacted` would remove 1.2 kB");
+    assert_snapshot!(hint, @"pisess: more with other options: `--compacted` would remove 1.2 kB");
     s.pisess("prune ./compacted.jsonl --compacted").done();
     assert!(s.bytes("compacted.jsonl").len() < before);
 }

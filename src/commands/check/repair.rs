@@ -186,13 +186,9 @@ impl Repairer<'_> {
         for finding in &checkup.findings {
             repair_count += usize::from(finding.is_repairable());
         }
-        let mut removed_bytes = 0;
-        for span in checkup.rejected_spans() {
-            removed_bytes += span.len as usize;
-        }
         let cells = vec![
             plain_cell(repair_count.to_string()),
-            plain_cell(format_bytes(removed_bytes)),
+            plain_cell(format_bytes(count_removed_bytes(checkup))),
             path_cell(session_path(input), ui),
         ];
         self.plan.add_row(input.source().len() as usize, cells, ui)
@@ -334,10 +330,11 @@ impl Repairer<'_> {
                 .report_session(session_path(input), findings, ui)
         })?;
         if let Some(rejected) = commits.rejected {
-            ui.report_commit_warnings(&rejected);
+            ui.report_commit_warnings(&rejected.committed);
             ui.print_status(&format!(
-                "removed bytes are in {}",
-                rejected.path.to_string_lossy()
+                "{} that are no longer in the session are kept in {}",
+                format_bytes(rejected.removed_bytes),
+                rejected.committed.path.to_string_lossy()
             ));
         }
         Ok(())
@@ -347,15 +344,31 @@ impl Repairer<'_> {
 /// The result of a repair under the lock of the session.
 struct LockedRepair {
     findings: Vec<Finding>,
-    /// The commit of the file of removed bytes, if there are any.
-    rejected: Option<Committed>,
+    /// The file of removed bytes, if there are any.
+    rejected: Option<RejectedFile>,
 }
 
 /// The commits of a repair.
 struct Commits {
     session: Committed,
-    /// The commit of the file of removed bytes, if there are any.
-    rejected: Option<Committed>,
+    /// The file of removed bytes, if there are any.
+    rejected: Option<RejectedFile>,
+}
+
+/// The file that keeps what a repair removed.
+struct RejectedFile {
+    committed: Committed,
+    /// The size of what was removed from the session. The file has a line break after each part.
+    removed_bytes: usize,
+}
+
+/// Returns the size of what a repair removes from the session.
+fn count_removed_bytes(checkup: &Checkup) -> usize {
+    let mut removed_bytes = 0;
+    for span in checkup.rejected_spans() {
+        removed_bytes += span.len as usize;
+    }
+    removed_bytes
 }
 
 /// Returns the path of a session's file, `-` for a stream. The file of removed bytes and the backup
@@ -372,8 +385,8 @@ fn write_with_rejected(
     checkup: &Checkup,
     output: &Path,
     write_session: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
-) -> Result<(Attempt, Option<Committed>), StoreError> {
-    let mut rejected_file = None;
+) -> Result<(Attempt, Option<RejectedFile>), StoreError> {
+    let mut rejected_file: Option<Beside> = None;
     let attempt = write_session(&mut |out| {
         checkup.write_repaired(out)?;
         if !checkup.rejected_spans().is_empty() {
@@ -384,7 +397,10 @@ fn write_with_rejected(
     });
     match attempt? {
         Attempt::Done(committed) => {
-            let rejected = rejected_file.map(Beside::keep);
+            let rejected = rejected_file.map(|file| RejectedFile {
+                committed: file.keep(),
+                removed_bytes: count_removed_bytes(checkup),
+            });
             Ok((Attempt::Done(committed), rejected))
         }
         // The session has grown. Dropping `rejected_file` deletes that file.

@@ -48,7 +48,7 @@ impl Alternatives {
             hints.push(format!("`{option}` would remove {}", format_bytes(bytes)));
         }
         if !hints.is_empty() {
-            ui.print_status(&hints.join(", "));
+            ui.print_status(&format!("more with other options: {}", hints.join(", ")));
         }
     }
 }

@@ -124,7 +124,8 @@ impl PruneJob<'_> {
         }
     }
 
-    fn nothing_message(&self) -> String {
+    /// Returns why the session stays as it is.
+    pub(super) fn nothing_message(&self) -> String {
         match &self.task {
             Task::Payloads { over: 0, .. } => "nothing to prune".to_owned(),
             Task::Payloads { over, .. } => {

@@ -93,13 +93,18 @@ impl PruneJob<'_> {
         let plan = self.plan_prune(self.open, ui)?;
         let size_before = source.len() as usize;
         let outcome = PruneOutcome::from_prune(&plan, session);
-        let size_after = size_before - outcome.bytes;
-        let mut summary = format!(
-            "{}; session {} to {}",
-            outcome.describe(),
-            format_bytes(size_before),
-            format_bytes(size_after)
-        );
+        let mut summary = if outcome.is_empty() {
+            let size = format_bytes(size_before);
+            format!("{}; session {size}", self.nothing_message())
+        } else {
+            let size_after = size_before - outcome.bytes;
+            format!(
+                "{}; session {} to {}",
+                outcome.describe(),
+                format_bytes(size_before),
+                format_bytes(size_after)
+            )
+        };
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&plan, ui)?;
             let token_counts = plan.context_tokens(session, source, self.open.worker_count());
@@ -108,7 +113,11 @@ impl PruneJob<'_> {
                 .input
                 .map_read_error(token_counts)?
                 .map(|count| format_tokens(count as f64));
-            summary += &format!("; context {tokens_before} to {tokens_after} tokens");
+            summary += &if outcome.is_empty() {
+                format!("; context {tokens_before} tokens")
+            } else {
+                format!("; context {tokens_before} to {tokens_after} tokens")
+            };
         } else {
             self.print_entries(&plan, ui)?;
         }
