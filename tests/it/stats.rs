@@ -810,20 +810,7 @@ fn stats_by_file_counts_failed_calls_apart() {
         result("c2", true),
         result("c3", false),
     ];
-    let mut lines = vec![
-        json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z",
-            "cwd": "/p"})
-        .to_string(),
-    ];
-    for (number, message) in messages.into_iter().enumerate() {
-        let parent = number.checked_sub(1).map(|before| format!("{before:08}"));
-        lines.push(
-            json!({"type": "message", "id": format!("{number:08}"), "parentId": parent,
-                "timestamp": "2026-01-01T00:00:01.000Z", "message": message})
-            .to_string(),
-        );
-    }
-    s.put("a.jsonl", lines.join("\n") + "\n");
+    s.put("a.jsonl", conversation(messages));
     assert_snapshot!(s.unchanged("stats --by file ./a.jsonl"), @"
     file     reads  writes  failed  sessions  in
     /p/a.rs      1       1       1         1  s
@@ -833,6 +820,52 @@ fn stats_by_file_counts_failed_calls_apart() {
     };
     let counts = ["reads", "writes", "toolCalls", "toolFailures"].map(|key| &row[key]);
     assert_eq!(counts, [1, 1, 3, 1]);
+}
+
+/// An edit of oh-my-pi by line hashes names its files only in `input`. It counts for each of them,
+/// and as one call of the tool.
+#[test]
+fn stats_by_file_counts_each_file_of_an_edit() {
+    let s = Sandbox::new();
+    let input = "[a.rs#2914]\nPUT 2.=2:\n+zwei\n[sub/b.rs#2914]\nPUT 1.=1:\n+eins\n";
+    let call =
+        json!({"type": "toolCall", "id": "c1", "name": "edit", "arguments": {"input": input}});
+    s.put(
+        "a.jsonl",
+        conversation([
+            json!({"role": "user", "content": "x"}),
+            json!({"role": "assistant", "provider": "p", "model": "m", "content": [call]}),
+            json!({"role": "toolResult", "toolCallId": "c1", "toolName": "edit", "isError": false,
+                "content": []}),
+        ]),
+    );
+    assert_snapshot!(s.unchanged("stats --by file ./a.jsonl"), @"
+    file         reads  writes  failed  sessions  in
+    /p/a.rs          0       1       0         1  s
+    /p/sub/b.rs      0       1       0         1  s
+    ");
+    let [by_tool] = &rows(&s.run("stats --by tool --json ./a.jsonl"))[..] else {
+        panic!("not one row");
+    };
+    assert_eq!(by_tool["toolCalls"], 1);
+    let [all] = &rows(&s.run("stats --json ./a.jsonl"))[..] else {
+        panic!("not one row");
+    };
+    assert_eq!(all["toolCalls"], 1);
+}
+
+/// Returns a session of these messages, each the child of the one before.
+fn conversation<const N: usize>(messages: [Value; N]) -> String {
+    let header = json!({"type": "session", "version": 3, "id": "s",
+        "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"});
+    let mut lines = vec![header.to_string()];
+    for (number, message) in messages.into_iter().enumerate() {
+        let parent = number.checked_sub(1).map(|before| format!("{before:08}"));
+        let entry = json!({"type": "message", "id": format!("{number:08}"), "parentId": parent,
+            "timestamp": "2026-01-01T00:00:01.000Z", "message": message});
+        lines.push(entry.to_string());
+    }
+    lines.join("\n") + "\n"
 }
 
 #[test]

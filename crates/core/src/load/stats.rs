@@ -5,7 +5,7 @@ use super::fragment::Fragment;
 use crate::session::Session;
 use crate::session::collected::{Attribution, CountedCall};
 use crate::session::entry::{EntryIx, Kind, Role, Slice};
-use crate::session::file_calls::{FileAction, FileCall, called_file};
+use crate::session::file_calls::{FileAction, FileCall, called_files};
 use crate::session::paths::absolute_path;
 use crate::session::read::record::{Block, Member, ParsedEntry};
 use foldhash::HashSet;
@@ -66,8 +66,9 @@ impl Fragment {
         self.collected.attributions.push(attribution);
     }
 
-    /// Stores a tool call, with the file that it reads or changes. The path of a file that is only
-    /// read stays empty, unless `with_read_paths` is set.
+    /// Stores a tool call, with the file that it reads or changes; if there are several, each
+    /// further file follows. The path of a file that is only read stays empty, unless
+    /// `with_read_paths` is set.
     fn keep_counted_call(
         &mut self,
         entry: EntryIx,
@@ -75,9 +76,25 @@ impl Fragment {
         cwd: Option<&Text>,
         with_read_paths: bool,
     ) {
-        let mut file = None;
-        let mut id = Slice::default();
-        if let Some((tool, path)) = called_file(call.name, call.arguments) {
+        let tool_name = self.keep_name(call.name.and_then(Raw::text));
+        let mut counted = CountedCall {
+            entry,
+            tool: tool_name,
+            file: None,
+            id: Slice::default(),
+            has_failed: false,
+            is_further_file: false,
+        };
+        let files = called_files(call.name, call.arguments);
+        if files.is_empty() {
+            self.collected.counted_calls.push(counted);
+            return;
+        }
+
+        if let Some(call_id) = call.id.and_then(Raw::text) {
+            counted.id = self.keep_text(&call_id);
+        }
+        for (tool, path) in files {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
             let path = if needs_path {
                 Slice::append(
@@ -87,20 +104,10 @@ impl Fragment {
             } else {
                 Slice::default()
             };
-            file = Some(FileCall { entry, tool, path });
-            if let Some(call_id) = call.id.and_then(Raw::text) {
-                id = self.keep_text(&call_id);
-            }
+            counted.file = Some(FileCall { entry, tool, path });
+            self.collected.counted_calls.push(counted);
+            counted.is_further_file = true;
         }
-        let tool = self.keep_name(call.name.and_then(Raw::text));
-        let calls = &mut self.collected.counted_calls;
-        calls.push(CountedCall {
-            entry,
-            tool,
-            file,
-            id,
-            has_failed: false,
-        });
     }
 
     /// Returns the place of a name in the arena, empty without a name. A name that the entry before

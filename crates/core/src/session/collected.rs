@@ -100,6 +100,9 @@ pub struct CountedCall {
     pub id: Slice,
     /// Whether the tool failed: known of calls that name a file only.
     pub has_failed: bool,
+    /// Whether this is a further file of the call before, and not another call: an edit of
+    /// oh-my-pi can change several files.
+    pub is_further_file: bool,
 }
 
 /// A line that is not plain: see

@@ -100,7 +100,9 @@ impl Totals {
     pub fn add_with_calls(&mut self, session: &Session, entry: &CountedEntry, number: usize) {
         self.add_entry(entry, number);
         for call in entry.calls_in(session) {
-            self.count_call(session, call);
+            if !call.is_further_file {
+                self.count_call(session, call);
+            }
         }
     }
 
