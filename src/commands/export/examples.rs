@@ -1,6 +1,8 @@
 //! `export --as messages`: conversations as examples for fine-tuning, one JSON line each.
 
-use super::{Args, WRITE_BUFFER, load_options, open_session};
+use super::session::load_options;
+use super::sub_agents::open_session;
+use super::{Args, WRITE_BUFFER};
 use crate::agents::request::write_example;
 use crate::cli::named::{expand_arguments, name_argument};
 use crate::cli::open::{Input, OpenSession};

@@ -1,0 +1,100 @@
+//! `pisess export DIRECTORY`: exports every session below a directory.
+
+use super::Args;
+use super::session::export_session;
+use crate::cli::named::expand_arguments;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::export::source::OtherBranches;
+use crate::export::verify::Rendition;
+use crate::format::format_count;
+use foldhash::HashSet;
+use pisess_store::Reach;
+use std::path::{Path, PathBuf};
+
+/// Exports the sessions below a directory. Those of sub-agents are not exported on their own: they
+/// belong to the session that started them. A failure is reported, and the other sessions are
+/// exported.
+pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args.at.is_some() {
+        return Err(Failure::usage_error("REF is an entry of one session")
+            .with_hint("omit REF, or give a session"));
+    }
+    if args.open {
+        return Err(Failure::usage_error("--open shows the page of one session")
+            .with_hint("omit --open, or give a session"));
+    }
+    let output = args.output.as_deref();
+    if output.is_some_and(|output| !ui.resolve_path(output).is_dir()) {
+        return Err(Failure::usage_error(
+            "the sessions of a directory are exported to a directory",
+        )
+        .with_hint("give an existing directory with -o, or a path that ends in /"));
+    }
+
+    let found_sessions = expand_arguments(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let mut worst_exit = Exit::Done;
+    for failure in &found_sessions.failures {
+        worst_exit = worst_exit.max(ui.report_failure(failure));
+    }
+
+    let mut batch = Batch::default();
+    for file in found_sessions.files {
+        if file.owner.is_some() {
+            continue;
+        }
+        let result = export_session(args, &file.path, format, Some(&mut batch), ui);
+
+        let Err(failure) = result else { continue };
+        if failure.is_transcript() {
+            continue;
+        }
+        if failure.exit() == Exit::Found {
+            // A session without messages is ordinary in a store.
+            ui.warn(&failure.to_line());
+        } else {
+            worst_exit = worst_exit.max(ui.report_failure(&failure));
+        }
+    }
+    batch.warn_of_other_branches(ui);
+    Ok(worst_exit)
+}
+
+/// The exports of the sessions of a directory.
+#[derive(Default)]
+pub struct Batch {
+    /// The files that were written, or found complete.
+    pub outputs: HashSet<PathBuf>,
+    /// What the documents of all sessions leave out, and of how many sessions.
+    left_out: OtherBranches,
+    sessions_with_others: usize,
+}
+
+impl Batch {
+    pub fn add_other_branches(&mut self, others: OtherBranches) {
+        self.left_out.branches += others.branches;
+        self.left_out.messages += others.messages;
+        self.sessions_with_others += 1;
+    }
+
+    /// Reports what all documents leave out, as the export of one session does.
+    fn warn_of_other_branches(&self, ui: &mut Ui) {
+        if self.sessions_with_others == 0 {
+            return;
+        }
+        let sessions = format_count(self.sessions_with_others, "session", "sessions");
+        ui.warn(&format!(
+            "{} of {sessions} not exported (hint: export a session with the REF of another branch; `pisess branches` lists them)",
+            self.left_out
+        ));
+    }
+}
+
+/// Returns the failure for a session whose export would overwrite that of another.
+pub fn same_file_name_failure(session: &Path) -> Failure {
+    let name = to_visible(&session.to_string_lossy());
+    Failure::invalid(format_args!(
+        "{name}: another session has the same file name"
+    ))
+    .with_path(&name)
+    .with_hint("export it with another -o")
+}

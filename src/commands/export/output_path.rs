@@ -1,0 +1,54 @@
+//! The path of an export: that of `-o`, or one that is named after the session.
+
+use super::{Args, examples};
+use crate::cli::open::Input;
+use crate::cli::output::Ui;
+use crate::export::source::Contents;
+use crate::export::verify::Rendition;
+use crate::format::{ID_SUFFIX_LEN, id_suffix};
+use pisess_store as store;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Returns the path of the export: that of `-o`, or in the directory of `-o` a file named after the
+/// session. Without `-o`, that file is in the current directory. A stream has no name: its export
+/// is `-`, standard output. The documents of a directory are named after their titles, so that
+/// people find them; a trajectory has the name of its session.
+pub fn output_path(
+    args: &Args,
+    format: Rendition,
+    contents: &Contents,
+    input: &Input,
+    is_from_directory: bool,
+    ui: &Ui,
+) -> PathBuf {
+    let extension = match format {
+        Rendition::Page | Rendition::StaticPage => ".html",
+        Rendition::Markdown => ".md",
+        Rendition::Trajectory => ".json",
+        Rendition::Messages => examples::SUFFIX,
+    };
+    let stem = input.file().and_then(|file| file.path().file_stem());
+    let name = match stem {
+        Some(stem) if is_from_directory && format != Rendition::Trajectory => {
+            let stem = contents.file_name_of_title(&short_id(contents, stem));
+            PathBuf::from(stem + extension)
+        }
+        Some(stem) => store::with_suffix(Path::new(stem), extension),
+        None => PathBuf::from("-"),
+    };
+    match &args.output {
+        Some(folder) if ui.resolve_path(folder).is_dir() => folder.join(name),
+        Some(output) => output.clone(),
+        None => name,
+    }
+}
+
+/// Returns the short id of a session, as `list` shows it; of its file's name if it has no id.
+fn short_id(contents: &Contents, stem: &OsStr) -> String {
+    let mut id = contents.session.header.id.to_string_lossy().into_owned();
+    if id.is_empty() {
+        id = stem.to_string_lossy().into_owned();
+    }
+    id_suffix(&id, ID_SUFFIX_LEN).to_owned()
+}

@@ -1,0 +1,179 @@
+//! Exports one session: opens it, collects the contents of the export, and writes them.
+
+use super::Args;
+use super::directory::{Batch, same_file_name_failure};
+use super::exporter::Exporter;
+use super::output_path::output_path;
+use super::sub_agents::open_sub_agents;
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::pruned::{load_pruned, requests_with_pruned};
+use crate::cli::redaction::RemovedSecrets;
+use crate::cli::rows::entry::row_options;
+use crate::export::atif::has_steps;
+use crate::export::source::{Contents, Display, ExportedPart};
+use crate::export::verify::Rendition;
+use crate::export::work::Work;
+use crate::load::LoadOptions;
+use crate::ops::navigate::last_request;
+use crate::ops::stats::{collect_stats, count_loaded};
+use crate::session::entry::Role;
+use crate::session::range::EntryRange;
+use std::path::Path;
+
+/// Exports a session: the one that the user gave, or one below the directory that was given.
+pub fn export_session(
+    args: &Args,
+    path: &Path,
+    format: Rendition,
+    mut batch: Option<&mut Batch>,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let mut input = Input::open_to_read(path, ui)?;
+    let mut removed_secrets = None;
+    if args.redact {
+        let (redacted_input, removed) = RemovedSecrets::remove_from(input, &args.redaction, ui)?;
+        input = redacted_input;
+        removed_secrets = Some(removed);
+    }
+
+    let options = LoadOptions {
+        // A page shows them.
+        stats: format == Rendition::Page,
+        ..load_options(ui)
+    };
+    let open = OpenSession::from_input(input, options, ui)?;
+    let mut contents = load_contents(args, format, &open, ui)?;
+    let agents = if format == Rendition::Trajectory {
+        open_sub_agents(&open.input, args, removed_secrets.as_mut(), ui)?
+    } else {
+        Vec::new()
+    };
+
+    contents.apply_cuts(args.cuts());
+    let output = output_path(args, format, &contents, &open.input, batch.is_some(), ui);
+    if output == Path::new("-") && ui.stdout_is_terminal() {
+        contents.display = Display::Terminal;
+    }
+    let is_from_directory = batch.is_some();
+    if let Some(batch) = &mut batch
+        && !batch.outputs.insert(output.clone())
+    {
+        return Err(same_file_name_failure(path));
+    }
+    if format != Rendition::Page
+        && let Some(others) = contents.count_other_branches()
+    {
+        match &mut batch {
+            Some(batch) => batch.add_other_branches(others),
+            None => ui.warn(&format!(
+                "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
+            )),
+        }
+    }
+
+    let exporter = Exporter {
+        args,
+        format,
+        session: &open.input,
+        is_from_directory,
+        removed: removed_secrets.as_ref(),
+        agents: &agents,
+        workers: ui.processor_count(),
+    };
+    if let Some(max_size) = args.max_size {
+        exporter.fit_to_size(&mut contents, max_size, ui)?;
+    }
+    exporter.write_output(&contents, &output, ui)?;
+    Ok(Exit::Done)
+}
+
+/// Notes that a range begins within a turn: with a reply or a result, whose user message is above.
+fn warn_if_within_turn(open: &OpenSession, range: EntryRange, ui: &mut Ui) {
+    let session = &open.session;
+    let entries = range.entries(session);
+    let Some(&first) = entries.iter().find(|&&ix| session.is_conversation(ix)) else {
+        return;
+    };
+    let is_within_turn =
+        session.is_message(first, Role::Assistant) || session.is_message(first, Role::ToolResult);
+    if is_within_turn && let Some(request) = last_request(session, range.after.entry()) {
+        let id = to_visible(&session.id(request).to_string_lossy());
+        ui.warn(&format!(
+            "the first of these entries is within a turn (hint: `{id}..` begins after its user message, `{id}^..` with it)"
+        ));
+    }
+}
+
+/// Collects the contents of the export, without cuts.
+fn load_contents<'a>(
+    args: &Args,
+    format: Rendition,
+    open: &'a OpenSession,
+    ui: &mut Ui,
+) -> Result<Contents<'a>, Failure> {
+    let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
+    if args.last.entry_count.is_some() {
+        warn_if_within_turn(open, range, ui);
+    }
+    if args.attach && !range.is_whole_path() {
+        return Err(
+            Failure::usage_error("--attach needs a session that begins at the root")
+                .with_hint("omit --attach, or give one REF to export the path to it"),
+        );
+    }
+    let is_trajectory = format == Rendition::Trajectory;
+    let part = if args.selects_part() || is_trajectory {
+        ExportedPart::Range(range)
+    } else {
+        ExportedPart::AllBranches(range.end)
+    };
+    let mut contents = Contents::new(&open.session, open.input.source(), part);
+    contents.requests = requests_with_pruned(open, part.request_scope());
+    contents.is_redacted = args.redact;
+    if format == Rendition::Page {
+        contents.work = count_work(open, &contents);
+        contents.file_name = file_name(&open.input);
+    }
+    let shown = contents.entries.iter().copied();
+    contents.rendered = args.renderers.render(open, shown, ui)?;
+    if is_trajectory && !has_steps(&contents) {
+        return Err(open
+            .input
+            .negative_answer("the path has no message")
+            .with_hint("name an entry further down"));
+    }
+    Ok(contents)
+}
+
+/// Returns what the entries of a page count for, as `stats` counts them. What was pruned from the
+/// session is left out if it cannot be read.
+fn count_work(open: &OpenSession, contents: &Contents) -> Work {
+    if let Ok(Some(pruned)) = load_pruned(&open.input) {
+        let options = LoadOptions {
+            usage: true,
+            stats: true,
+            workers: open.worker_count(),
+            ..LoadOptions::default()
+        };
+        let source = open.input.unredacted_source();
+        if let Ok(stats) = collect_stats(source, &options, None, Some(&pruned)) {
+            return Work::add_up(contents, &stats.session, &stats.entries);
+        }
+    }
+    Work::add_up(contents, &open.session, &count_loaded(&open.session))
+}
+
+/// Returns the name of a session's file; `None` for a stream.
+fn file_name(input: &Input) -> Option<String> {
+    let name = input.file()?.path().file_name()?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// What is loaded of a session: rows, and the usage that pages and trajectories show.
+pub fn load_options(ui: &Ui) -> LoadOptions {
+    LoadOptions {
+        usage: true,
+        ..row_options(ui)
+    }
+}

@@ -1,0 +1,60 @@
+//! The sessions of sub-agents, which a trajectory embeds.
+
+use super::Args;
+use super::session::load_options;
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::output::{Failure, Ui};
+use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
+use pisess_store::{self as store, Reach};
+use std::path::Path;
+
+/// Opens the sessions of sub-agents, which are in the directory named like the session. A session
+/// that cannot be read is left out, with a warning. If `removed_secrets` is given, secrets are
+/// removed from each session, and added to those.
+pub fn open_sub_agents(
+    input: &Input,
+    args: &Args,
+    mut removed_secrets: Option<&mut RemovedSecrets>,
+    ui: &mut Ui,
+) -> Result<Vec<OpenSession>, Failure> {
+    let Some(file) = input.file() else {
+        return Ok(Vec::new());
+    };
+    let folder = file.path().with_extension("");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+
+    let mut agents = Vec::new();
+    for file in store::find(&[folder], Reach::Whole).files {
+        let mut input = match open_session(&file.path, ui) {
+            Ok(input) => input,
+            Err(failure) if failure.is_transcript() => continue,
+            Err(failure) => {
+                ui.warn(&failure.to_line());
+                continue;
+            }
+        };
+        if let Some(removed_secrets) = removed_secrets.as_deref_mut() {
+            let (redacted_input, removed) =
+                RemovedSecrets::remove_from(input, &args.redaction, ui)?;
+            report_redaction(
+                &removed.report,
+                &redacted_input,
+                SecretsOutcome::LeftOut,
+                ui,
+            );
+            removed_secrets.merge(removed);
+            input = redacted_input;
+        }
+        agents.push(OpenSession::from_input(input, load_options(ui), ui)?);
+    }
+    Ok(agents)
+}
+
+/// Opens a file, and fails if its first line is not the header of a session.
+pub fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
+    let input = Input::open_path_to_read(path, ui.stdout_predicate())?;
+    input.read_header()?;
+    Ok(input)
+}
