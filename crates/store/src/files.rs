@@ -25,7 +25,7 @@ mod xattr;
 pub use os::{AsStream, is_closed_pipe};
 pub(super) use os::{duplicate, is_alive, is_in_use, is_stdout, own_stream, real, unlock};
 pub use processes::SessionsBeingWritten;
-pub(super) use processes::{send, started};
+pub(super) use processes::{process_start_time, send};
 
 /// Another process that has a file open for writing.
 pub(super) struct Writer {

@@ -88,11 +88,13 @@ fn just_written(
     search: &Search,
 ) -> io::Result<Option<Duration>> {
     let now = files.now();
-    let ago = distance(now, stat.modified);
+    let ago = time_between(now, stat.modified);
     if ago >= RECENT {
         return Ok(None);
     }
-    let is_old_inode = stat.born.is_some_and(|born| distance(now, born) >= RECENT);
+    let is_old_inode = stat
+        .born
+        .is_some_and(|born| time_between(now, born) >= RECENT);
     if is_old_inode && files.sees_writers() && !search.counts_appends {
         return Ok(None);
     }
@@ -107,7 +109,7 @@ fn just_written(
 /// # Errors
 /// If the last line cannot be read.
 pub fn has_recent_turn(file: &Glance, now: SystemTime, period: Duration) -> io::Result<bool> {
-    if distance(now, file.stat.modified) >= period {
+    if time_between(now, file.stat.modified) >= period {
         return Ok(false);
     }
     ends_with_new_entry_of_turn(&DISK, &file.file, &file.stat)
@@ -122,7 +124,7 @@ fn ends_with_new_entry_of_turn(files: &dyn Files, file: &File, stat: &Stat) -> i
 }
 
 /// Returns the time between two moments, in either order.
-pub(super) fn distance(one: SystemTime, other: SystemTime) -> Duration {
+pub(super) fn time_between(one: SystemTime, other: SystemTime) -> Duration {
     one.duration_since(other)
         .unwrap_or_else(|error| error.duration())
 }
@@ -154,7 +156,7 @@ impl LastEntry<'_> {
             .timestamp
             .parse::<jiff::Timestamp>()
             .and_then(SystemTime::try_from);
-        written.is_ok_and(|written| distance(written, moment) < RECENT)
+        written.is_ok_and(|written| time_between(written, moment) < RECENT)
     }
 }
 

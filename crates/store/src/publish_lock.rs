@@ -5,8 +5,8 @@
 //! held only during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::{Action, Cause, StoreError};
-use super::files::{FileType, Files, Pause, is_alive, started, unlink_own};
-use super::live::distance;
+use super::files::{FileType, Files, Pause, is_alive, process_start_time, unlink_own};
+use super::live::time_between;
 use super::lock::Locked;
 use super::snapshot::read_range;
 use std::ffi::OsString;
@@ -18,9 +18,16 @@ use std::time::{Duration, SystemTime};
 /// written to it yet.
 const MALFORMED_FOR: Duration = Duration::from_millis(500);
 
-/// How much later than its lock a process must have started not to be its owner: more than clocks
-/// are off.
+/// If a process started this long after the lock was taken, it is not the owner: it has the id of a
+/// process that ended. Clocks are off by less.
 const REUSED_AFTER: Duration = Duration::from_secs(10);
+
+/// The process that took a lock, as the lock file names it.
+struct Owner {
+    pid: u32,
+    /// When it took the lock.
+    since: SystemTime,
+}
 
 /// oh-my-pi's lock, held by us until dropped.
 pub(super) struct PublishLock {
@@ -35,8 +42,8 @@ impl PublishLock {
         if !locked.options.is_omp {
             return Ok(None);
         }
-        let path = beside(&locked.resolved);
-        match wait_for(locked.files, &path, locked.options.wait) {
+        let path = lock_path(&locked.resolved);
+        match create_or_wait(locked.files, &path, locked.options.wait) {
             // oh-my-pi cannot take its lock here either.
             Err(error) if error.is_denied() && locked.options.force => Ok(None),
             taken => taken.map(Some),
@@ -45,7 +52,7 @@ impl PublishLock {
 }
 
 /// Returns the path of the lock of a session: `.NAME.lock` in the same directory.
-fn beside(session: &Path) -> PathBuf {
+fn lock_path(session: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(session.file_name().unwrap_or_default());
     name.push(".lock");
@@ -54,7 +61,7 @@ fn beside(session: &Path) -> PathBuf {
 
 /// Creates the lock file, or waits until it is released, at most for `wait`. A stale lock is
 /// removed, and the creation tried again.
-fn wait_for(
+fn create_or_wait(
     files: &'static dyn Files,
     path: &Path,
     wait: Duration,
@@ -63,34 +70,33 @@ fn wait_for(
     let mut pause = Pause::new(wait);
     loop {
         match files.create_new(path) {
-            Ok(file) => return sign(files, path, &file).map_err(failed),
+            Ok(file) => return write_owner(files, path, &file).map_err(failed),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),
         }
-        match stale(files, path).map_err(failed)? {
-            Some(content) => steal(files, path, &content).map_err(failed)?,
-            None if pause.is_over() => {
-                let held = read(files, path).map_err(failed)?;
-                let holder = held
-                    .and_then(|(content, _)| owner(&content))
-                    .map(|(pid, _)| pid);
-                return Err(StoreError::new(
-                    Action::Lock,
-                    path,
-                    Cause::Busy {
-                        holder,
-                        waited: wait,
-                    },
-                ));
-            }
-            None => pause.sleep(files),
+
+        if let Some(content) = read_if_stale(files, path).map_err(failed)? {
+            remove_stale(files, path, &content).map_err(failed)?;
+            continue;
         }
+        if pause.is_over() {
+            let busy = Cause::Busy {
+                holder: read_owner_pid(files, path).map_err(failed)?,
+                waited: wait,
+            };
+            return Err(StoreError::new(Action::Lock, path, busy));
+        }
+        pause.sleep(files);
     }
 }
 
 /// Writes our process id and the time into a lock file that we just created. If that fails, removes
 /// the file.
-fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Result<PublishLock> {
+fn write_owner(
+    files: &'static dyn Files,
+    path: &Path,
+    file: &std::fs::File,
+) -> io::Result<PublishLock> {
     let since = files
         .now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -114,30 +120,44 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
 
 /// Returns the content of a lock whose owner is gone; `None` for one that may be held, was released
 /// meanwhile, or is a dangling link.
-fn stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
-    let Some((content, modified)) = read(files, path)? else {
+fn read_if_stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
+    let Some((content, modified)) = read_lock(files, path)? else {
         return Ok(None);
     };
-    let is_stale = match owner(&content) {
+    let is_stale = match parse_owner(&content) {
+        Some(owner) => is_gone(&owner),
         // If the clock was set back since, the modification time is in the future. Such a lock is
-        // respected no longer than any other: only the distance counts.
-        None => distance(files.now(), modified) > MALFORMED_FOR,
-        // If it has our process id, but we do not hold it, it was left by an earlier process with
-        // the same id: in containers, ids repeat. Threads of one process exclude each other by the
-        // lock of rule 3. The last condition: the process that has this id now started after the
-        // lock was taken.
-        Some((pid, since)) => {
-            pid == std::process::id()
-                || !is_alive(pid)
-                || started(pid).is_some_and(|start| start > since + REUSED_AFTER)
-        }
+        // respected no longer than any other, so the sign of the difference does not matter.
+        None => time_between(files.now(), modified) > MALFORMED_FOR,
     };
-    Ok(is_stale.then_some(content))
+    if is_stale {
+        Ok(Some(content))
+    } else {
+        Ok(None)
+    }
+}
+
+/// Whether the process that took a lock has ended without releasing it.
+fn is_gone(owner: &Owner) -> bool {
+    // Threads of this process exclude each other by the lock of rule 3, so none of them holds this
+    // lock. It was left by an earlier process with our id: in containers, ids repeat.
+    if owner.pid == std::process::id() {
+        return true;
+    }
+    if !is_alive(owner.pid) {
+        return true;
+    }
+
+    // The process that has this id now may have started after the owner ended.
+    match process_start_time(owner.pid) {
+        Some(start) => start > owner.since + REUSED_AFTER,
+        None => false,
+    }
 }
 
 /// Returns the content of a lock file, at most 64 bytes, and its modification time; `None` if there
 /// is no file.
-fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
+fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
     let file = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
@@ -153,20 +173,31 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
     Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }
 
-/// Returns the process id and the time in `pid:milliseconds` and a newline; `None` for any other
-/// content.
-fn owner(content: &[u8]) -> Option<(u32, SystemTime)> {
-    let (pid, since) = std::str::from_utf8(content)
-        .ok()?
-        .strip_suffix('\n')?
-        .split_once(':')?;
-    let since = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since.parse().ok()?))?;
-    Some((pid.parse().ok().filter(|pid| *pid > 0)?, since))
+/// Returns the process id in a lock file; `None` if there is no file, or no owner in it.
+fn read_owner_pid(files: &dyn Files, path: &Path) -> io::Result<Option<u32>> {
+    let Some((content, _)) = read_lock(files, path)? else {
+        return Ok(None);
+    };
+    Ok(parse_owner(&content).map(|owner| owner.pid))
+}
+
+/// Parses `pid:milliseconds` and a newline; `None` for any other content. The milliseconds are
+/// those since 1970. No process has the id 0.
+fn parse_owner(content: &[u8]) -> Option<Owner> {
+    let line = std::str::from_utf8(content).ok()?.strip_suffix('\n')?;
+    let (pid, since_ms) = line.split_once(':')?;
+    let since_epoch = Duration::from_millis(since_ms.parse().ok()?);
+    let since = SystemTime::UNIX_EPOCH.checked_add(since_epoch)?;
+    let pid = pid.parse().ok()?;
+    if pid == 0 {
+        return None;
+    }
+    Some(Owner { pid, since })
 }
 
 /// Moves a stale lock aside before removing it. Meanwhile oh-my-pi may have stolen it, too, and
 /// created its own: the moved file is checked again, and put back if it is a different one.
-fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
+fn remove_stale(files: &dyn Files, path: &Path, stale_content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
     let aside = path.with_file_name(name);
@@ -174,8 +205,10 @@ fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         renamed => renamed?,
     }
-    let is_stale = read(files, &aside)?.is_none_or(|(content, _)| &*content == stale);
+    let moved = read_lock(files, &aside)?;
+    let is_stale = moved.is_none_or(|(content, _)| &*content == stale_content);
     if !is_stale {
+        // This fails if the lock was created once more. Then that one counts.
         let _ = files.link(&aside, path);
     }
     files.unlink(&aside)
@@ -184,7 +217,7 @@ fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
 impl PublishLock {
     /// Whether the lock file is still ours: oh-my-pi may have stolen it.
     fn is_ours(&self) -> io::Result<bool> {
-        let found = read(self.files, &self.path)?;
+        let found = read_lock(self.files, &self.path)?;
         Ok(found.is_some_and(|(content, _)| *content == *self.content))
     }
 }

@@ -265,7 +265,7 @@ impl Locked {
     ) -> io::Result<()> {
         // From now on, whoever has the file open for writing is another process.
         self.file = self.reading()?;
-        let is_recent = live::distance(self.files.now(), self.base.stat.modified) < RECENT;
+        let is_recent = live::time_between(self.files.now(), self.base.stat.modified) < RECENT;
         let (mut pause, mut is_quiet) = (Pause::new(CLOSED_WITHIN), !is_recent);
         loop {
             is_quiet &= !look(self)?;

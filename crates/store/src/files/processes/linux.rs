@@ -77,7 +77,7 @@ pub(super) fn is_being_written(file: &File) -> Option<bool> {
 
 /// Returns the boot time plus the time after it at which the process started, in ticks of the
 /// clock.
-pub fn started(pid: u32) -> Option<SystemTime> {
+pub fn process_start_time(pid: u32) -> Option<SystemTime> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the process, in parentheses, may contain spaces. The start is the 20th field
     // after it.

@@ -61,7 +61,7 @@ pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
 }
 
 /// Not determined on this system.
-pub fn started(_: u32) -> Option<SystemTime> {
+pub fn process_start_time(_: u32) -> Option<SystemTime> {
     None
 }
 
