@@ -192,6 +192,15 @@ fn object_bytes(value: Raw) -> Option<Vec<u8>> {
     value.is_object().then(|| value.bytes().to_vec())
 }
 
+/// Returns the JSON of an array of objects; `None` for any other value.
+fn object_list_bytes(value: Raw) -> Option<Vec<u8>> {
+    if value.is_array() && value.items().all(Raw::is_object) {
+        Some(value.bytes().to_vec())
+    } else {
+        None
+    }
+}
+
 /// Returns a number if it is an integer of 0 or more.
 fn whole_number(value: Raw) -> Option<f64> {
     let number = value.number()?;
@@ -227,16 +236,19 @@ fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
     }))
 }
 
-/// Reads the messages in place of those that would be sent.
+/// Reads the member `messages`, which replaces the context that would be sent to the model. Each
+/// message must be an object with a `role`; nothing else of it is checked.
 fn parse_messages(answer: Raw) -> Result<Option<Vec<u8>>, String> {
-    let read_objects = |value: Raw<'_>| {
-        let is_list = value.is_array() && value.items().all(Raw::is_object);
-        is_list.then(|| value.bytes().to_vec())
-    };
-    let Some(messages) = parse_member(answer, "messages", read_objects, "not an array of objects")?
-    else {
+    let messages = parse_member(
+        answer,
+        "messages",
+        object_list_bytes,
+        "not an array of objects",
+    )?;
+    let Some(messages) = messages else {
         return Ok(None);
     };
+
     for message in Raw::from_checked(&messages).items() {
         if message.get_text("role").is_none() {
             return Err("one of its `messages` has no `role`".to_owned());

@@ -13,7 +13,7 @@ use pisess_json::write::Object;
 use pisess_store::{self as store, Spooled};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to remove besides the secrets that are found by their shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
@@ -57,24 +57,15 @@ impl RedactionArgs {
     /// Returns the values in the named files. None of them may be standard input if a session is.
     pub fn read_values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<SecretValue>, Failure> {
         let mut all_values = Vec::new();
-        let files = self
-            .env_file
-            .iter()
-            .map(|path| (path, from_env_file as fn(&[u8]) -> Vec<SecretValue>));
-        let lists = self
-            .secret_file
-            .iter()
-            .map(|path| (path, from_secret_file as fn(&[u8]) -> Vec<SecretValue>));
-        for (path, read) in files.chain(lists) {
-            let (_, bytes) = given::read_argument(
-                path,
-                "a file of secrets",
-                given::MOST_TEXT_BYTES,
-                Some(session),
-                ui,
-            )?;
-            all_values.extend(read(&bytes));
+        for path in &self.env_file {
+            let content = read_secrets_argument(path, session, ui)?;
+            all_values.extend(from_env_file(&content));
         }
+        for path in &self.secret_file {
+            let content = read_secrets_argument(path, session, ui)?;
+            all_values.extend(from_secret_file(&content));
+        }
+
         let (short_values, values): (Vec<_>, Vec<_>) =
             all_values.into_iter().partition(SecretValue::is_short);
         if !short_values.is_empty() {
@@ -90,6 +81,18 @@ impl RedactionArgs {
         }
         Ok(values)
     }
+}
+
+/// Reads a file that an option names; `-` is standard input, unless the session is.
+fn read_secrets_argument(path: &Path, session: &Input, ui: &mut Ui) -> Result<Vec<u8>, Failure> {
+    let (_name, content) = given::read_argument(
+        path,
+        "a file of secrets",
+        given::MOST_TEXT_BYTES,
+        Some(session),
+        ui,
+    )?;
+    Ok(content)
 }
 
 /// Fails if any secret is left, so that the new file is discarded.
@@ -123,19 +126,27 @@ pub fn refuse_left_over(left: &[FoundSecret], session: &Input) -> Result<(), Fai
     let Some(first) = left.first() else {
         return Ok(());
     };
-    let others = if left.len() > 1 {
-        format!(" and {} more", left.len() - 1)
-    } else {
-        String::new()
-    };
-    let (name, line, secret_kind) = (&session.name, first.line.0, first.secret.kind);
+
+    let name = &session.name;
+    let line = first.line.0;
+    let secret_kind = first.secret.kind;
+    let others = and_more(left.len() - 1);
+    let field = describe_place(first);
     let failure = Failure::invalid(format_args!(
-        "{name}:{line}: {secret_kind}{others} would remain in {}; nothing was written",
-        describe_place(first)
+        "{name}:{line}: {secret_kind}{others} would remain in {field}; nothing was written"
     ));
     Err(failure.with_path(name).with_line(line).with_hint(
         "a placeholder replaces only text; change the number in a copy of the session, and redact that",
     ))
+}
+
+/// Returns the end of a list of which only the first item is named; nothing if that is all.
+fn and_more(count: usize) -> String {
+    if count == 0 {
+        String::new()
+    } else {
+        format!(" and {count} more")
+    }
 }
 
 /// Returns the field of a secret, for messages.
@@ -153,8 +164,16 @@ pub struct RemovedSecrets {
     pub report: RedactionReport,
     /// The secrets of the session, and those of its sub-agents.
     pub secrets: Vec<SecretValue>,
-    /// For each secret, the name of the session and its first place there.
-    first_places: Vec<(String, Option<FoundSecret>)>,
+    /// The place of each secret, with the same indexes as `secrets`.
+    first_places: Vec<FirstPlace>,
+}
+
+/// Where a secret was found first.
+struct FirstPlace {
+    /// The session, or that of a sub-agent.
+    session_name: String,
+    /// `None` if no place has the placeholder of the secret.
+    found: Option<FoundSecret>,
 }
 
 impl RemovedSecrets {
@@ -177,8 +196,10 @@ impl RemovedSecrets {
         }
         let mut first_places = Vec::new();
         for secret in &secrets {
-            let first = place_by_placeholder.remove(&redactor.placeholder_for(secret));
-            first_places.push((input.name.clone(), first));
+            first_places.push(FirstPlace {
+                session_name: input.name.clone(),
+                found: place_by_placeholder.remove(&redactor.placeholder_for(secret)),
+            });
         }
         let removed = RemovedSecrets {
             report,
@@ -194,30 +215,35 @@ impl RemovedSecrets {
         self.first_places.extend(of_agent.first_places);
     }
 
-    /// Fails with the place in the session if any of these secrets is left in the export.
+    /// Fails if a secret is left in the export, with the place where the session has the first of
+    /// them. `left_secrets` are indexes of [`RemovedSecrets::secrets`].
     pub fn refuse_left_in_export(
         &self,
-        left: &BTreeSet<usize>,
+        left_secrets: &BTreeSet<usize>,
         session: &Input,
     ) -> Result<(), Failure> {
-        let Some(&first) = left.first() else {
+        let Some(&first) = left_secrets.first() else {
             return Ok(());
         };
-        let others = if left.len() > 1 {
-            format!(" and {} more", left.len() - 1)
-        } else {
-            String::new()
-        };
+
+        let others = and_more(left_secrets.len() - 1);
         let remains = format!("{others} would remain in the export; nothing was written");
         let kind = self.secrets[first].kind;
-        let failure = match &self.first_places[first] {
-            (name, Some(found)) => {
-                let (line, place) = (found.line.0, describe_place(found));
-                Failure::invalid(format_args!("{name}:{line}: {kind} of {place}{remains}"))
-                    .with_path(name)
-                    .with_line(line)
+        let FirstPlace {
+            session_name,
+            found,
+        } = &self.first_places[first];
+        let failure = match found {
+            Some(found) => {
+                let line = found.line.0;
+                let field = describe_place(found);
+                Failure::invalid(format_args!(
+                    "{session_name}:{line}: {kind} of {field}{remains}"
+                ))
+                .with_path(session_name)
+                .with_line(line)
             }
-            _ => session.failure(format_args!("{kind}{remains}")),
+            None => session.failure(format_args!("{kind}{remains}")),
         };
         Err(failure.with_hint("a command of --renderer may have printed it"))
     }
@@ -233,7 +259,8 @@ fn warn_kept(report: &RedactionReport, session: &Input, ui: &mut Ui) {
             .push(place);
     }
     for (placeholder, places) in kept {
-        let (name, places) = (&session.name, join_first_few(places));
+        let name = &session.name;
+        let places = join_first_few(places);
         ui.warn(&format!(
             "{name}: the text of {placeholder} may be ordinary elsewhere, and remains in {places}"
         ));

@@ -96,18 +96,21 @@ impl<'w> Ui<'w> {
         self.wants_pager = false;
     }
 
-    /// Lets the pager open at a line of `lines` that will be printed, unless its first screen shows
-    /// it.
-    pub fn set_pager_line(&mut self, line: usize, lines: usize) {
-        // The last row of the terminal is the pager's own.
-        let screen = self
-            .world
-            .terminals
-            .height
-            .map_or(usize::MAX, |height| height.saturating_sub(1));
-        if line > screen {
-            self.first_line = (line - screen / 2).min(lines.saturating_sub(screen) + 1);
+    /// Lets the pager open with a line in the middle of the screen, or on the last screen if the
+    /// line is near the end. If the first screen shows the line, the pager opens there. Lines are
+    /// counted from 1; `line_count` lines will be printed.
+    pub fn set_pager_line(&mut self, line: usize, line_count: usize) {
+        let Some(terminal_height) = self.world.terminals.height else {
+            return;
+        };
+        // The pager uses the last row of the terminal for its prompt.
+        let screen_height = terminal_height.saturating_sub(1);
+        if line <= screen_height {
+            return;
         }
+
+        let first_line_of_last_screen = line_count.saturating_sub(screen_height) + 1;
+        self.first_line = (line - screen_height / 2).min(first_line_of_last_screen);
     }
 
     /// Lets the pager keep the first line on the screen: the titles of a table. Without effect once
@@ -377,7 +380,7 @@ impl<'w> Ui<'w> {
         let _ = write!(self.stderr(), "pisess: {} ", to_visible(&question));
         let _ = self.stderr().flush();
         let mut answer = Vec::new();
-        // What follows the line is not read.
+        // A larger buffer would take bytes after the line, and the next question would miss them.
         let mut stdin = BufReader::with_capacity(1, &mut *self.world.stdin);
         stdin
             .read_until(b'\n', &mut answer)

@@ -206,31 +206,25 @@ impl Table {
         width: Option<usize>,
         delimiter: char,
     ) -> comfy_table::Table {
-        let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
         let mut table = comfy_table::Table::new();
-        table
-            .load_style(TableStyle::new())
-            .set_truncation_indicator(ELLIPSIS);
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_delimiter(delimiter);
+        table.load_style(TableStyle::new());
+        table.set_truncation_indicator(ELLIPSIS);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_delimiter(delimiter);
         table.add_rows(rows);
-        for ((column, table_column), &width) in self
-            .columns
-            .iter()
-            .zip(table.column_iter_mut())
-            .zip(&self.widths)
-        {
+
+        let columns = self.columns.iter().zip(&self.widths);
+        for ((column, &content_width), table_column) in columns.zip(table.column_iter_mut()) {
             table_column.set_padding((0, COLUMN_GAP as u16));
             if !column.can_shrink {
-                table_column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(narrow(
-                    width + COLUMN_GAP,
-                ))));
+                let fixed_width = Width::Fixed(saturate_to_u16(content_width + COLUMN_GAP));
+                table_column.set_constraint(ColumnConstraint::Absolute(fixed_width));
             }
         }
-        // The last column has a gap, too.
+
         if let Some(width) = width {
-            table.set_width(narrow(width + COLUMN_GAP));
+            // comfy-table pads the last column, too; the padding is cut off when rows are printed.
+            table.set_width(saturate_to_u16(width + COLUMN_GAP));
         }
         table
     }
@@ -278,6 +272,11 @@ impl Table {
         }
         pen.end_row();
     }
+}
+
+/// Converts a width for comfy-table. No terminal has as many columns as the largest.
+fn saturate_to_u16(width: usize) -> u16 {
+    u16::try_from(width).unwrap_or(u16::MAX)
 }
 
 /// Returns the width of a cell, in columns of the terminal.
