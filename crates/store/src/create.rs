@@ -8,7 +8,7 @@ use super::files::{
     AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, real, unlink_own,
 };
 use super::read::{ReadAt, spool_written};
-use super::rewrite::{folder_of, has_copy, sync_folder};
+use super::rewrite::{folder_of, has_complete_copy, sync_folder};
 use super::send::copy_range;
 use super::session_file::{Glance, SessionFile};
 use super::temp::{Fill, Out, Temp, write_through};
@@ -54,7 +54,7 @@ pub fn check_create(
 }
 
 /// A callback that gets the content of a new file, and refuses it by returning an error.
-pub type Finish<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
+pub type CheckContent<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 
 /// Does the same as [`create`], but gives the file its name only if `check`, which reads the
 /// content, returns no error.
@@ -63,7 +63,7 @@ pub fn create_checked(
     source: Option<&SessionFile>,
     force: bool,
     write: &mut Fill<'_>,
-    check: &mut Finish<'_>,
+    check: &mut CheckContent<'_>,
 ) -> Result<Committed, StoreError> {
     let new = NewFile {
         path,
@@ -82,7 +82,7 @@ pub fn create_private(
     source: Option<&SessionFile>,
     force: bool,
     write: &mut Fill<'_>,
-    check: Option<&mut Finish<'_>>,
+    check: Option<&mut CheckContent<'_>>,
 ) -> Result<Committed, StoreError> {
     let new = NewFile {
         path,
@@ -136,12 +136,12 @@ pub(super) enum Model {
     Replaced,
 }
 
-/// Gives a new file its name if `finish`, which is called with the content, returns no error.
+/// Gives a new file its name if `check`, which is called with the content, returns no error.
 pub(super) fn create_on(
     files: &'static dyn Files,
     new: &NewFile<'_>,
     write: &mut Fill<'_>,
-    finish: Option<&mut Finish<'_>>,
+    check: Option<&mut CheckContent<'_>>,
 ) -> Result<Committed, StoreError> {
     let &NewFile {
         path,
@@ -152,7 +152,7 @@ pub(super) fn create_on(
     let failed = |error| StoreError::io(Action::Create, path, error);
     let existing = existing_at(files, path).map_err(failed)?;
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
-        write_to_stream(files, &stream.map_err(failed)?, path, source, write, finish)?;
+        write_to_stream(files, &stream.map_err(failed)?, path, source, write, check)?;
         return Ok(Committed::new(path));
     }
     if let Some(stat) = &existing {
@@ -168,7 +168,7 @@ pub(super) fn create_on(
         Model::Source => source.map(|source| &source.file),
         Model::Replaced => replaced_file.as_ref(),
     };
-    let mut new = stage(files, path, &target, model_file, write, finish)?;
+    let mut new = stage(files, path, &target, model_file, write, check)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
     let rename = if is_free {
@@ -200,13 +200,13 @@ fn stage(
     target: &Path,
     model: Option<&File>,
     write: &mut Fill<'_>,
-    finish: Option<&mut Finish<'_>>,
+    check: Option<&mut CheckContent<'_>>,
 ) -> Result<Temp, StoreError> {
     let failed = |error| StoreError::io(Action::Create, path, error);
-    let mut new = Temp::beside(files, target).map_err(failed)?;
+    let mut new = Temp::create_beside(files, target).map_err(failed)?;
     new.fill(path, write)?;
-    if let Some(finish) = finish {
-        finish(&new).map_err(failed)?;
+    if let Some(check) = check {
+        check(&new).map_err(failed)?;
     }
     if let Some(model) = model {
         attributes::permit_as(files, model, &new.file).map_err(failed)?;
@@ -275,7 +275,9 @@ pub fn create_beside(
         target,
         has_replaced,
     };
-    if !replaces && has_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)? {
+    if !replaces
+        && has_complete_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)?
+    {
         beside.committed.troubles.extend(new.remove().err());
         return Ok(beside);
     }
@@ -442,7 +444,7 @@ fn refuse_input(
     }
 }
 
-/// Writes to a stream, such as a terminal or a pipe. With `finish`, everything is collected and
+/// Writes to a stream, such as a terminal or a pipe. With `check`, everything is collected and
 /// checked by it before the first byte is written.
 fn write_to_stream(
     files: &'static dyn Files,
@@ -450,7 +452,7 @@ fn write_to_stream(
     path: &Path,
     source: Option<&SessionFile>,
     write: &mut Fill<'_>,
-    finish: Option<&mut Finish<'_>>,
+    check: Option<&mut CheckContent<'_>>,
 ) -> Result<(), StoreError> {
     let stat = files
         .stat(stream)
@@ -461,12 +463,12 @@ fn write_to_stream(
         file: stream,
         bytes: 0,
     };
-    let Some(finish) = finish else {
+    let Some(check) = check else {
         return write_through(out, path, write).map(drop);
     };
     // A write to a stream cannot be undone.
     let written = spool_written(write)?;
-    finish(&written).map_err(|error| StoreError::io(Action::Read, path, error))?;
+    check(&written).map_err(|error| StoreError::io(Action::Read, path, error))?;
     write_through(out, path, &mut |out| {
         copy_range(&written, 0..written.len(), out)
     })

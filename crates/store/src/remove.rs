@@ -77,7 +77,7 @@ impl Locked {
             return Ok(Attempt::Stale(Box::new(self)));
         }
         let mut aside =
-            Temp::beside(self.files, &self.resolved).map_err(|error| self.failed(error))?;
+            Temp::create_beside(self.files, &self.resolved).map_err(|error| self.failed(error))?;
         self.files
             .rename(&self.resolved, &aside.path)
             .map_err(|error| self.failed(error))?;

@@ -136,7 +136,7 @@ impl Locked {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         // It is locked: a process that opens it as soon as it is in place waits until we are done
         // (rule 3).
-        let mut new = Temp::beside(self.files, &self.resolved).map_err(failed)?;
+        let mut new = Temp::create_beside(self.files, &self.resolved).map_err(failed)?;
         new.fill(&self.path, write)?;
         attributes::keep(
             self.files,
@@ -211,10 +211,10 @@ impl Locked {
     /// to the old file would remain if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
         let failed = |error| StoreError::io(Action::BackUpTo, backup, error);
-        if has_copy(self.files, backup, &self.file, self.len()).map_err(failed)? {
+        if has_complete_copy(self.files, backup, &self.file, self.len()).map_err(failed)? {
             return Ok(None);
         }
-        let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
+        let mut copy = Temp::create_beside(self.files, backup).map_err(failed)?;
         copy_range(self, 0..self.len(), &mut self.out(&copy.file)).map_err(failed)?;
         attributes::keep(
             self.files,
@@ -364,7 +364,7 @@ impl Batch {
 
 /// Whether `path` is another file with the first `size` bytes of `original` and no more: the copy
 /// of a process that was killed before it changed the session. Any other file is an error (rule 6).
-pub(super) fn has_copy(
+pub(super) fn has_complete_copy(
     files: &dyn Files,
     path: &Path,
     original: &File,
@@ -374,20 +374,25 @@ pub(super) fn has_copy(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         copy => copy?,
     };
+
     let stat = files.stat(&copy)?;
-    let mut is_same = stat.kind == FileType::Regular && stat.size == size;
-    is_same &= !stat.is_same_inode(&files.stat(original)?);
+    if stat.kind != FileType::Regular
+        || stat.size != size
+        || stat.is_same_inode(&files.stat(original)?)
+    {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+
     let mut start = 0;
-    while is_same && start < size {
+    while start < size {
         let end = size.min(start + COMPARED_BYTES);
-        is_same = read_range(files, &copy, start, end)? == read_range(files, original, start, end)?;
+        let original_bytes = read_range(files, original, start, end)?;
+        if read_range(files, &copy, start, end)? != original_bytes {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         start = end;
     }
-    if is_same {
-        Ok(true)
-    } else {
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
+    Ok(true)
 }
 
 /// Returns the directory of a path, which may be a bare name.

@@ -140,41 +140,49 @@ impl<'a> Batch<'a> {
         batch
     }
 
-    /// Writes the pieces; `read` is the stored range.
-    fn write(&self, separator: &[u8], read: &[u8], mut out: &File) -> io::Result<()> {
+    /// Writes the pieces with a separator before each, except before the first of the output.
+    /// `stored_bytes` is the content of the range [`Batch::stored`].
+    fn write(&self, separator: &[u8], stored_bytes: &[u8], mut out: &File) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * self.pieces.len());
-        for (at, piece) in self.pieces.iter().enumerate() {
-            slices.push(IoSlice::new(if at == 0 && self.is_first {
-                b""
-            } else {
-                separator
-            }));
-            slices.push(IoSlice::new(match piece {
+        for (index, piece) in self.pieces.iter().enumerate() {
+            if index > 0 || !self.is_first {
+                slices.push(IoSlice::new(separator));
+            }
+            let bytes = match piece {
                 Piece::Stored(range) => {
-                    let place = |offset: u64| (offset - self.stored.start) as usize;
-                    &read[place(range.start)..place(range.end)]
+                    let start = (range.start - self.stored.start) as usize;
+                    let end = (range.end - self.stored.start) as usize;
+                    &stored_bytes[start..end]
                 }
                 Piece::Built(bytes) => bytes,
-            }));
+            };
+            slices.push(IoSlice::new(bytes));
         }
+
+        // For the system, many short slices take longer than one copy of them.
         let len: usize = slices.iter().map(|slice| slice.len()).sum();
         if len < SHORT * self.pieces.len() {
             let mut joined = Vec::with_capacity(len);
-            slices
-                .iter()
-                .for_each(|slice| joined.extend_from_slice(slice));
+            for slice in &slices {
+                joined.extend_from_slice(slice);
+            }
             return out.write_all(&joined);
         }
-        let mut rest = slices.as_mut_slice();
-        IoSlice::advance_slices(&mut rest, 0);
-        while !rest.is_empty() {
-            match out.write_vectored(rest) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => IoSlice::advance_slices(&mut rest, written),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        write_all_slices(&mut slices, out)
     }
+}
+
+/// Writes slices completely, in as few calls as the system allows.
+fn write_all_slices(mut unwritten: &mut [IoSlice<'_>], mut out: &File) -> io::Result<()> {
+    // Drops empty slices at the start: writing only such would return 0, which is an error below.
+    IoSlice::advance_slices(&mut unwritten, 0);
+    while !unwritten.is_empty() {
+        match out.write_vectored(unwritten) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut unwritten, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }

@@ -32,54 +32,55 @@ pub(super) struct Temp {
 const MOST_AT_ONCE: u32 = 1000;
 
 impl Temp {
-    /// Creates a file beside `target`. Its name starts with a dot and does not end in `.jsonl`:
+    /// Creates a file in the directory of `target`. Its name starts with a dot and does not end in `.jsonl`:
     /// agents list only visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It
     /// is short, so that it is valid beside any target.
-    pub fn beside(files: &'static dyn Files, target: &Path) -> io::Result<Temp> {
+    pub fn create_beside(files: &'static dyn Files, target: &Path) -> io::Result<Temp> {
         let name = target.file_name().unwrap_or_default().as_encoded_bytes();
-        let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
+        let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)
             .simple()
             .to_string();
-        for number in 0..MOST_AT_ONCE {
-            let number = if number == 0 {
-                String::new()
-            } else {
-                format!(".{number}")
+        let hash_prefix = &hash[..8];
+        for writer in 0..MOST_AT_ONCE {
+            let temp_name = match writer {
+                0 => format!(".pisess-{hash_prefix}.part"),
+                _ => format!(".pisess-{hash_prefix}.{writer}.part"),
             };
-            let path = target.with_file_name(format!(".pisess-{}{number}.part", &mark[..8]));
-            if let Some(temp) = Temp::at(files, &path)? {
+            let path = target.with_file_name(temp_name);
+            if let Some(temp) = Temp::create_at(files, &path)? {
                 return Ok(temp);
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Returns `None` if another process is writing to that file.
-    fn at(files: &'static dyn Files, path: &Path) -> io::Result<Option<Temp>> {
-        let file = match files.create_new(path) {
-            Err(error)
-                if error.kind() == io::ErrorKind::AlreadyExists && remove_dead(files, path) =>
-            {
-                files.create_new(path)
-            }
-            made => made,
+    /// Creates a file at this path and locks it. A file that a killed process left there is
+    /// replaced. Returns `None` if another process is writing to that path.
+    fn create_at(files: &'static dyn Files, path: &Path) -> io::Result<Option<Temp>> {
+        let mut created = files.create_new(path);
+        if is_occupied(&created) && remove_abandoned(files, path) {
+            created = files.create_new(path);
+        }
+        if is_occupied(&created) {
+            return Ok(None);
+        }
+        let mut temp = Temp {
+            files,
+            path: path.to_owned(),
+            file: created?,
+            bytes: 0,
+            is_placed: false,
         };
-        let mut temp = match file {
-            Ok(file) => Temp {
-                files,
-                path: path.to_owned(),
-                file,
-                bytes: 0,
-                is_placed: false,
-            },
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-            Err(error) => return Err(error),
-        };
+
         // Another process may just have taken the new file for abandoned, and locked or removed it;
         // without lock support, that cannot happen.
-        let is_taken = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
-        temp.is_placed = is_taken || !names(files, path, &temp.file)?;
-        Ok((!temp.is_placed).then_some(temp))
+        let is_locked = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
+        if is_locked || !is_name_of(files, path, &temp.file)? {
+            // What is at the path now belongs to that process: dropping `temp` must not remove it.
+            temp.is_placed = true;
+            return Ok(None);
+        }
+        Ok(Some(temp))
     }
 
     /// Lets the caller write the content.
@@ -168,17 +169,32 @@ impl Drop for Temp {
     }
 }
 
-/// Removes the file of a process that has ended. Returns whether it did.
-fn remove_dead(files: &dyn Files, path: &Path) -> bool {
+/// Whether a file could not be created because another one has the name.
+fn is_occupied(created: &io::Result<File>) -> bool {
+    match created {
+        Ok(_) => false,
+        Err(error) => error.kind() == io::ErrorKind::AlreadyExists,
+    }
+}
+
+/// Removes the file of a process that has ended, which nobody locks any more. Returns whether the
+/// file was removed.
+fn remove_abandoned(files: &dyn Files, path: &Path) -> bool {
     let Ok(file) = files.open_append(path) else {
         return false;
     };
-    let is_dead = files.try_lock(&file).is_ok() && names(files, path, &file).unwrap_or(false);
-    is_dead && files.unlink(path).is_ok()
+    if files.try_lock(&file).is_err() {
+        return false;
+    }
+    // Between the two calls, another process may have removed it and created its own.
+    if !is_name_of(files, path, &file).unwrap_or(false) {
+        return false;
+    }
+    files.unlink(path).is_ok()
 }
 
-/// Whether the name still belongs to the file.
-fn names(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
+/// Whether the path still leads to the open file.
+fn is_name_of(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
     match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         here => Ok(here?.is_same_inode(&files.stat(file)?)),
