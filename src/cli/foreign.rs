@@ -151,10 +151,27 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
         ui.warn(&trouble.text);
     }
     let mut files = found.files;
+    files.retain(|file| !is_internal_agent_file(&file.path));
     for file in &mut files {
         file.named = false;
     }
     files
+}
+
+/// How the ids of agents begin that Claude Code starts for itself: to compact a conversation, to
+/// suggest the next prompt, and to answer a question beside the conversation.
+const INTERNAL_AGENTS: [&str; 3] = ["acompact-", "aprompt_suggestion-", "aside_question-"];
+
+/// Whether a file is the log of such an agent. It repeats the conversation, and neither the user
+/// nor the model started it, so it is no session to list or to import.
+fn is_internal_agent_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let Some(agent_id) = name.strip_prefix("agent-") else {
+        return false;
+    };
+    INTERNAL_AGENTS
+        .iter()
+        .any(|prefix| agent_id.starts_with(prefix))
 }
 
 /// Returns the note that an agent has no sessions in a place.
@@ -249,6 +266,9 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     paths.extend(agent_folders);
 
     let mut found = store::find(&paths, Reach::Whole);
+    found
+        .files
+        .retain(|file| file.named || !is_internal_agent_file(&file.path));
     for path in &paths {
         if path.is_dir() && !has_foreign_sessions(path, &found.files) {
             found.files.extend(find_project_sessions(path, ui));

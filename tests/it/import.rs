@@ -1315,6 +1315,42 @@ fn sub_agents_are_below_their_session() {
     h.run(&format!("import -q ./p/{id}.jsonl -o ./new")).quiet();
 }
 
+/// Claude Code starts agents for itself, which repeat the conversation. They become sessions only
+/// if the user names their files.
+#[test]
+fn internal_agents_are_no_sessions() {
+    let h = Home::with(&[]);
+    let store = ".claude/projects/-home-u-kites";
+    let id = "c1a00000-0000-4000-8000-0000000000a1";
+    h.0.put(
+        &format!("{store}/{id}.jsonl"),
+        fixture("claude/plain.jsonl"),
+    );
+    let put_agent = |agent: &str| {
+        let line = format!(
+            r#"{{"parentUuid":null,"isSidechain":true,"agentId":"{agent}","sessionId":"{id}","cwd":"/home/u/kites","type":"user","message":{{"role":"user","content":"I am {agent}."}},"uuid":"{agent}","timestamp":"2025-09-12T08:00:05.000Z"}}"#
+        ) + "\n";
+        let path = format!("{store}/{id}/subagents/agent-{agent}.jsonl");
+        h.0.put(&path, line);
+        path
+    };
+    put_agent("a7f3c1e");
+    put_agent("aprompt_suggestion-33a4cf");
+    put_agent("aside_question-5521c0");
+    let compaction = put_agent("acompact-7aad72");
+
+    let listed = h.run("list --source claude --all --json");
+    assert_eq!(listed.text().lines().count(), 2, "{listed}");
+    let imported = h.run(&format!("import ./{store}"));
+    assert_eq!(imported.text().lines().count(), 2, "{imported}");
+    let by_session = h.run(&format!("import --for omp ./{store}/{id}.jsonl"));
+    assert_eq!(by_session.text().lines().count(), 2, "{by_session}");
+
+    let named = h.run(&format!("import ./{compaction}"));
+    assert_eq!(named.text().lines().count(), 1, "{named}");
+    assert!(named.text().contains("acompact-7aad72.jsonl"), "{named}");
+}
+
 /// A limit on the size of files represents a full disk.
 #[cfg(unix)]
 #[test]
