@@ -63,17 +63,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --prices, their cost is estimated, and `~` marks sums that include estimates. Reasoning counts
 /// as output.
 ///
-/// `--by file` lists each file that `read`, `write` or `edit` names, with the number of calls and
-/// of sessions. `--by file,session` has a row for each file and session.
+/// `--by file` lists each file that `read`, `write` or `edit` names, or a tool like them in an
+/// imported session, with the number of calls and of sessions. `--by file,session` has a row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. `--by
 /// entry` prints every copy, and also the usage of sub-agents that tool results report. Messages
 /// copied by `pisess pick` cost nothing.
 ///
 /// Time is the sum of all turns. A turn lasts from the request to the first reply without tool
-/// calls; gaps of over an hour are not counted. The number of files includes only files named in
-/// calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents
-/// is read from their sessions if these are included, else from the tool results that report it.
+/// calls; gaps of over an hour are not counted. The number of files includes only files that the
+/// tools for files wrote or edited. Days are local, and weeks begin on Monday. The usage of
+/// sub-agents is read from their sessions if these are included, else from the tool results that
+/// report it.
 ///
 /// `--by time` divides the time between the first and the last entry of each session: AGENT is the
 /// time up to each reply, from the request or the results before it; TOOLS is the time up to each

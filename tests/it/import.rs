@@ -736,6 +736,10 @@ fn a_log_of_codex() {
 
     [Assistant]: Washi, says your note.
     "#);
+    assert_snapshot!(s.run("show --files ./new"), @r"
+    KNOWN    CALLS  LAST      FILE
+    nothing      1  0478dd33  kite.md
+    ");
     let stats: serde_json::Value = serde_json::from_str(&s.run("stats --json ./new")).unwrap();
     let tokens = [9000 + 9200 + 9400 - 22200, 70 + 50 + 20, 4000 + 9000 + 9200];
     assert_eq!(
@@ -1313,6 +1317,47 @@ fn sub_agents_are_below_their_session() {
     ");
     // One file can only be one session.
     h.run(&format!("import -q ./p/{id}.jsonl -o ./new")).quiet();
+}
+
+/// The tools of the other agents that change files have other names and arguments, and a patch of
+/// Codex changes several files in one call.
+#[test]
+fn files_that_a_session_changed_are_counted() {
+    let s = Sandbox::new();
+    let patch = "*** Begin Patch\\n*** Add File: kite.md\\n+washi\\n*** Update File: notes.md\\n@@\\n-silk\\n+washi\\n*** Move to: old.md\\n*** End Patch";
+    let lines = [
+        r#"{"timestamp":"2026-03-02T10:00:00.000Z","type":"session_meta","payload":{"id":"c0d00000-0000-4000-8000-0000000000f1","cwd":"/home/u/kites"}}"#.to_owned(),
+        r#"{"timestamp":"2026-03-02T10:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Write it down."}]}}"#.to_owned(),
+        format!(r#"{{"timestamp":"2026-03-02T10:00:02.000Z","type":"response_item","payload":{{"type":"custom_tool_call","call_id":"c1","name":"apply_patch","input":"{patch}"}}}}"#),
+        r#"{"timestamp":"2026-03-02T10:00:03.000Z","type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c1","output":"{\"output\":\"Success.\",\"metadata\":{\"exit_code\":0}}"}}"#.to_owned(),
+    ];
+    s.put("patch.jsonl", lines.join("\n") + "\n");
+    s.run("import ./patch.jsonl -o ./codex");
+    assert_snapshot!(s.run("stats --by file ./codex"), @r"
+    file              reads  writes  failed  sessions  in
+    ~/kites/kite.md       0       1       0         1  4ce73c2c
+    ~/kites/notes.md      0       1       0         1  4ce73c2c
+    ~/kites/old.md        0       1       0         1  4ce73c2c
+    ");
+    assert_snapshot!(s.run("show --files ./codex"), @r"
+    KNOWN    CALLS  LAST      FILE
+    nothing      1  4e9ecf0a  kite.md
+    nothing      1  4e9ecf0a  notes.md
+    nothing      1  4e9ecf0a  old.md
+    ");
+    let counts = |path: &str| {
+        let stats: serde_json::Value =
+            serde_json::from_str(&s.run(&format!("stats --json {path}"))).unwrap();
+        ["files", "toolCalls"].map(|key| stats[key].as_i64().unwrap())
+    };
+    assert_eq!(counts("./codex"), [3, 1]);
+
+    let line = r#"{"parentUuid":null,"isSidechain":false,"sessionId":"c1a00000-0000-4000-8000-0000000000f2","cwd":"/home/u/kites","type":"assistant","uuid":"w1","timestamp":"2026-03-02T10:00:02.000Z","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"file_path":"/home/u/kites/kite.md","content":"washi"}}]}}
+{"parentUuid":"w1","isSidechain":false,"sessionId":"c1a00000-0000-4000-8000-0000000000f2","cwd":"/home/u/kites","type":"user","uuid":"w2","timestamp":"2026-03-02T10:00:03.000Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Done."}]}}
+"#;
+    s.put("write.jsonl", line);
+    s.run("import ./write.jsonl -o ./claude");
+    assert_eq!(counts("./claude"), [1, 1]);
 }
 
 /// Claude Code starts agents for itself, which repeat the conversation. They become sessions only

@@ -53,7 +53,7 @@ impl Work {
                 .add_with_calls(counted_session, counted_entry, 0);
             work.by_entry[index] = EntryWork {
                 took_ms: counted_entry.took_ms,
-                call_count: counted_entry.calls_in(counted_session).len() as u32,
+                call_count: counted_entry.call_count(counted_session) as u32,
             };
         }
         work

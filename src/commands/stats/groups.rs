@@ -147,12 +147,7 @@ impl StatsGroups {
                 continue;
             }
             for call in stats.calls(entry) {
-                let is_counted = if groups_files {
-                    call.file.is_some()
-                } else {
-                    !call.is_further_file
-                };
-                if !is_counted {
+                if groups_files && call.file.is_none() {
                     continue;
                 }
                 self.add_to_group(path, stats, entry, Some(call), |totals| {

@@ -66,9 +66,8 @@ impl Fragment {
         self.collected.attributions.push(attribution);
     }
 
-    /// Stores a tool call, with the file that it reads or changes; if there are several, each
-    /// further file follows. The path of a file that is only read stays empty, unless
-    /// `with_read_paths` is set.
+    /// Stores a tool call, once for each file that it reads or changes. The path of a file that is
+    /// only read stays empty, unless `with_read_paths` is set.
     fn keep_counted_call(
         &mut self,
         entry: EntryIx,
@@ -76,14 +75,14 @@ impl Fragment {
         cwd: Option<&Text>,
         with_read_paths: bool,
     ) {
-        let tool_name = self.keep_name(call.name.and_then(Raw::text));
+        let tool = self.keep_name(call.name.and_then(Raw::text));
         let mut counted = CountedCall {
             entry,
-            tool: tool_name,
+            tool,
             file: None,
             id: Slice::default(),
-            has_failed: false,
             is_further_file: false,
+            has_failed: false,
         };
         let files = called_files(call.name, call.arguments);
         if files.is_empty() {

@@ -87,22 +87,22 @@ impl Attribution {
     }
 }
 
-/// A tool call, recorded if statistics were requested.
+/// A tool call, recorded if statistics were requested. A call that names several files is recorded
+/// once for each.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedCall {
     /// The assistant entry.
     pub entry: EntryIx,
     /// The tool.
     pub tool: Slice,
-    /// The file that a `read`, `write` or `edit` names, with its absolute path.
+    /// A file that the call names, with its absolute path.
     pub file: Option<FileCall>,
     /// The id of a call that names a file; empty for other calls.
     pub id: Slice,
+    /// Whether the call is recorded before this, with another of its files.
+    pub is_further_file: bool,
     /// Whether the tool failed: known of calls that name a file only.
     pub has_failed: bool,
-    /// Whether this is a further file of the call before, and not another call: an edit of
-    /// oh-my-pi can change several files.
-    pub is_further_file: bool,
 }
 
 /// A line that is not plain: see

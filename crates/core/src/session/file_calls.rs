@@ -9,9 +9,9 @@ use pisess_json::text::Text;
 pub struct FileTool {
     /// What it does.
     pub action: FileAction,
-    /// Whether the call has the path in `file_path`, as models write that were trained with other
-    /// tools, or the tool is one of Claude Code, in an imported session. The agents do not list its
-    /// file.
+    /// Whether the agents leave its file out of the lists that they write with a compaction: the
+    /// call has the path in `file_path`, as models write that were trained with other tools, or the
+    /// tool is one of Claude Code or Codex, in an imported session.
     pub is_unlisted: bool,
 }
 
@@ -22,7 +22,7 @@ pub enum FileAction {
     Read,
     /// `write`, `Write`.
     Write,
-    /// `edit`, `Edit`, `MultiEdit`, `NotebookEdit`.
+    /// `edit`, `Edit`, `MultiEdit`, `NotebookEdit`; of Codex, `apply_patch`.
     Edit,
 }
 
@@ -69,13 +69,14 @@ pub fn called_file<'a>(
 }
 
 /// Returns all files that a call names, each with the tool: the file of [`called_file`], the files
-/// in the headings of an `input` of oh-my-pi's `edit`, and the new names that its `edits` give.
+/// in the headings of an `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, and the new names
+/// that the `edits` of oh-my-pi give.
 pub fn called_files<'a>(
     name: Option<Raw>,
     arguments: Option<Raw<'a>>,
 ) -> Vec<(FileTool, Text<'a>)> {
     let mut found = Vec::from_iter(called_file(name, arguments));
-    if !name.is_some_and(|name| name.is("edit")) {
+    if !name.is_some_and(|name| name.is("edit") || name.is("apply_patch")) {
         return found;
     }
     let tool = FileTool {
@@ -101,8 +102,8 @@ pub fn called_files<'a>(
     found
 }
 
-/// Returns the paths that a patch of oh-my-pi names: `[PATH#TAG]` and `MV PATH` of edits by hashes,
-/// `*** Update File: PATH` and the like of others. Lines of text have a sign before them.
+/// Returns the paths that a patch names: in oh-my-pi `[PATH#TAG]` and `MV PATH` of edits by hashes,
+/// there and in Codex `*** Update File: PATH` and the like. Lines of text have a sign before them.
 fn input_paths(input: &str) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
     for line in input.lines() {

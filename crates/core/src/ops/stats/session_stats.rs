@@ -52,6 +52,12 @@ impl CountedEntry {
     pub fn calls_in<'s>(&self, session: &'s Session) -> &'s [CountedCall] {
         &session.collected.counted_calls[self.calls.clone()]
     }
+
+    /// Returns the number of tool calls of this entry of `session`.
+    pub fn call_count(&self, session: &Session) -> usize {
+        let calls = self.calls_in(session).iter();
+        calls.filter(|call| !call.is_further_file).count()
+    }
 }
 
 impl SessionStats {

@@ -46,12 +46,13 @@ fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     Some(u128::from(FixedState::with_seed(0).hash_one(place)))
 }
 
-/// Returns the file that a call wrote or edited, if the agents list it as changed: they leave some
-/// files out of these lists. A call that failed changed nothing.
+/// Returns the file that a call wrote or edited. A call that failed changed nothing. That the agents
+/// leave some files out of a compaction is no reason to leave them out here: an imported session
+/// would have changed none.
 pub fn changed_file(call: &CountedCall) -> Option<Slice> {
     let file = call.file?;
     let changes = matches!(file.tool.action, FileAction::Write | FileAction::Edit);
-    if changes && !file.tool.is_unlisted && !call.has_failed {
+    if changes && !call.has_failed {
         Some(file.path)
     } else {
         None
@@ -100,9 +101,7 @@ impl Totals {
     pub fn add_with_calls(&mut self, session: &Session, entry: &CountedEntry, number: usize) {
         self.add_entry(entry, number);
         for call in entry.calls_in(session) {
-            if !call.is_further_file {
-                self.count_call(session, call);
-            }
+            self.count_call(session, call);
         }
     }
 
@@ -112,18 +111,24 @@ impl Totals {
         self.count_call(&stats.session, call);
     }
 
-    /// Adds a call that names a file, and whether it failed: its result is added nowhere.
+    /// Adds a call that names a file, and whether it failed: its result is added nowhere. A call
+    /// counts for each file that it names.
     pub fn add_file_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
         self.add_call(stats, call, session);
+        if call.is_further_file {
+            self.tool_calls += 1;
+        }
         if call.has_failed {
             self.tool_failures += 1;
         }
     }
 
     /// Counts a tool call, as a read or a write if it names a file and did not fail. Each file that
-    /// was written or edited counts once as changed, if the agents list it.
+    /// was written or edited counts once as changed.
     fn count_call(&mut self, session: &Session, call: &CountedCall) {
-        self.tool_calls += 1;
+        if !call.is_further_file {
+            self.tool_calls += 1;
+        }
         let Some(file) = call.file else {
             return;
         };
