@@ -1044,6 +1044,30 @@ fn a_session_that_was_continued_stays_and_a_new_one_is_made() {
     assert_eq!(h.sessions().len(), 2);
 }
 
+/// Two files may have the id of one session, as after a copy that was continued, or where Codex
+/// continues a thread in a new file. Neither was edited.
+#[test]
+fn two_sources_with_one_id_are_told_apart() {
+    let h = Home::with(&["claude/tree.jsonl"]);
+    h.run("import -q ./tree.jsonl");
+    let other = String::from_utf8(fixture("claude/tree.jsonl"))
+        .unwrap()
+        .replace("Washi", "Silk");
+    h.0.put("copy/tree.jsonl", &other);
+    let refused = h.run("import ./copy/tree.jsonl");
+    assert_snapshot!(refused.fails(2), @"~/copy/tree.jsonl: it has the same id as ~/tree.jsonl, which was imported, but other lines (hint: --force imports it into a session of its own)");
+    assert_eq!(h.sessions().len(), 1);
+
+    let forced = h.run("import --force ./copy/tree.jsonl").quiet();
+    let session = h.0.text(forced.trim().trim_start_matches("./"));
+    assert!(session.contains("Silk") && h.sessions().len() == 2);
+
+    // A source that was moved is only a changed one.
+    std::fs::remove_file(h.0.path("copy/tree.jsonl")).unwrap();
+    h.0.put("moved.jsonl", other.replace("Silk", "Hemp"));
+    assert_snapshot!(h.run("import ./moved.jsonl").fails(2), @"~/moved.jsonl: it was edited since it was imported (hint: --force imports it again, into a new session)");
+}
+
 #[test]
 fn a_source_that_was_edited_or_became_shorter_is_refused() {
     let h = Home::with(&["claude/tree.jsonl"]);

@@ -20,6 +20,8 @@ pub struct ImportRecord {
     pub origin: Origin,
     /// The id of the session there.
     pub id: String,
+    /// The path of the source at the last import; empty if it is not recorded.
+    pub source_path: String,
     /// How many bytes of the source each import had read, oldest first.
     pub bytes_read: Vec<u64>,
     /// The SHA-256 of the bytes that the last one had read.
@@ -36,14 +38,15 @@ impl ImportRecord {
             return None;
         }
 
-        let [source, id, read, sha256] =
-            find_members(data?, ["source", "sourceId", "read", "sha256"]);
+        let names = ["source", "sourceId", "sourcePath", "read", "sha256"];
+        let [source, id, source_path, read, sha256] = find_members(data?, names);
         let source = source?;
         let origin = [Origin::Claude, Origin::Codex]
             .into_iter()
             .find(|origin| source.is(origin.name()))?;
         let id = id?.text()?.into_string_lossy();
 
+        let source_path = source_path.and_then(Raw::text).unwrap_or_default();
         let mut read_by_import = Vec::new();
         for bytes in read?.items() {
             read_by_import.push(bytes.as_index()? as u64);
@@ -52,6 +55,7 @@ impl ImportRecord {
         Some(ImportRecord {
             origin,
             id,
+            source_path: source_path.into_string_lossy(),
             bytes_read: read_by_import,
             sha256: sha256?.text()?.into_string_lossy(),
         })

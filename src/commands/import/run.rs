@@ -382,7 +382,7 @@ impl<'a> Importer<'a> {
 
         let imported_bytes = record.bytes_read.last().copied().unwrap_or(0);
         if imported_bytes > source.bytes_read {
-            return Err(changed_since_import(source, "it has become shorter"));
+            return Err(unfit_source(source, &record, "it has become shorter"));
         }
         let has_grown = imported_bytes != source.bytes_read;
         let sha256 = if has_grown {
@@ -391,7 +391,7 @@ impl<'a> Importer<'a> {
             source.sha256.clone()
         };
         if sha256 != record.sha256 {
-            return Err(changed_since_import(source, "it was edited"));
+            return Err(unfit_source(source, &record, "it was edited"));
         }
 
         if !has_grown {
@@ -467,12 +467,26 @@ fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
     Failure::from_read_error(&to_visible(&source.path.to_string_lossy()), error)
 }
 
-/// Returns the failure for a source that no longer begins with what was imported.
-fn changed_since_import(source: &Survey, what: &str) -> Failure {
+/// Returns the failure for a source that does not begin with what was imported. `change` is what
+/// happened to it, unless that was imported from another file, which is still there: then both
+/// files have the same id.
+fn unfit_source(source: &Survey, record: &ImportRecord, change: &str) -> Failure {
     let name = to_visible(&source.path.to_string_lossy());
-    Failure::invalid(format_args!("{name}: {what} since it was imported"))
-        .with_path(&name)
-        .with_hint("--force imports it again, into a new session")
+    let imported = Path::new(&record.source_path);
+    let has_other_source = imported != real_path(&source.path) && imported.is_file();
+    let (what, hint) = if has_other_source {
+        let other = to_visible(&record.source_path);
+        (
+            format!("{name}: it has the same id as {other}, which was imported, but other lines"),
+            "--force imports it into a session of its own",
+        )
+    } else {
+        (
+            format!("{name}: {change} since it was imported"),
+            "--force imports it again, into a new session",
+        )
+    };
+    Failure::invalid(what).with_path(&name).with_hint(hint)
 }
 
 fn real_path(path: &Path) -> PathBuf {
