@@ -1,7 +1,7 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
 use crate::agents::stores::is_cwd;
-use crate::cli::locate::{SessionStores, resolve_user_folder};
+use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
@@ -48,6 +48,33 @@ pub fn convert_file(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
         write_converted_session(&file, &survey, &target, &cwd, out).map(drop)
     })?;
     Ok(Some((survey, copy)))
+}
+
+/// Returns the newest session that was made of a source for an agent, and is in the agent's store;
+/// `None` if there is none.
+pub fn find_newest_import(survey: &Survey, agent: Dialect, ui: &Ui) -> Option<String> {
+    let found = SessionStores::locate(ui).find_sessions(&Scope::All);
+    let known_ids: HashSet<&str> = found
+        .files
+        .iter()
+        .filter_map(|file| session_id_of_path(&file.path))
+        .collect();
+    let mut newest = None;
+    for copy_number in 0.. {
+        let id = survey.derive_session_id(agent, copy_number);
+        if !known_ids.contains(&*id) {
+            break;
+        }
+        newest = Some(id);
+    }
+    newest
+}
+
+/// Returns the id of a session from the name of its file, `TIME_ID.jsonl`.
+pub fn session_id_of_path(path: &Path) -> Option<&str> {
+    let stem = path.file_stem()?.to_str()?;
+    let (_, id) = stem.rsplit_once('_')?;
+    Some(id)
 }
 
 /// The start of each session of pi and oh-my-pi, unless a person or another program wrote it.

@@ -1,6 +1,7 @@
 //! `pisess resume`: the command that continues a session in its agent.
 
 use crate::cli::external::{find_agent, run_in_place};
+use crate::cli::foreign::find_newest_import;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{SessionStores, is_archive};
 use crate::cli::open::{Input, OpenSession};
@@ -35,6 +36,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With --exec, the command is run: `pisess resume --exec last` continues the last session. The
 /// agent must be on the PATH, and the directory must exist.
 ///
+/// Of a session of Claude Code or Codex that was imported, the command continues the original. A note
+/// names the imported session.
+///
 /// The conversation continues at the leaf. To continue elsewhere, move the leaf first, with
 /// `pisess switch`.
 #[derive(Debug, clap::Args)]
@@ -57,6 +61,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     {
         ui.warn("this is a sub-agent: the command continues the session that started it");
     }
+    if let Some(survey) = &open.input.survey {
+        note_imports(survey, ui);
+    }
     if args.exec {
         return command.exec(&open.input, ui);
     }
@@ -73,6 +80,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Done)
+}
+
+/// Notes that a session of Claude Code or Codex was imported: the user may mean the session that was
+/// made of it, whose id is another one.
+fn note_imports(survey: &Survey, ui: &mut Ui) {
+    for (agent, name) in [(Dialect::Pi, "pi"), (Dialect::OhMyPi, "oh-my-pi")] {
+        let Some(id) = find_newest_import(survey, agent, ui) else {
+            continue;
+        };
+        let origin = survey.origin.display_name();
+        ui.warn(&format!(
+            "the command continues the session of {origin}, which was also imported (hint: `pisess resume {id}` continues the imported session in {name})"
+        ));
+    }
 }
 
 const RELOCATE_HINT: &str = "`pisess relocate SESSION DIR` moves a session to another directory";

@@ -153,6 +153,29 @@ fn resume_names_the_command_of_the_agent_that_wrote_the_session() {
     assert_snapshot!(s.run("resume -q ./rollback.jsonl"), @"cd /home/u/kites && codex resume 019cad00-0000-7000-8000-0000000000b2");
 }
 
+/// The id of a session that was imported still means the original. The session made of it has
+/// another id, which the user cannot know.
+#[test]
+fn resume_of_an_original_names_the_imported_session() {
+    let s = Sandbox::with(&[]);
+    let source = ".claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a1.jsonl";
+    s.put(source, crate::sandbox::fixture("claude/plain.jsonl"));
+    let run = |line: &str| s.pisess(line).at_home().done();
+    assert!(!run("resume c1a00000").to_string().contains("imported"));
+    run(&format!("import -q ./{source}"));
+    let resumed = run("resume c1a00000");
+    assert_snapshot!(resumed, @r"
+    cd /home/u/kites && claude --resume c1a00000-0000-4000-8000-0000000000a1
+    2> pisess: note: the command continues the session of Claude Code, which was also imported (hint: `pisess resume 03c17bc3-0e77-5e19-a050-82de41a4fe69` continues the imported session in pi)
+    2> pisess: note: the session's directory /home/u/kites does not exist (hint: `pisess relocate SESSION DIR` moves a session to another directory)
+    ");
+
+    let text = resumed.to_string();
+    let (_, from_id) = text.split_once("`pisess resume ").unwrap();
+    let (id, _) = from_id.split_once('`').unwrap();
+    assert!(run(&format!("resume {id}")).text().contains("pi --session"));
+}
+
 /// A file could have an option of the agent in the place of its id.
 #[test]
 fn resume_refuses_an_id_that_is_an_option() {

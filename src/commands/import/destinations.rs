@@ -1,5 +1,6 @@
 //! Where the session of a source is, or will be.
 
+use crate::cli::foreign::session_id_of_path;
 use crate::cli::locate::{Scope, SessionStores, agent_folder, stores_for_recorded_project};
 use crate::cli::output::{Failure, Ui};
 use crate::import::Survey;
@@ -214,13 +215,6 @@ fn find_known_sessions(
         }
     }
     Ok(known_sessions)
-}
-
-/// Returns the id of a session from the name of its file, `TIME_ID.jsonl`.
-fn session_id_of_path(path: &Path) -> Option<&str> {
-    let stem = path.file_stem()?.to_str()?;
-    let (_, id) = stem.rsplit_once('_')?;
-    Some(id)
 }
 
 /// Returns the path for the session of a sub-agent. It is in the directory that belongs to the
