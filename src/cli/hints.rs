@@ -103,7 +103,7 @@ struct Habit {
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit.
-const HABITS: [Habit; 34] = [
+const HABITS: [Habit; 35] = [
     Habit {
         typed: &["-C"],
         command: "",
@@ -264,6 +264,11 @@ const HABITS: [Habit; 34] = [
         typed: &["--oneline"],
         command: "tree",
         hint: "omit --oneline: each entry is one row",
+    },
+    Habit {
+        typed: &["--patch"],
+        command: "*",
+        hint: "`pisess show --patch SESSION` prints what the agent changed in files",
     },
     Habit {
         typed: &["--project"],

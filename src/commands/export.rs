@@ -197,6 +197,8 @@ impl Args {
             "html" | "htm" => Ok(self.page_format()),
             "md" | "markdown" => Ok(Rendition::Markdown),
             "jsonl" => Ok(Rendition::Messages),
+            "patch" | "diff" => Err(Failure::usage_error("export does not write patches")
+                .with_hint("`pisess show --patch SESSION` prints what the agent changed in files")),
             lowercase => Err(Failure::usage_error(format_args!(
                 "no format has the extension .{}",
                 to_visible(lowercase)

@@ -4,6 +4,7 @@ mod code;
 mod files;
 mod images;
 mod painter;
+mod patch;
 
 use crate::agents::readable::Folders;
 use crate::cli::guide::{Example, Guide};
@@ -71,6 +72,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Print a file as the conversation left it",
         "pisess show --file midnight.rs session.jsonl",
     ),
+    Example::answers_no(
+        "Print what the agent changed as a patch for `git apply`",
+        "pisess show --patch session.jsonl",
+    ),
     Example::new(
         "Show an entry with the two before it",
         "pisess show -B 2 session.jsonl '@^{user}'",
@@ -125,6 +130,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `nothing` or `outdated`. A file is outdated if an edit no longer applies, or if its
 /// result is not recorded in a known form. Changes made by commands are not known.
 ///
+/// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
+/// diff for `git apply`. Each file is compared before its first change and at the end; changes made
+/// by commands are included only if a later read shows them. A file whose first call is a write
+/// counts as new. If the content of a file is only partly known, the diffs that its edits recorded
+/// are printed, with a note. If one recorded none, the file is left out, and the exit code is 1.
+/// Paths are relative to the session's directory; those of files outside of it are absolute.
+///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -175,6 +187,9 @@ pub struct Args {
     /// List files (that tools read or wrote up to REF, and how much of each is known)
     #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context", "entry_count"])]
     pub files: bool,
+    /// Print what the calls changed in files, as a unified diff
+    #[arg(long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "files", "around", "before_context", "after_context"])]
+    pub patch: bool,
     #[command(flatten)]
     pub renderers: RendererArgs,
     /// Print the result as JSON (the entries, in version 3 form)
@@ -197,6 +212,9 @@ pub enum ShowFormat {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.file.is_some() || args.files {
         return files::show_files(args, ui);
+    }
+    if args.patch {
+        return patch::show_patch(args, ui);
     }
     if args.images.is_some() {
         ui.disable_pager();

@@ -94,6 +94,8 @@ const READING: &[&str] = &[
     "show F --code=rust -1",
     "show F --file a",
     "show F @ --files --json",
+    "show F --patch",
+    "show F --patch --json",
     "show F -C 1 -A 2 -B 3",
     "context F --as llm",
     "context F --tokens --by role",

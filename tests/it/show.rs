@@ -912,3 +912,127 @@ fn calls_that_failed_left_nothing_in_a_file() {
         "{outdated}"
     );
 }
+
+/// A patch of what the calls changed is taken by git, and makes the same bytes.
+#[test]
+fn a_patch_makes_the_files_that_the_calls_left() {
+    let s = Sandbox::new();
+    let numbers = (1..=40).map(|number| format!("{number}\n"));
+    let numbers = numbers.collect::<String>() + "end";
+    // Each file with its content before, if it exists, and after.
+    let files = [
+        (
+            "src/a.rs",
+            Some(numbers.clone()),
+            numbers
+                .replace("\n7\n", "\nseven\n")
+                .replace("\n30\n", "\n"),
+        ),
+        (
+            "src/with blanks.txt",
+            Some("one\r\ntwo\r\n".to_owned()),
+            "one\r\n2\r\n".to_owned(),
+        ),
+        ("new \"quoted\".txt", None, "no newline".to_owned()),
+        ("empty", None, String::new()),
+        ("ended", Some("a\nb".to_owned()), "a\nb\n".to_owned()),
+    ];
+    let mut calls: Vec<(&str, String, bool)> = Vec::new();
+    for (name, before, _) in &files {
+        if let Some(before) = before {
+            calls.push((
+                "write",
+                json!({"path": name, "content": before}).to_string(),
+                false,
+            ));
+        }
+    }
+    let edit = |path: &str, old: &str, new: &str| {
+        let arguments = json!({"path": path, "edits": [{"oldText": old, "newText": new}]});
+        ("edit", arguments.to_string(), false)
+    };
+    let first_change = calls.len();
+    calls.push(edit("src/a.rs", "\n7\n", "\nseven\n"));
+    calls.push(edit("src/a.rs", "\n30\n", "\n"));
+    calls.push(edit("./src/with blanks.txt", "two", "2"));
+    for (name, _, after) in &files[2..] {
+        calls.push((
+            "write",
+            json!({"path": name, "content": after}).to_string(),
+            false,
+        ));
+    }
+    calls.push((
+        "write",
+        json!({"path": "failed", "content": "x"}).to_string(),
+        true,
+    ));
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|(tool, arguments, failed)| (*tool, arguments.as_str(), *failed))
+        .collect();
+    s.put("x.jsonl", session_with_calls(&calls));
+
+    let range = format!("{}bbbbbbb..", first_change - 1);
+    let patch = s.unchanged(&format!("show --patch ./x.jsonl {range}"));
+    assert_eq!(patch.code, 0, "{patch}");
+    s.put("x.patch", patch.quiet());
+    for (name, before, _) in &files {
+        if let Some(before) = before {
+            s.put(&format!("p/{name}"), before);
+        }
+    }
+    let applied = std::process::Command::new("git")
+        .args(["apply", "--whitespace=nowarn", "../x.patch"])
+        .current_dir(s.path("p"))
+        .env("GIT_CEILING_DIRECTORIES", s.path(""))
+        .output()
+        .unwrap();
+    assert!(
+        applied.status.success(),
+        "{applied:?}\n{}",
+        s.text("x.patch")
+    );
+    for (name, _, after) in &files {
+        assert_eq!(s.text(&format!("p/{name}")), *after, "{name}");
+    }
+    assert!(!s.path("p/failed").exists());
+}
+
+#[test]
+fn a_patch_of_files_that_are_partly_known() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("show --patch ./tour.jsonl"), @r#"
+    diff --git a/tests/midnight.rs b/tests/midnight.rs
+    new file mode 100644
+    --- /dev/null
+    +++ b/tests/midnight.rs
+    @@ -0,0 +1,4 @@
+    +#[test]
+    +fn the_first_ferry_after_midnight() {
+    +    assert_eq!(departs_in(time("23:50"), time("00:10")), 20);
+    +}
+    2> pisess: note: src/clock.rs is not in the patch: its content before is not known, and not every change recorded a diff
+    exit 1
+    "#);
+    assert_snapshot!(s.unchanged("show --patch --json --last 3 ./tour.jsonl"), @r#"
+    2> {"error":{"kind":"negative","message":"./tour.jsonl: no call changed a file","path":"./tour.jsonl","line":null,"hint":"changes made by commands are not known","exit":1}}
+    exit 1
+    "#);
+    assert_snapshot!(s.pisess("show --patch ./tour.jsonl root..b5d60e41").done().fails(1), @"note: src/clock.rs is not in the patch: its content before is not known, and not every change recorded a diff");
+    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./a.patch").done().fails(2), @"export does not write patches (hint: `pisess show --patch SESSION` prints what the agent changed in files)");
+    assert_snapshot!(s.pisess("diff --patch ./tour.jsonl @ @^").done().fails(2), @"unexpected argument '--patch' found (hint: `pisess show --patch SESSION` prints what the agent changed in files; see `pisess diff --help`)");
+    s.put(
+        "x.jsonl",
+        session_with_calls(&[("write", r#"{"path":"/tmp/other","content":"a\n"}"#, false)]),
+    );
+    assert_snapshot!(s.unchanged("show --patch ./x.jsonl"), @r"
+    diff --git /tmp/other /tmp/other
+    new file mode 100644
+    --- /dev/null
+    +++ /tmp/other
+    @@ -0,0 +1 @@
+    +a
+    2> pisess: note: /tmp/other is outside of the session's directory: its path in the patch is absolute
+    ");
+}

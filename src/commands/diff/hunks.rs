@@ -1,11 +1,10 @@
 //! A unified diff for people, coloured, with differing words highlighted.
 
 use crate::cli::output::{Failure, Styles, Ui, apply_style, to_visible};
-use crate::format::changes::{DiffSign, LinePart, MarkedLines, mark_changed_words};
+use crate::format::changes::{DiffSign, LinePart, MarkedLines, hunk_heading, mark_changed_words};
 use crate::format::format_count;
 use crate::ops::diff::context::Hunk;
 use owo_colors::Style;
-use std::ops::Range;
 
 /// The size in bytes above which the words of a change are not compared.
 const MAX_COMPARED_BYTES: usize = 256 * 1024;
@@ -20,11 +19,7 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
         ui.print(&(apply_style(&heading, styles.bold) + "\n"))?;
     }
     for hunk in hunks {
-        let heading = format!(
-            "@@ -{} +{} @@",
-            format_range(&hunk.left),
-            format_range(&hunk.right)
-        );
+        let heading = hunk_heading(&hunk.left, &hunk.right);
         let mut out = apply_style(&heading, styles.active) + "\n";
         // A block is a run of common lines, or a change: removed and added lines.
         let blocks = hunk.lines.chunk_by(|(sign, _), (next_sign, _)| {
@@ -54,16 +49,6 @@ pub fn line_stat(hunks: &[Hunk]) -> String {
         format_count(removed, "line", "lines"),
         format_count(added, "line", "lines")
     )
-}
-
-/// Returns a range of lines as in a unified diff: counted from 1; for an empty range, the line
-/// before it.
-fn format_range(lines: &Range<usize>) -> String {
-    match lines.len() {
-        0 => format!("{},0", lines.start),
-        1 => format!("{}", lines.start + 1),
-        count => format!("{},{count}", lines.start + 1),
-    }
 }
 
 /// Appends a block: a run of common lines, or a change. In colour, the words that differ are

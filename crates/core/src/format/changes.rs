@@ -132,6 +132,70 @@ pub fn sign_lines<'t>(
     signed
 }
 
+/// The number of unchanged lines around a change in a hunk.
+pub const CONTEXT_LINES: usize = 3;
+
+/// Whether two changes, one after the other, are in one hunk: the lines around them touch.
+pub fn share_hunk(change: &ChangedRanges, next: &ChangedRanges) -> bool {
+    next.removed.start - change.removed.end <= 2 * CONTEXT_LINES
+}
+
+/// Returns the lines of the hunk with these changes, with up to [`CONTEXT_LINES`] before and after
+/// them. `changes` must not be empty.
+pub fn hunk_ranges(changes: &[ChangedRanges], old_line_count: usize) -> ChangedRanges {
+    let first = &changes[0];
+    let last = &changes[changes.len() - 1];
+    // Lines around changes are common, so there are as many on both sides.
+    let before = CONTEXT_LINES.min(first.removed.start);
+    let after = CONTEXT_LINES.min(old_line_count - last.removed.end);
+    ChangedRanges {
+        removed: first.removed.start - before..last.removed.end + after,
+        added: first.added.start - before..last.added.end + after,
+    }
+}
+
+/// Returns the heading of a hunk with these lines.
+pub fn hunk_heading(old: &Range<usize>, new: &Range<usize>) -> String {
+    format!("@@ -{} +{} @@", format_range(old), format_range(new))
+}
+
+/// Returns a range of lines as in a unified diff: counted from 1; for an empty range, the line
+/// before it.
+fn format_range(lines: &Range<usize>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => format!("{}", lines.start + 1),
+        count => format!("{},{count}", lines.start + 1),
+    }
+}
+
+/// Returns the hunks of a unified diff of two texts; empty if they are equal.
+pub fn unified_hunks(old: &str, new: &str) -> String {
+    let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+    let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+    let changes = diff_ranges(&old_lines, &new_lines);
+    let mut out = String::new();
+    for changes_of_hunk in changes.chunk_by(share_hunk) {
+        let hunk = hunk_ranges(changes_of_hunk, old_lines.len());
+        out += &hunk_heading(&hunk.removed, &hunk.added);
+        out.push('\n');
+        let signed = sign_lines(
+            changes_of_hunk,
+            hunk.removed,
+            |index| old_lines[index],
+            |index| new_lines[index],
+        );
+        for (sign, line) in signed {
+            out += sign.as_str();
+            out += line;
+            if !line.ends_with('\n') {
+                out += "\n\\ No newline at end of file\n";
+            }
+        }
+    }
+    out
+}
+
 /// A part of a line: words that all changed, or none of which did, and the spaces between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinePart<'t> {
@@ -234,6 +298,22 @@ mod tests {
             0..40,
         )
         .prop_map(|parts| parts.concat())
+    }
+
+    #[test]
+    fn hunks_have_three_lines_around_them() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\nend";
+        let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9\nend";
+        assert_eq!(
+            unified_hunks(old, new),
+            "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
+        );
+        assert_eq!(
+            unified_hunks("a\nend", "a\nend\n"),
+            "@@ -1,2 +1,2 @@\n a\n-end\n\\ No newline at end of file\n+end\n"
+        );
+        assert_eq!(unified_hunks("", "a\r\n"), "@@ -0,0 +1 @@\n+a\r\n");
+        assert_eq!(unified_hunks(old, old), "");
     }
 
     proptest! {

@@ -4,7 +4,9 @@
 //! differ, so that only these, and those with the lines around them, are kept in memory.
 
 use super::ComparedPath;
-use crate::format::changes::{ChangedRanges, DiffSign, diff_ranges, sign_lines};
+use crate::format::changes::{
+    CONTEXT_LINES, ChangedRanges, DiffSign, diff_ranges, hunk_ranges, share_hunk, sign_lines,
+};
 use crate::ops::show::{EntryPart, named_parts, push_block};
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -12,9 +14,6 @@ use pisess_json::text::Text;
 use sha2::{Digest, Sha256};
 use std::io;
 use std::ops::Range;
-
-/// The number of unchanged lines around a change.
-const CONTEXT_LINES: usize = 3;
 
 /// A range of lines that contains changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +55,6 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
         right_starts,
     };
     let line_changes = contexts.compare_lines(&changes);
-    // Two changes are in one hunk if the lines around them touch.
-    let share_hunk = |change: &ChangedRanges, next: &ChangedRanges| {
-        next.removed.start - change.removed.end <= 2 * CONTEXT_LINES
-    };
     let mut hunks = Vec::new();
     for changes_of_hunk in line_changes.chunk_by(share_hunk) {
         hunks.push(contexts.build_hunk(changes_of_hunk));
@@ -125,14 +120,11 @@ impl Contexts<'_> {
     /// Returns the hunk of changes that are near each other: their lines, those between them, and
     /// up to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
-        let first = &changes[0];
-        let last = &changes[changes.len() - 1];
         let line_count = *self.left_starts.last().unwrap_or(&0);
-        // Lines around changes are common, so there are as many on both sides.
-        let before = CONTEXT_LINES.min(first.removed.start);
-        let after = CONTEXT_LINES.min(line_count - last.removed.end);
-        let left = first.removed.start - before..last.removed.end + after;
-        let right = first.added.start - before..last.added.end + after;
+        let ChangedRanges {
+            removed: left,
+            added: right,
+        } = hunk_ranges(changes, line_count);
 
         let signed = sign_lines(
             changes,

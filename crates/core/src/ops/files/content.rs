@@ -83,6 +83,30 @@ impl FileContent {
         &self.known
     }
 
+    /// Returns the whole content; `None` if not all of it is known, or a change was not applied.
+    pub fn exact_text(&self) -> Option<&str> {
+        match &self.known {
+            Known::Whole(text) if self.unfit_edits == 0 && self.unknown_from.is_none() => {
+                Some(text)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether nothing of the content is known.
+    pub fn is_unknown(&self) -> bool {
+        self.known == Known::Nothing
+    }
+
+    /// Whether a known line has a carriage return.
+    pub fn has_carriage_returns(&self) -> bool {
+        match &self.known {
+            Known::Nothing => false,
+            Known::Whole(text) => text.contains('\r'),
+            Known::Parts(parts) => parts.iter().any(|part| part.text.contains('\r')),
+        }
+    }
+
     /// Applies what the next operation on the file did. `entry` has its call.
     pub fn apply(&mut self, entry: EntryIx, change: FileChange) {
         match change {
@@ -105,11 +129,9 @@ impl FileContent {
             self.known = Known::Whole(text);
             return;
         }
-        let edited = match &self.known {
-            Known::Whole(text) if self.unfit_edits == 0 && self.unknown_from.is_none() => {
-                apply_diff_to_whole(text, &edit.diff)
-            }
-            _ => None,
+        let edited = match self.exact_text() {
+            Some(text) => apply_diff_to_whole(text, &edit.diff),
+            None => None,
         };
         match edited {
             Some(text) => self.known = Known::Whole(text),

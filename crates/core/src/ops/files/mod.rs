@@ -9,11 +9,13 @@
 //! where a later edit no longer fits, or a later read shows it.
 
 mod content;
+mod difference;
 mod numbered_diff;
 mod operations;
 mod patch;
 
 pub use content::{FileContent, Known};
+pub use difference::{FileComparison, FileDifference};
 pub use operations::{
     FileChange, FileOperation, ReadPart, RecordedEdit, RecordedPaths, TextEdits, list_operations,
     read_change,

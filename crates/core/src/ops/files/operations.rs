@@ -66,6 +66,8 @@ pub struct TextEdits {
 /// What oh-my-pi's `edit` recorded of a file that it changed, in any of its modes.
 #[derive(Debug)]
 pub struct RecordedEdit {
+    /// The file before the edit; `None` if it is too long to be recorded.
+    pub old_text: Option<String>,
     /// The file after the edit; `None` if it is too long to be recorded.
     pub new_text: Option<String>,
     /// The diff. Each line has a sign, a number, `|` and the text.
@@ -404,8 +406,8 @@ fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
     }
     let mut recorded = Vec::new();
     for file in files {
-        let [path, diff, new_text, operation, move_to] =
-            find_members(file, ["path", "diff", "newText", "op", "move"]);
+        let [path, diff, old_text, new_text, operation, move_to] =
+            find_members(file, ["path", "diff", "oldText", "newText", "op", "move"]);
         let (Some(path), Some(diff)) = (path.and_then(Raw::text), diff.and_then(Raw::text)) else {
             continue;
         };
@@ -419,10 +421,15 @@ fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
             // The diff is of the text that the file had under its old name.
             continue;
         }
+        // The old text of a file with a new name was that of another path.
+        let old_text = old_text.filter(|_| !is_renamed).and_then(Raw::text);
+        let old_text = old_text.map(Text::into_string_lossy);
+        let old_text = old_text.filter(|text| !text.ends_with(CUT_NOTICE));
         recorded.push(RecordedFile {
             path: collapse_dots(&path.to_string_lossy()),
             is_renamed,
             edit: RecordedEdit {
+                old_text,
                 new_text,
                 diff: diff.into_string_lossy(),
             },

@@ -1,4 +1,4 @@
-//! Applies the unified diff that an edit recorded.
+//! Reads and applies the unified diff that an edit recorded.
 
 /// A run of changed lines in a diff, with the lines around it.
 #[derive(Default)]
@@ -35,6 +35,22 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
         }
     }
     Some(lines.join("\n"))
+}
+
+/// Returns the hunks of a recorded diff as text, without the names of the file; `None` if it has
+/// none, or another form.
+pub fn recorded_hunks(patch: &str) -> Option<String> {
+    let start = if patch.starts_with("@@ -") {
+        0
+    } else {
+        patch.find("\n@@ -")? + 1
+    };
+    parse_hunks(patch)?;
+    let mut hunks = patch[start..].to_owned();
+    if !hunks.ends_with('\n') {
+        hunks.push('\n');
+    }
+    Some(hunks)
 }
 
 /// Returns the hunks of a diff of one file; `None` if it has another form.

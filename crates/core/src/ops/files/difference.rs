@@ -1,0 +1,219 @@
+//! What the calls of a range did to one file, from its first to its last change.
+
+use super::content::FileContent;
+use super::operations::FileChange;
+use super::patch::recorded_hunks;
+use crate::format::changes::unified_hunks;
+use crate::session::entry::EntryIx;
+
+/// What differs in a file between the start and the end of a range.
+#[derive(Debug, PartialEq, Eq)]
+pub enum FileDifference {
+    /// Nothing.
+    Unchanged,
+    /// The whole content is known on both sides.
+    Contents {
+        /// The content before; `None` if the first call wrote the file.
+        old: Option<String>,
+        /// The content after.
+        new: String,
+    },
+    /// The whole content is not known on both sides, but each edit recorded a diff. They apply one
+    /// after the other.
+    Recorded(Vec<String>),
+    /// The content before is not known, and not every edit recorded a diff.
+    UnknownBefore,
+    /// The content after is not known, and not every edit recorded a diff.
+    UnknownAfter,
+}
+
+impl FileDifference {
+    /// Returns the hunks of unified diffs, each as one text. More than one apply one after the other.
+    pub fn hunks(&self) -> Vec<String> {
+        match self {
+            FileDifference::Contents { old, new } => {
+                vec![unified_hunks(old.as_deref().unwrap_or_default(), new)]
+            }
+            FileDifference::Recorded(diffs) => diffs.clone(),
+            FileDifference::Unchanged
+            | FileDifference::UnknownBefore
+            | FileDifference::UnknownAfter => Vec::new(),
+        }
+    }
+}
+
+/// Follows one file over the calls before a range, and then over those of the range.
+#[derive(Debug, Default)]
+pub struct FileComparison {
+    content: FileContent,
+    /// Whether a call read the file: then it existed, even if its content is not known.
+    was_read: bool,
+    /// The content before the first change in the range; `None` until there is one.
+    before: Option<ContentBefore>,
+    /// The hunks that the changes in the range recorded; `None` for a change without any.
+    recorded: Vec<Option<String>>,
+}
+
+/// The content of a file before the first change in a range.
+#[derive(Debug)]
+enum ContentBefore {
+    /// There is no sign that the file existed, and the first call writes it.
+    Missing,
+    Whole(String),
+    Unknown,
+}
+
+impl FileComparison {
+    /// Applies what the next call did. `entry` has the call.
+    pub fn apply(&mut self, entry: EntryIx, change: FileChange, is_in_range: bool) {
+        let is_read = matches!(
+            change,
+            FileChange::ReadWhole(_) | FileChange::ReadPart(_) | FileChange::UnknownRead
+        );
+        if is_read {
+            self.was_read = true;
+        } else if is_in_range {
+            if self.before.is_none() {
+                self.before = Some(self.content_before(&change));
+            }
+            self.recorded.push(match &change {
+                FileChange::Edit(edits) => edits.patch.as_deref().and_then(recorded_hunks),
+                _ => None,
+            });
+        }
+        self.content.apply(entry, change);
+    }
+
+    /// Returns what is known of the file right before its first change in the range.
+    fn content_before(&self, change: &FileChange) -> ContentBefore {
+        if let Some(text) = self.content.exact_text() {
+            return ContentBefore::Whole(text.to_owned());
+        }
+        match change {
+            FileChange::Write(_) if self.content.is_unknown() && !self.was_read => {
+                ContentBefore::Missing
+            }
+            FileChange::Recorded(edit) => match &edit.old_text {
+                Some(text) => ContentBefore::Whole(text.clone()),
+                None => ContentBefore::Unknown,
+            },
+            _ => ContentBefore::Unknown,
+        }
+    }
+
+    /// Returns what the calls of the range changed.
+    pub fn finish(self) -> FileDifference {
+        let Some(before) = self.before else {
+            return FileDifference::Unchanged;
+        };
+        let after = self.content.exact_text();
+        match (&before, after) {
+            (ContentBefore::Whole(old), Some(new)) if old == new => {
+                return FileDifference::Unchanged;
+            }
+            (ContentBefore::Whole(old), Some(new)) => {
+                return FileDifference::Contents {
+                    old: Some(old.clone()),
+                    new: new.to_owned(),
+                };
+            }
+            (ContentBefore::Missing, Some(new)) => {
+                return FileDifference::Contents {
+                    old: None,
+                    new: new.to_owned(),
+                };
+            }
+            _ => {}
+        }
+
+        let is_before_known = !matches!(before, ContentBefore::Unknown);
+        let diffs: Option<Vec<String>> = self.recorded.into_iter().collect();
+        match diffs {
+            // The diffs that pi records have no carriage returns.
+            Some(diffs) if !self.content.has_carriage_returns() => FileDifference::Recorded(diffs),
+            _ if is_before_known => FileDifference::UnknownAfter,
+            _ => FileDifference::UnknownBefore,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::files::TextEdits;
+    use crate::session::file_calls::TextReplacement;
+
+    fn edit(old: &str, new: &str, patch: Option<&str>) -> FileChange {
+        FileChange::Edit(TextEdits {
+            replacements: vec![TextReplacement {
+                old: old.to_owned(),
+                new: new.to_owned(),
+                replaces_all: false,
+            }],
+            is_sequential: false,
+            patch: patch.map(str::to_owned),
+        })
+    }
+
+    fn write(text: &str) -> FileChange {
+        FileChange::Write(text.to_owned())
+    }
+
+    /// Compares a file before and after the changes that are marked as those of the range.
+    fn compare(changes: Vec<(FileChange, bool)>) -> FileDifference {
+        let mut comparison = FileComparison::default();
+        for (change, is_in_range) in changes {
+            comparison.apply(EntryIx::new(0), change, is_in_range);
+        }
+        comparison.finish()
+    }
+
+    #[test]
+    fn only_the_changes_of_the_range_count() {
+        let known = compare(vec![(write("a\n"), false), (edit("a", "b", None), true)]);
+        assert_eq!(known.hunks(), ["@@ -1 +1 @@\n-a\n+b\n"]);
+        let back = compare(vec![
+            (write("a"), false),
+            (edit("a", "b", None), true),
+            (edit("b", "a", None), true),
+        ]);
+        assert_eq!(back, FileDifference::Unchanged);
+        assert_eq!(
+            compare(vec![(write("a"), false)]),
+            FileDifference::Unchanged
+        );
+    }
+
+    #[test]
+    fn a_file_that_was_read_is_not_new() {
+        let new = FileDifference::Contents {
+            old: None,
+            new: "a".to_owned(),
+        };
+        assert_eq!(compare(vec![(write("a"), true)]), new);
+        assert_eq!(
+            compare(vec![(FileChange::UnknownRead, false), (write("a"), true)]),
+            FileDifference::UnknownBefore
+        );
+    }
+
+    #[test]
+    fn recorded_diffs_stand_in_for_an_unknown_content() {
+        let patch = "--- a\n+++ a\n@@ -7 +7 @@\n-a\n+b\n";
+        assert_eq!(
+            compare(vec![(edit("a", "b", Some(patch)), true)]).hunks(),
+            ["@@ -7 +7 @@\n-a\n+b\n"]
+        );
+        assert_eq!(
+            compare(vec![
+                (edit("a", "b", Some(patch)), true),
+                (edit("b", "c", None), true)
+            ]),
+            FileDifference::UnknownBefore
+        );
+        assert_eq!(
+            compare(vec![(write("a"), true), (FileChange::UnknownChange, true)]),
+            FileDifference::UnknownAfter
+        );
+    }
+}

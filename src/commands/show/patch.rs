@@ -1,0 +1,210 @@
+//! `show --patch`: what the calls of a range changed in files, as a unified diff.
+
+use super::Args;
+use crate::agents::readable::Folders;
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::format::format_count;
+use crate::load::LoadOptions;
+use crate::ops::files::{
+    FileComparison, FileDifference, RecordedPaths, list_operations, read_change,
+};
+use crate::session::range::EntryRange;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::collections::BTreeMap;
+
+/// Prints a diff for each file that the calls of a range changed, sorted by path.
+pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let options = LoadOptions {
+        file_calls: true,
+        tool_calls: true,
+        ..LoadOptions::default()
+    };
+    let open = OpenSession::open_to_read(&args.session, options, ui)?;
+    let argument = match &args.entries[..] {
+        [] => None,
+        [argument] => Some(argument.as_str()),
+        _ => return Err(Failure::usage_error("--patch takes one REF or range")),
+    };
+    let range = open.resolve_range(argument, args.last.entry_count)?;
+    let differences = compare_files(&open, range, ui)?;
+    if differences.is_empty() {
+        let failure = open.input.negative_answer("no call changed a file");
+        return Err(failure.with_hint("changes made by commands are not known"));
+    }
+
+    let cwd = open.session.header.cwd.as_ref();
+    let folder = cwd.map(|cwd| cwd.to_string_lossy().trim_end_matches('/').to_owned() + "/");
+    let mut exit = Exit::Done;
+    for (path, difference) in &differences {
+        let inside = folder
+            .as_ref()
+            .and_then(|folder| path.strip_prefix(folder.as_str()));
+        let patch = format_patch(path, inside, difference);
+        if args.json {
+            ui.print_json(&difference_json(path, difference, &patch))?;
+        } else {
+            let written = ui.verbatim_stdout().write_all(patch.as_bytes());
+            written.map_err(Failure::from_stdout_error)?;
+        }
+
+        let shown_path = to_visible(inside.unwrap_or(path));
+        if let Some(reason) = omission_reason(difference) {
+            ui.warn(&format!("{shown_path} is not in the patch: {reason}"));
+            exit = Exit::Found;
+            continue;
+        }
+        if inside.is_none() {
+            ui.warn(&format!(
+                "{shown_path} is outside of the session's directory: its path in the patch is absolute"
+            ));
+        }
+        if let FileDifference::Recorded(diffs) = difference {
+            let count = match diffs.len() {
+                1 => "the diff that its edit recorded".to_owned(),
+                _ => format!(
+                    "the diffs that its {} recorded",
+                    format_count(diffs.len(), "edit", "edits")
+                ),
+            };
+            ui.warn(&format!(
+                "{shown_path} is only partly known: the patch has {count}"
+            ));
+        }
+    }
+    Ok(exit)
+}
+
+/// Returns what the calls of a range changed, by the absolute path of the file.
+fn compare_files(
+    open: &OpenSession,
+    range: EntryRange,
+    ui: &Ui,
+) -> Result<BTreeMap<String, FileDifference>, Failure> {
+    let session = &open.session;
+    let home = ui.home().map(Text::from);
+    let paths = RecordedPaths {
+        folders: Folders {
+            cwd: session.header.cwd.as_ref(),
+            home: home.as_ref(),
+        },
+    };
+    let reader = open.entry_reader();
+    let path_to_end = session.path(range.end.entry());
+    let is_in_range = range.mask(session);
+    let listed = list_operations(&reader, &path_to_end, paths, &|_| true);
+    let operations = open.input.map_read_error(listed)?;
+
+    let mut comparisons: BTreeMap<String, FileComparison> = BTreeMap::new();
+    for operation in operations {
+        let change = open
+            .input
+            .map_read_error(read_change(&reader, &operation))?;
+        // A call takes effect where its result is.
+        let effect = operation.result.unwrap_or(operation.entry);
+        let comparison = comparisons.entry(operation.path).or_default();
+        comparison.apply(operation.entry, change, is_in_range[effect.index()]);
+    }
+
+    let mut differences = BTreeMap::new();
+    for (path, comparison) in comparisons {
+        let difference = comparison.finish();
+        if difference != FileDifference::Unchanged {
+            differences.insert(path, difference);
+        }
+    }
+    Ok(differences)
+}
+
+/// Returns why a file is not in the patch; `None` if it is.
+fn omission_reason(difference: &FileDifference) -> Option<&'static str> {
+    match difference {
+        FileDifference::UnknownBefore => {
+            Some("its content before is not known, and not every change recorded a diff")
+        }
+        FileDifference::UnknownAfter => {
+            Some("its content after is not known, and not every change recorded a diff")
+        }
+        FileDifference::Unchanged
+        | FileDifference::Contents { .. }
+        | FileDifference::Recorded(_) => None,
+    }
+}
+
+/// Returns the diffs of a file as git writes them, with their headers. `inside` is its path in the
+/// session's directory; `None` if it is outside.
+fn format_patch(path: &str, inside: Option<&str>, difference: &FileDifference) -> String {
+    let (old_name, new_name) = match inside {
+        Some(inside) => (
+            quote_name(&format!("a/{inside}")),
+            quote_name(&format!("b/{inside}")),
+        ),
+        None => (quote_name(path), quote_name(path)),
+    };
+    let is_new = matches!(difference, FileDifference::Contents { old: None, .. });
+    let mut out = String::new();
+    for hunks in difference.hunks() {
+        out += &format!("diff --git {old_name} {new_name}\n");
+        if is_new {
+            out += "new file mode 100644\n";
+        }
+        if hunks.is_empty() {
+            // An empty new file.
+            continue;
+        }
+        let old_name = if is_new { "/dev/null" } else { &old_name };
+        out += &format!("--- {}\n", end_name(old_name));
+        out += &format!("+++ {}\n", end_name(&new_name));
+        out += &hunks;
+    }
+    out
+}
+
+/// Returns a name as git quotes it: in double quotes if it has a quote, a backslash or a control
+/// character.
+fn quote_name(name: &str) -> String {
+    let is_plain = |c: char| c != '"' && c != '\\' && !c.is_ascii_control();
+    if name.chars().all(is_plain) {
+        return name.to_owned();
+    }
+    let mut quoted = String::from('"');
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => {
+                quoted.push('\\');
+                quoted.push(c);
+            }
+            _ if c.is_ascii_control() => quoted += &format!("\\{:03o}", u32::from(c)),
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Returns a name for the line of a file. As in git, a tab ends one with a blank, or a reader would
+/// take what follows the blank for a time.
+fn end_name(name: &str) -> String {
+    if name.contains(' ') {
+        format!("{name}\t")
+    } else {
+        name.to_owned()
+    }
+}
+
+fn difference_json(path: &str, difference: &FileDifference, patch: &str) -> Vec<u8> {
+    let source = match difference {
+        FileDifference::Contents { .. } => Some("contents"),
+        FileDifference::Recorded(_) => Some("edits"),
+        FileDifference::Unchanged
+        | FileDifference::UnknownBefore
+        | FileDifference::UnknownAfter => None,
+    };
+    let patch = source.map(|_| Text::from(patch));
+    Object::new()
+        .str("path", path)
+        .text_or_null("source", source.map(Text::from).as_ref())
+        .text_or_null("patch", patch.as_ref())
+        .finish()
+}
