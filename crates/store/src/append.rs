@@ -4,8 +4,11 @@
 //! an agent may append between the last look at its size and the cut.
 
 use super::error::{Action, Cause, FileChange, StoreError};
+use super::files::Files;
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
+use super::rewrite::{folder_of, sync_folder};
+use super::temp::Temp;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -48,13 +51,28 @@ impl Committed {
             troubles: Vec::new(),
         }
     }
+
+    /// Syncs the directory of a file that was renamed or removed. The change is in place by now, so
+    /// a failure is recorded and not returned.
+    pub(super) fn sync_folder_of(&mut self, files: &dyn Files, path: &Path) {
+        if let Err(error) = sync_folder(files, folder_of(path)) {
+            self.troubles.push(error);
+        }
+    }
+
+    /// Removes a temporary file, unless it was placed, and records a failure.
+    pub(super) fn remove_temp(&mut self, temp: Temp) {
+        if let Err(error) = temp.remove() {
+            self.troubles.push(error);
+        }
+    }
 }
 
 impl Locked {
     /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has
     /// none (rule 1). If `lines` is empty, nothing changes.
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
-        let bytes = self.closed_before(lines)?;
+        let bytes = self.bytes_to_append(lines)?;
         let publish = PublishLock::take(&self)?;
         if self.has_grown()? {
             drop(publish);
@@ -77,7 +95,7 @@ impl Locked {
 
     /// Returns what is appended for these lines: a newline before them if the last line of the file
     /// has none. Refuses lines that do not end with a newline.
-    fn closed_before(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {
+    fn bytes_to_append(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {
         if lines.last().is_some_and(|byte| *byte != b'\n') {
             return Err(self.failed(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -95,10 +113,11 @@ impl Locked {
     /// Appends the bytes by a single write, after reserving space for them. If only some were
     /// written, removes them if that is possible, and fails.
     fn write_once(&self, bytes: &[u8]) -> Result<(), StoreError> {
-        let (end, count) = (self.base.stat.size, bytes.len() as u64);
+        let old_size = self.base.stat.size;
         self.files
-            .reserve(&self.file, end, count)
+            .reserve(&self.file, old_size, bytes.len() as u64)
             .map_err(|error| self.failed(error))?;
+
         let written = loop {
             match self.files.write(&self.file, bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -108,28 +127,32 @@ impl Locked {
         if written == bytes.len() {
             return Ok(());
         }
+
         // Space could not be reserved here, or another process took it. A short write does not
         // report why; nearly always the disk is full.
         let why = format!(
             "only {written} of {} bytes fit (disk full, or a size limit)",
             bytes.len()
         );
-        Err(self.take_back(
+        Err(self.cut_off_written(
             &bytes[..written],
             io::Error::new(io::ErrorKind::StorageFull, why),
         ))
     }
 
-    /// Removes what we wrote, unless another process appended after it (rules 1 and 7).
-    fn take_back(&self, written: &[u8], why: io::Error) -> StoreError {
-        let (old, left) = (self.base.stat.size, written.len() as u64);
-        let is_ours = self
-            .files
-            .stat(&self.file)
-            .is_ok_and(|stat| stat.size == old + left);
-        if is_ours && self.files.truncate(&self.file, old).is_ok() {
+    /// Truncates the file to its old size after a short write, unless another process has appended
+    /// since (rules 1 and 7). Returns the error: `why`, or if the bytes remain, how many.
+    fn cut_off_written(&self, written: &[u8], why: io::Error) -> StoreError {
+        let old_size = self.base.stat.size;
+        let written_len = written.len() as u64;
+        let has_only_ours = match self.files.stat(&self.file) {
+            Ok(stat) => stat.size == old_size + written_len,
+            Err(_) => false,
+        };
+        if has_only_ours && self.files.truncate(&self.file, old_size).is_ok() {
             return self.failed(why);
         }
+
         // The first newline may only close the last line that was there.
         let has_line = written.get(1..).is_some_and(|rest| rest.contains(&b'\n'));
         StoreError::new(
@@ -137,7 +160,7 @@ impl Locked {
             &self.path,
             Cause::Torn {
                 error: why,
-                left,
+                left: written_len,
                 has_line,
             },
         )

@@ -179,9 +179,7 @@ pub(super) fn create_on(
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
     let mut committed = Committed::new(path);
-    committed
-        .troubles
-        .extend(sync_folder(files, folder_of(&target)).err());
+    committed.sync_folder_of(files, &target);
     Ok(committed)
 }
 
@@ -278,7 +276,7 @@ pub fn create_beside(
     if !replaces
         && has_complete_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)?
     {
-        beside.committed.troubles.extend(new.remove().err());
+        beside.committed.remove_temp(new);
         return Ok(beside);
     }
     if beside.has_replaced {
@@ -288,10 +286,7 @@ pub fn create_beside(
         new.placed();
     }
     beside.new = Some(new);
-    beside
-        .committed
-        .troubles
-        .extend(sync_folder(&DISK, folder_of(&beside.target)).err());
+    beside.committed.sync_folder_of(&DISK, &beside.target);
     Ok(beside)
 }
 

@@ -95,23 +95,22 @@ impl Locked {
             return Err(error);
         }
         let mut committed = Committed::new(&self.path);
-        committed
-            .troubles
-            .extend(sync_folder(self.files, folder_of(&self.resolved)).err());
+        committed.sync_folder_of(self.files, &self.resolved);
         Ok(Attempt::Done(committed))
     }
 
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it
     /// since it was read.
     fn settle(&mut self) -> Result<(), StoreError> {
-        // A change is a `StoreError`, which passes through `until_closed` within an `io::Error`.
-        let closed = self.until_closed(
+        // A change is a `StoreError`, which passes through `wait_until_closed` within an `io::Error`.
+        let closed = self.wait_until_closed(
             "another process has it open, and may write to it",
             &mut |own| {
                 let change = own.base.compare_for_reading(own.files, &own.file)?;
-                change.map_or(Ok(false), |change| {
-                    Err(io::Error::other(own.changed(change)))
-                })
+                match change {
+                    Some(change) => Err(io::Error::other(own.changed(change))),
+                    None => Ok(false),
+                }
             },
         );
         closed.map_err(|error| self.failed(error))
@@ -199,9 +198,9 @@ impl Removal {
             }
         }
         for folder in self.folders() {
-            committed
-                .troubles
-                .extend(sync_folder(self.files, folder).err());
+            if let Err(error) = sync_folder(self.files, folder) {
+                committed.troubles.push(error);
+            }
         }
         committed
     }

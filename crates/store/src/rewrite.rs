@@ -59,17 +59,12 @@ impl Locked {
         let Some((mut committed, new)) = self.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(self)));
         };
-        for folder in [Some(&*self.resolved), backup]
-            .into_iter()
-            .flatten()
-            .map(folder_of)
-        {
-            committed
-                .troubles
-                .extend(sync_folder(self.files, folder).err());
+        committed.sync_folder_of(self.files, &self.resolved);
+        if let Some(backup) = backup {
+            committed.sync_folder_of(self.files, backup);
         }
         then();
-        committed.troubles.extend(new.remove().err());
+        committed.remove_temp(new);
         Ok(Attempt::Done(committed))
     }
 
@@ -81,30 +76,39 @@ impl Locked {
         write: &mut Fill<'_>,
     ) -> Result<Option<(Committed, Temp)>, StoreError> {
         self.refuse_hard_links()?;
-        // What is appended to a torn line is its rest.
-        let carries = self.carries_growth && self.base.ends_with_newline();
-        if self.has_grown()? && !carries {
+        // If the last line has no newline yet, what is appended next is the rest of that line, and
+        // cannot follow the new content.
+        let can_copy_growth = self.carries_growth && self.base.ends_with_newline();
+        if self.has_grown()? && !can_copy_growth {
             return Ok(None);
         }
-        let mut temp = self.stage(write)?;
+
+        let mut temp = self.write_temp(write)?;
         // Removed if it is dropped before the new file is in place (rule 7). If it cannot be
         // removed, it is a complete copy, and has overwritten nothing.
-        let mut copy = backup
-            .map(|backup| self.back_up(backup))
-            .transpose()?
-            .flatten();
+        let mut backup_copy = match backup {
+            Some(backup) => self.back_up(backup)?,
+            None => None,
+        };
+
         let publish = PublishLock::take(self)?;
         while self.has_grown()? {
-            if !carries || !self.carry(&mut temp)? {
+            if !can_copy_growth {
+                return Ok(None);
+            }
+            if !self.copy_growth_to_temp(&mut temp)? {
                 return Ok(None);
             }
         }
         self.put_in_place(&mut temp)?;
-        copy.iter_mut().for_each(Temp::placed);
-        let carried = self.copy_growth(&temp);
+        if let Some(backup_copy) = &mut backup_copy {
+            backup_copy.placed();
+        }
+        let late_growth = self.copy_late_growth(&temp);
         drop(publish);
+
         let mut committed = Committed::new(&self.path);
-        if let Err(error) = carried {
+        if let Err(error) = late_growth {
             committed.troubles.push(StoreError::new(
                 Action::CarryGrowthTo,
                 &self.path,
@@ -116,23 +120,20 @@ impl Locked {
 
     /// Refuses a file that has several names: a rewrite would replace only one of them.
     pub fn refuse_hard_links(&self) -> Result<(), StoreError> {
-        match self
+        let stat = self
             .files
             .stat(&self.file)
-            .map_err(|error| self.failed(error))?
-            .links
-        {
-            0 | 1 => Ok(()),
-            links => Err(StoreError::new(
-                Action::Rewrite,
-                &self.path,
-                Cause::HardLinked(links),
-            )),
+            .map_err(|error| self.failed(error))?;
+        if stat.links <= 1 {
+            return Ok(());
         }
+        let cause = Cause::HardLinked(stat.links);
+        Err(StoreError::new(Action::Rewrite, &self.path, cause))
     }
 
-    /// The new file, complete and synced, but not in place.
-    fn stage(&self, write: &mut Fill<'_>) -> Result<Temp, StoreError> {
+    /// Writes the new content to a temporary file beside the old one, with the attributes of the
+    /// old file, and syncs it.
+    fn write_temp(&self, write: &mut Fill<'_>) -> Result<Temp, StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         // It is locked: a process that opens it as soon as it is in place waits until we are done
         // (rule 3).
@@ -149,21 +150,23 @@ impl Locked {
         Ok(new)
     }
 
-    /// Appends to the new file what the old one has grown by since it was read, and syncs it.
-    /// Returns whether it has grown: a copy-up on overlayfs also makes it stale.
-    fn carry(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
+    /// Appends to the new file what the old one has grown by since it was read, and syncs the new
+    /// file. Returns `false` if there is no growth: on overlayfs, a copy-up makes a file stale that
+    /// nobody appended to.
+    fn copy_growth_to_temp(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
-        // Fails if what precedes the growth is no longer what was read; this is decided after the
-        // growth was looked at.
+        // Fails if what precedes the growth is no longer what was read. Checked after the snapshot,
+        // so that an edit between the two is found.
         let _ = self.has_grown()?;
+
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
-        let grown = self.base.stat.size..now.stat.size;
-        if grown.is_empty() {
+        let growth = self.base.stat.size..now.stat.size;
+        if growth.is_empty() {
             return Ok(false);
         }
         self.close_last_line(new).map_err(failed)?;
-        copy_range(self, grown, &mut self.out(&new.file)).map_err(failed)?;
+        copy_range(self, growth, &mut self.out(&new.file)).map_err(failed)?;
         self.files.sync(&new.file).map_err(failed)?;
         new.bytes = self.files.stat(&new.file).map_err(failed)?.size;
         self.base = now;
@@ -178,7 +181,7 @@ impl Locked {
         if !new.exchange(&self.resolved).map_err(failed)? {
             return Ok(());
         }
-        let change = match self.change_of(&new.path) {
+        let change = match self.find_change(&new.path) {
             Ok(None) => return Ok(()),
             Ok(Some(change)) => self.changed(change),
             Err(error) => failed(error),
@@ -194,16 +197,16 @@ impl Locked {
 
     /// Returns how the file at this path, which was in place until now, differs from the one that
     /// was read, other than by what was appended to it.
-    fn change_of(&self, path: &Path) -> io::Result<Option<FileChange>> {
-        if !self
-            .files
-            .stat_at(path)?
-            .is_same_inode(&self.files.stat(&self.file)?)
-        {
+    fn find_change(&self, path: &Path) -> io::Result<Option<FileChange>> {
+        let stat_at_path = self.files.stat_at(path)?;
+        let stat_of_read = self.files.stat(&self.file)?;
+        if !stat_at_path.is_same_inode(&stat_of_read) {
             return Ok(Some(FileChange::Replaced));
         }
-        let change = self.base.compare_for_reading(self.files, &self.file)?;
-        Ok(change.filter(|change| *change != FileChange::Grown))
+        match self.base.compare_for_reading(self.files, &self.file)? {
+            Some(FileChange::Grown) => Ok(None),
+            change => Ok(change),
+        }
     }
 
     /// Copies the old file with all its attributes, complete and synced before it gets the name,
@@ -230,10 +233,10 @@ impl Locked {
 
     /// Rule 4: a process that had the old file open may have written to it between our last
     /// comparison and the rename, or may do so now. What it wrote is appended to the new file.
-    fn copy_growth(&mut self, new: &Temp) -> io::Result<()> {
+    fn copy_late_growth(&mut self, new: &Temp) -> io::Result<()> {
         let start = self.base.stat.size;
         let mut end = start;
-        self.until_closed(
+        self.wait_until_closed(
             "another process has the old file open, and may write to it",
             &mut |own| {
                 let size = own.files.stat(&own.file)?.size;
@@ -255,31 +258,44 @@ impl Locked {
         }
     }
 
-    /// Waits until nobody has the file open for writing, and nothing more happens to it. `look`
-    /// returns whether something has happened since it was called last; it is an error, `what`, if
-    /// a process keeps the file open.
-    pub(super) fn until_closed(
+    /// Waits until no process has the file open for writing, and it has not changed for [`QUIET`].
+    /// `take_change` handles what has changed since its last call, and returns whether anything
+    /// has. If a process keeps the file open for [`CLOSED_WITHIN`], the error is `problem`.
+    pub(super) fn wait_until_closed(
         &mut self,
-        what: &str,
-        look: &mut dyn FnMut(&Locked) -> io::Result<bool>,
+        problem: &str,
+        take_change: &mut dyn FnMut(&Locked) -> io::Result<bool>,
     ) -> io::Result<()> {
-        // From now on, whoever has the file open for writing is another process.
+        // Closes our own handle for writing, so that only those of other processes are found.
         self.file = self.reading()?;
-        let is_recent = live::time_between(self.files.now(), self.base.stat.modified) < RECENT;
-        let (mut pause, mut is_quiet) = (Pause::new(CLOSED_WITHIN), !is_recent);
+        let mut pause = Pause::new(CLOSED_WITHIN);
+        // If the last change is old, nobody is expected to be about to open the file.
+        let since_change = live::time_between(self.files.now(), self.base.stat.modified);
+        let mut is_quiet = since_change >= RECENT;
         loop {
-            is_quiet &= !look(self)?;
-            match self.files.is_being_written(&self.file) {
-                Some(true) if pause.is_over() => return Err(io::Error::other(what)),
-                Some(true) => pause.sleep(self.files),
-                // It may have been written to since it was looked at.
-                _ if look(self)? => is_quiet = false,
-                _ if is_quiet => return Ok(()),
-                _ => {
-                    self.files.sleep(QUIET);
-                    is_quiet = true;
-                }
+            if take_change(self)? {
+                is_quiet = false;
             }
+
+            let is_being_written = self.files.is_being_written(&self.file) == Some(true);
+            if is_being_written {
+                if pause.is_over() {
+                    return Err(io::Error::other(problem));
+                }
+                pause.sleep(self.files);
+                continue;
+            }
+
+            // A process may have written and closed the file between the two calls above.
+            if take_change(self)? {
+                is_quiet = false;
+                continue;
+            }
+            if is_quiet {
+                return Ok(());
+            }
+            self.files.sleep(QUIET);
+            is_quiet = true;
         }
     }
 
@@ -337,15 +353,13 @@ impl Batch {
         let Some((mut committed, new)) = locked.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(locked)));
         };
-        committed.troubles.extend(new.remove().err());
-        let changed = [Some(&*locked.resolved), backup]
-            .into_iter()
-            .flatten()
-            .map(folder_of);
-        self.folders
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(changed.map(Path::to_owned));
+        committed.remove_temp(new);
+
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.insert(folder_of(&locked.resolved).to_owned());
+        if let Some(backup) = backup {
+            folders.insert(folder_of(backup).to_owned());
+        }
         Ok(Attempt::Done(committed))
     }
 
@@ -355,10 +369,13 @@ impl Batch {
             .folders
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        folders
-            .iter()
-            .filter_map(|folder| sync_folder(&DISK, folder).err())
-            .collect()
+        let mut errors = Vec::new();
+        for folder in &folders {
+            if let Err(error) = sync_folder(&DISK, folder) {
+                errors.push(error);
+            }
+        }
+        errors
     }
 }
 
