@@ -101,7 +101,7 @@ pub struct Args {
     /// List and change nothing (archived sessions)
     #[arg(long, conflicts_with_all = ["sessions", "restore", "delete"])]
     pub list: bool,
-    /// Reverse this command (moves archived sessions back into their stores)
+    /// Restore what an earlier run changed (moves archived sessions back into their stores)
     #[arg(long, conflicts_with = "delete")]
     pub restore: bool,
     /// Delete archived sessions: asks on a terminal, and otherwise requires --force

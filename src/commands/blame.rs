@@ -28,12 +28,12 @@ use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::answers_no(
-        "Print who wrote each line of a file",
-        "pisess blame session.jsonl session.jsonl",
+        "Print which session wrote line 41 of a file",
+        "pisess blame src/clock.rs:41",
     ),
     Example::answers_no(
         "Print who wrote lines 2 to 4, as JSON",
-        "pisess blame --json session.jsonl:2,4 session.jsonl",
+        "pisess blame --json src/clock.rs:2,4 session.jsonl",
     ),
 ])
 .with_found("no agent wrote any of the lines");

@@ -60,9 +60,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// remains to be done. Prints the new id; reports the context's size before and after on stderr,
 /// also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales
-/// this estimate to the provider's count: if it counts five times the estimate, 20k keeps text
-/// estimated at 4k.
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it. For oh-my-pi, it
+/// counts tokens as the provider does: if the provider counts five times the estimate, 20k keeps
+/// text estimated at 4k.
 ///
 /// --if-over compares the size that the provider reported, including system prompt and tools. If
 /// none was reported, it compares the estimate. After compacting, the context has the kept entries

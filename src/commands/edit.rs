@@ -55,7 +55,7 @@ pub struct Args {
     /// Show the model TEXT instead (- for standard input)
     #[arg(long, value_name = "TEXT", group = "wanted")]
     pub replace: Option<String>,
-    /// Reverse this command (the model sees the original again)
+    /// Restore what an earlier run changed (the model sees the original again)
     #[arg(long, alias = "undo", group = "wanted")]
     pub restore: bool,
     #[command(flatten)]

@@ -69,8 +69,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// keeps the labels of the copied entries. The original is not changed.
 ///
 /// --for converts the new session to the format of that agent. Entries that the other format lacks
-/// are kept in custom entries, with a note. The model's context stays the same, as far as the two
-/// agents allow. Converting the session back restores the original entries.
+/// are kept inside custom entries. The model's context stays the same, as far as the two agents
+/// allow. Converting the session back restores the original entries.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session's leaf is the original leaf if it was copied,
@@ -94,10 +94,10 @@ pub struct Args {
     /// Include all branches (and copy every entry)
     #[arg(long, alias = "all")]
     pub branches: bool,
-    /// Convert the new session for this agent
+    /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT")]
     pub agent: Option<Dialect>,
-    /// Set the working directory of the new session to DIR
+    /// Set the working directory in the new header to DIR
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     /// Create the new file in DIR

@@ -66,7 +66,7 @@ pub struct Args {
     /// The sources: files, directories, or names of sessions of Claude Code and Codex
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<PathBuf>,
-    /// Convert the new session for this agent
+    /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT", default_value = "pi")]
     pub agent: Dialect,
     #[command(flatten)]

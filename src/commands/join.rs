@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[Example::new(
     "Join a session and its copy from another computer",
-    "pisess join session.jsonl session.jsonl -o joined.jsonl",
+    "pisess join session.jsonl copy.jsonl -o joined.jsonl",
 )]);
 
 /// Join two copies of a session that grew apart.

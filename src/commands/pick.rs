@@ -28,10 +28,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the copies are printed; the last new entry becomes the leaf.
 ///
 /// A tool call and its results are always copied together; a note names any that you did not list.
-/// Labels stay on the originals, because a label names one entry. If a copied entry refers to
-/// another, its copy refers to the other's copy. An entry is refused if it would refer to an entry
-/// that is not on the new path. Entries are copied as stored: to copy an edit of an entry, pick the
-/// edit, too.
+/// Labels stay on the originals, because a label names one entry. References between copied entries
+/// lead to the copies. An entry is refused if it would refer to an entry that is not on the new
+/// path. Entries are copied as stored: to copy an edit of an entry, pick the edit, too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -59,9 +59,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// that may be open in an agent is skipped, unless it was named. If little can be removed, -n
 /// reports which option would remove more.
 ///
-/// --compacted moves the entries above the last compaction of each branch, unless another branch
-/// needs them. It keeps branches without a compaction, and the recent entries that a compaction
-/// kept. It also keeps settings, the name, context edits with their targets, and data of
+/// --compacted moves the entries that the last compaction of each branch replaced, unless another
+/// branch needs them. It keeps branches without a compaction, and the recent entries that a
+/// compaction kept. It also keeps settings, the name, context edits with their targets, and data of
 /// extensions. The agent sees the same context and compacts the same way, but opens the session
 /// fast. Tokens and cost of moved entries still count.
 ///
@@ -119,13 +119,13 @@ pub struct Args {
     /// Prune only details of extensions and tools, which a model never sees
     #[arg(long)]
     pub details: bool,
-    /// Prune the entries above the last compaction of each branch, unless another branch needs them
+    /// Prune the entries that the last compaction of each branch replaced, unless another branch needs them
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
     pub compacted: bool,
     /// Prune the branch that contains REF, below the nearest branch point above REF
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
-    /// Reverse this command (puts back what was pruned)
+    /// Restore what an earlier run changed (puts back what was pruned)
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
     pub restore: bool,
     #[command(flatten)]

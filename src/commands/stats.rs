@@ -76,9 +76,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// sub-agents is read from their sessions if these are included, else from the tool results that
 /// report it.
 ///
-/// `--by time` divides the time between the first and the last entry of each session: AGENT is the
-/// time up to each reply, from the request or the results before it; TOOLS is the time up to each
-/// result; WAITING is the rest, mostly between a reply and the next message. All times are
+/// `--by time` divides the time between the first and the last entry of each session. AGENT is the
+/// time from a request or a result to the next reply. TOOLS is the time from the previous entry to
+/// each result. WAITING is the rest, mostly between a reply and the next message. All times are
 /// differences between the timestamps of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched

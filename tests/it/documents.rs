@@ -450,6 +450,9 @@ fn failure_of(line: &str, exit: u8) -> String {
         fs::read(desk.path("session.jsonl")).unwrap()
     });
     fs::write(desk.path("session.jsonl"), labeled).unwrap();
+    fs::write(desk.path("copy.jsonl"), labeled).unwrap();
+    fs::create_dir_all(desk.path("src")).unwrap();
+    fs::write(desk.path("src/clock.rs"), "// a line\n".repeat(60)).unwrap();
     let (output, code) = desk.run(line);
     if code == i32::from(exit) {
         String::new()
