@@ -197,6 +197,7 @@ impl BlameTarget {
             // The calls that a tool made itself are in no meaningful field of its result.
             scope: FieldScope::Everything,
             roles: Vec::new(),
+            tool_names: Vec::new(),
             inverted: false,
             period: Period::default(),
             only_entries: false,

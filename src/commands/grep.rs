@@ -60,6 +60,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Find an error among the calls that failed",
         "pisess grep --failed 'board::' session.jsonl",
     ),
+    Example::new(
+        "List the commands that the agent ran, with their output",
+        "pisess grep --tool bash '' session.jsonl",
+    ),
     Example::answers_no(
         "Search all sessions of the last three weeks",
         "pisess grep --all --since 3w 'left 23 h ago'",
@@ -161,6 +165,10 @@ pub struct Args {
     /// times (toolCall: only the names and arguments of tool calls)
     #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(searchable_roles()), hide_possible_values = true)]
     pub role: Vec<String>,
+    /// Search only the calls and results of the tool with this name, such as bash; may be given
+    /// several times
+    #[arg(long, value_name = "TOOL")]
+    pub tool: Vec<String>,
     /// Print only the paths of sessions without a match
     #[arg(short = 'L', long, conflicts_with_all = ["files", "count", "max_count"])]
     pub files_without_match: bool,
@@ -345,6 +353,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         pattern: build_pattern(args)?,
         scope,
         roles: args.role.clone(),
+        tool_names: args.tool.clone(),
         period,
         inverted: args.invert_match,
         only_active: args.active,

@@ -118,6 +118,7 @@ const READING: &[&str] = &[
     "grep --full --json e F",
     "grep -o --with-images --json . F",
     "grep -L e F",
+    "grep --tool bash --tool read e F",
     "grep -v -m 3 -A 1 -B 2 --role toolCall --sort path e F",
     "grep -l -0 -F -w --role user --since 2020-01-01 --until today -e e F",
     "stats F --by model --since 2020-01-01 --until today",

@@ -750,6 +750,43 @@ fn sessions_without_a_match() {
 }
 
 #[test]
+fn only_the_calls_and_results_of_a_tool() {
+    let s = Sandbox::new();
+    let reply = r#"{"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"ferry"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"ferry.rs"}},{"type":"toolCall","id":"c2","name":"bash","arguments":{"command":"ls ferry"}}]}}"#;
+    let result = |id: &str, call: &str, tool: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"aaaaaaaa","timestamp":"2026-01-01T00:00:03.000Z","message":{{"role":"toolResult","toolCallId":"{call}","toolName":"{tool}","isError":false,"content":[{{"type":"text","text":"a ferry"}}]}}}}"#
+        )
+    };
+    let lines = [
+        reply.to_owned(),
+        result("bbbbbbbb", "c1", "read"),
+        result("cccccccc", "c2", "bash"),
+        crate::sandbox::user("dddddddd", Some("cccccccc"), "the ferry"),
+    ];
+    s.put("x.jsonl", crate::sandbox::session(&lines));
+    assert_snapshot!(s.unchanged("grep --tool bash ferry ./x.jsonl"), @r"
+    aaaaaaaa:assistant bash ls ferry: ls ferry
+    cccccccc:bash ls ferry: a ferry
+    ");
+    // The path is an argument of another call of the reply.
+    assert_eq!(s.unchanged("grep --tool bash ferry.rs ./x.jsonl").code, 1);
+    assert_eq!(s.unchanged("grep --tool bas ferry ./x.jsonl").code, 1);
+    assert_eq!(
+        s.run("grep -c --tool bash --tool read ferry ./x.jsonl"),
+        "3\n"
+    );
+    assert_eq!(
+        s.run("grep -o --tool bash 'l?s? ?ferry' ./x.jsonl"),
+        "ls ferry\n ferry\n"
+    );
+    assert_eq!(
+        s.run("grep -c --tool bash --role toolResult ferry ./x.jsonl"),
+        "1\n"
+    );
+}
+
+#[test]
 fn only_what_failed_or_has_an_image() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let failed = s.unchanged("grep --failed e ./tour.jsonl").text();

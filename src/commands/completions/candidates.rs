@@ -63,8 +63,11 @@ fn is_option(word: &OsStr) -> bool {
     word.as_encoded_bytes().starts_with(b"-")
 }
 
+/// The tools that pi has without extensions.
+const TOOLS_OF_PI: [&str; 7] = ["bash", "edit", "find", "grep", "ls", "read", "write"];
+
 /// Adds completers for the values that clap does not know, by the name that the help shows for
-/// each: sessions, entries, times, models and topics. The sessions and entries are read now,
+/// each: sessions, entries, times, tools, models and topics. The sessions and entries are read now,
 /// because a completer must not borrow.
 fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
     let folder = ui.current_folder().to_owned();
@@ -109,6 +112,12 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
             "TIME",
             new_completer(|word| {
                 filter_candidates(word, TIME_EXAMPLES.map(CompletionCandidate::new))
+            }),
+        ),
+        (
+            "TOOL",
+            new_completer(|word| {
+                filter_candidates(word, TOOLS_OF_PI.map(CompletionCandidate::new))
             }),
         ),
         (

@@ -26,6 +26,7 @@ const VALUES: &[(&str, &str)] = &[
     ("PATH", "a file to write, `-` for standard output"),
     ("PATTERN", "a regular expression"),
     ("PROVIDER/ID", "a model"),
+    ("TOOL", "the name of a tool, such as `bash`"),
     ("REF", "a reference to an entry"),
     ("ROLE", "a role or type of entries"),
     ("SECONDS", "a number of seconds"),

@@ -48,17 +48,22 @@ impl<'a> Field<'a, '_> {
     /// Whether the field belongs to a tool call: it is in the member `name`, `arguments` or
     /// `intent` of a block of a message.
     pub fn is_of_call(&self) -> bool {
+        self.call_index().is_some()
+    }
+
+    /// Returns the index of the block of the tool call that the field belongs to.
+    pub fn call_index(&self) -> Option<u32> {
         use Step::{Index, Key};
-        matches!(
-            self.path,
+        match self.path {
             [
                 Key(b"message"),
                 Key(b"content"),
-                Index(_),
+                Index(index),
                 Key(b"name" | b"arguments" | b"intent"),
-                ..
-            ]
-        )
+                ..,
+            ] => u32::try_from(*index).ok(),
+            _ => None,
+        }
     }
 
     /// Returns the path of the field, as in `message.content[1].arguments["a key"]`.

@@ -37,6 +37,8 @@ pub struct Query {
     pub roles: Vec<String>,
     /// Search for entries that do not match.
     pub inverted: bool,
+    /// Search only the calls and results of the tools with these names; everything if empty.
+    pub tool_names: Vec<String>,
     /// Search only entries of this period.
     pub period: Period,
     /// Search only entries on the path to the leaf.
@@ -477,7 +479,8 @@ impl<'s> FileSearch<'s> {
             .get_text("updatedAt")
             .or_else(|| json.get_text("timestamp"))
             .map(Text::into_owned);
-        let is_excluded = self.query.only_failed || self.query.only_images;
+        let is_excluded =
+            self.query.only_failed || self.query.only_images || !self.query.tool_names.is_empty();
         if is_excluded || !self.is_in_scope(Role::Missing, &role, timestamp.as_ref()) {
             return None;
         }
@@ -567,6 +570,7 @@ impl<'s> FileSearch<'s> {
         }
         if self.query.only_failed && !has_failed(&entry)
             || self.query.only_images && !has_image(&entry)
+            || !self.is_of_wanted_tool(&entry)
         {
             return Ok(None);
         }
@@ -661,14 +665,51 @@ impl<'s> FileSearch<'s> {
             .contains(time_ms.unwrap_or(Entry::NO_TIME))
     }
 
-    /// Whether only the tool calls of an entry are searched.
-    fn searches_only_calls(&self, entry: &ParsedEntry) -> bool {
-        let roles = &self.query.roles;
-        entry.role == Role::Assistant
-            && !roles.is_empty()
-            && !roles
+    /// Whether an entry is the result of a tool that the query names, or a reply that calls one.
+    fn is_of_wanted_tool(&self, entry: &ParsedEntry) -> bool {
+        if self.query.tool_names.is_empty() {
+            return true;
+        }
+        let tool_name = match (entry.role, &entry.record.message) {
+            (Role::Assistant, _) => {
+                return entry.blocks.iter().any(|block| self.is_wanted_call(block));
+            }
+            (Role::ToolResult, Some(message)) => message.get(Member::ToolName),
+            _ => None,
+        };
+        tool_name.is_some_and(|name| self.is_wanted_tool(name))
+    }
+
+    /// Whether a block is a call of a tool that the query names.
+    fn is_wanted_call(&self, block: &Block) -> bool {
+        block.is_call() && block.name.is_some_and(|name| self.is_wanted_tool(name))
+    }
+
+    fn is_wanted_tool(&self, name: Raw) -> bool {
+        self.query.tool_names.iter().any(|wanted| name.is(wanted))
+    }
+
+    /// Returns which fields of an entry are searched.
+    fn searched_fields(&self, entry: &ParsedEntry) -> SearchedFields {
+        if entry.role != Role::Assistant {
+            return SearchedFields::All;
+        }
+        if !self.query.tool_names.is_empty() {
+            let calls = entry
+                .blocks
                 .iter()
-                .any(|role| Some(&**role) == Role::Assistant.name())
+                .filter(|block| self.is_wanted_call(block));
+            return SearchedFields::OfSomeCalls(calls.map(|block| block.index).collect());
+        }
+        let roles = &self.query.roles;
+        let has_role_of_replies = roles
+            .iter()
+            .any(|role| Some(&**role) == Role::Assistant.name());
+        if roles.is_empty() || has_role_of_replies {
+            SearchedFields::All
+        } else {
+            SearchedFields::OfCalls
+        }
     }
 
     /// Whether the undecoded text of a message already shows that the entry matches, which saves a
@@ -676,7 +717,7 @@ impl<'s> FileSearch<'s> {
     fn is_certain_match(&self, entry: &ParsedEntry) -> bool {
         if self.query.snippets.is_some()
             || entry.kind != Kind::Message
-            || self.searches_only_calls(entry)
+            || self.searched_fields(entry) != SearchedFields::All
         {
             return false;
         }
@@ -706,7 +747,7 @@ impl<'s> FileSearch<'s> {
     fn find_in_fields(&self, entry: &ParsedEntry) -> Option<Hit> {
         let mut fields = FieldSearch {
             search: self,
-            only_calls: self.searches_only_calls(entry),
+            searched: self.searched_fields(entry),
             found: None,
             first_text: None,
         };
@@ -725,7 +766,7 @@ impl<'s> FileSearch<'s> {
         if fields.found.is_some() {
             return None;
         }
-        if fields.first_text.is_none() && !fields.only_calls {
+        if fields.first_text.is_none() && fields.searched == SearchedFields::All {
             return Some(empty_hit());
         }
         // An entry without any of the searched tool calls does not count as one without a match.
@@ -739,7 +780,7 @@ impl<'s> FileSearch<'s> {
         if !wanted.whole && !wanted.every_match {
             return texts;
         }
-        let only_calls = self.searches_only_calls(entry);
+        let searched = self.searched_fields(entry);
         // The visitor never breaks.
         let _ = visit_fields(
             Raw::from_checked(entry.record.bytes),
@@ -747,7 +788,7 @@ impl<'s> FileSearch<'s> {
             entry.role,
             self.query.scope,
             &mut |field| {
-                if !only_calls || field.is_of_call() {
+                if searched.contains(field) {
                     self.add_field_text(&field.text(), &mut texts);
                 }
                 ControlFlow::Continue(())
@@ -845,11 +886,32 @@ struct SearchedLine {
     found: Option<Match>,
 }
 
+/// Which fields of an entry are searched.
+#[derive(Debug, PartialEq, Eq)]
+enum SearchedFields {
+    All,
+    /// Those of its tool calls.
+    OfCalls,
+    /// Those of the tool calls in the blocks with these indexes.
+    OfSomeCalls(Vec<u32>),
+}
+
+impl SearchedFields {
+    fn contains(&self, field: &Field) -> bool {
+        match self {
+            SearchedFields::All => true,
+            SearchedFields::OfCalls => field.is_of_call(),
+            SearchedFields::OfSomeCalls(calls) => field
+                .call_index()
+                .is_some_and(|index| calls.contains(&index)),
+        }
+    }
+}
+
 /// A search of the fields of one entry.
 struct FieldSearch<'a, 's> {
     search: &'a FileSearch<'s>,
-    /// Whether only tool calls are searched.
-    only_calls: bool,
+    searched: SearchedFields,
     /// The first match.
     found: Option<Hit>,
     /// In an inverted search, the first text that is not empty.
@@ -860,7 +922,7 @@ impl FieldSearch<'_, '_> {
     /// Searches the next field, and stores the match or, in an inverted search, the first text.
     /// Breaks at a match.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
-        if self.only_calls && !field.is_of_call() {
+        if !self.searched.contains(field) {
             return ControlFlow::Continue(());
         }
         if self.search.query.inverted && self.first_text.is_none() {

@@ -183,6 +183,7 @@ fn query_for(pattern: Pattern) -> Query {
         pattern,
         scope: FieldScope::Meaningful,
         roles: Vec::new(),
+        tool_names: Vec::new(),
         period: Period::default(),
         inverted: false,
         only_active: false,
