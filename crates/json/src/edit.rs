@@ -13,8 +13,17 @@ pub struct Edit<'a> {
     members: Vec<Member<'a>>,
     /// The offset of the closing brace.
     close_offset: usize,
-    splices: Vec<(Range<usize>, Vec<u8>)>,
+    splices: Vec<Splice>,
+    /// Members to add after the last one, with commas between them.
     appended: Vec<u8>,
+}
+
+/// A range of the line, and what replaces it. An empty range is an insertion, an empty replacement
+/// removes a member.
+#[derive(Debug)]
+struct Splice {
+    range: Range<usize>,
+    replacement: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -50,26 +59,28 @@ impl<'a> Edit<'a> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
         scanner.walk_object(|scanner, key| {
-            let start = key.bytes.as_ptr() as usize - line.as_ptr() as usize - 1;
+            // `key.bytes` is inside the quotes, and borrowed from the line.
+            let key_start = key.bytes.as_ptr() as usize - line.as_ptr() as usize - 1;
+            // Skips white space before the value.
             scanner.peek();
-            let value = scanner.pos();
+            let value_start = scanner.pos();
             scanner.skip_value()?;
             let end = scanner.pos();
             members.push(Member {
                 key: string::decode(key.bytes),
-                whole: start..end,
-                value: value..end,
+                whole: key_start..end,
+                value: value_start..end,
             });
             Ok(())
         })?;
-        let close = scanner.pos() - 1;
+        let close_offset = scanner.pos() - 1;
         if !scanner.at_end() {
             return Err(Malformed { at: scanner.pos() });
         }
         Ok(Edit {
             line,
             members,
-            close_offset: close,
+            close_offset,
             splices: Vec::new(),
             appended: Vec::new(),
         })
@@ -84,7 +95,7 @@ impl<'a> Edit<'a> {
     /// Sets the value of `key`: at its position if it exists, else after the last member.
     pub fn set(&mut self, key: &str, value: &[u8]) {
         match self.member(key).map(|member| member.value.clone()) {
-            Some(place) => self.splices.push((place, value.to_vec())),
+            Some(range) => self.add_splice(range, value.to_vec()),
             None => self.append(key, value),
         }
     }
@@ -93,7 +104,7 @@ impl<'a> Edit<'a> {
     /// them.
     pub fn replace_member(&mut self, key: &str, members: &[u8]) {
         match self.member(key).map(|member| member.whole.clone()) {
-            Some(place) => self.splices.push((place, members.to_vec())),
+            Some(range) => self.add_splice(range, members.to_vec()),
             None => self.append_members(members),
         }
     }
@@ -102,10 +113,10 @@ impl<'a> Edit<'a> {
     /// is missing, too. Keys added at one position keep their order.
     pub fn insert_after(&mut self, before: &str, key: &str, value: &[u8]) {
         match self.member(before).map(|member| member.whole.end) {
-            Some(place) => {
-                let member =
-                    [b",", &*string::encode_to_vec(&Text::from(key)), b":", value].concat();
-                self.splices.push((place..place, member));
+            Some(offset) => {
+                let key = string::encode_to_vec(&Text::from(key));
+                let member = [b",", &*key, b":", value].concat();
+                self.add_splice(offset..offset, member);
             }
             None => self.append(key, value),
         }
@@ -113,69 +124,99 @@ impl<'a> Edit<'a> {
 
     /// Removes `key`, at each occurrence.
     pub fn remove(&mut self, key: &str) {
-        for at in (0..self.members.len()).filter(|&at| self.members[at].key == key) {
-            // Also removes one comma: the one after the member or, for the last member, the one
-            // before it.
-            let place = match (self.members.get(at + 1), at.checked_sub(1)) {
-                (Some(next), _) => self.members[at].whole.start..next.whole.start,
-                (None, Some(before)) => self.members[before].whole.end..self.members[at].whole.end,
-                (None, None) => self.members[at].whole.clone(),
-            };
-            self.splices.push((place, Vec::new()));
+        for index in 0..self.members.len() {
+            if self.members[index].key == key {
+                let range = self.range_to_remove(index);
+                self.add_splice(range, Vec::new());
+            }
         }
+    }
+
+    /// Returns the range of a member with one comma: the one after it or, for the last member, the
+    /// one before it.
+    fn range_to_remove(&self, index: usize) -> Range<usize> {
+        let member = &self.members[index].whole;
+        if let Some(next) = self.members.get(index + 1) {
+            return member.start..next.whole.start;
+        }
+        if index > 0 {
+            return self.members[index - 1].whole.end..member.end;
+        }
+        member.clone()
+    }
+
+    fn add_splice(&mut self, range: Range<usize>, replacement: Vec<u8>) {
+        self.splices.push(Splice { range, replacement });
     }
 
     /// Replaces a value found in this line.
     pub fn replace(&mut self, value: Raw<'a>, replacement: &[u8]) {
         let start = self.offset_of(value.bytes());
-        self.splices
-            .push((start..start + value.bytes().len(), replacement.to_vec()));
+        let end = start + value.bytes().len();
+        self.add_splice(start..end, replacement.to_vec());
     }
 
     /// Puts JSON before and after a value found in this line.
     pub fn surround(&mut self, value: Raw<'a>, before: &[u8], after: &[u8]) {
         let start = self.offset_of(value.bytes());
         let end = start + value.bytes().len();
-        self.splices
-            .extend([(start..start, before.to_vec()), (end..end, after.to_vec())]);
+        self.add_splice(start..start, before.to_vec());
+        self.add_splice(end..end, after.to_vec());
     }
 
     /// Adds the changes of an object found in this line.
     pub fn merge(&mut self, inner: Edit<'a>) {
         let start = self.offset_of(inner.line);
-        let changes = inner.into_splices().into_iter();
-        self.splices
-            .extend(changes.map(|(place, by)| (start + place.start..start + place.end, by)));
+        for Splice { range, replacement } in inner.into_splices() {
+            self.add_splice(start + range.start..start + range.end, replacement);
+        }
     }
 
     /// Returns the line with its changes.
     pub fn finish(self) -> Vec<u8> {
         let line = self.line;
         let mut splices = self.into_splices();
-        splices.sort_by_key(|(place, _)| (place.start, place.end));
+        // The sort is stable: insertions at one offset keep their order.
+        splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
+
         let mut out = Vec::with_capacity(line.len() + 64);
-        let mut at = 0;
-        for (place, by) in &splices {
-            out.extend_from_slice(&line[at.min(place.start)..place.start]);
-            out.extend_from_slice(by);
-            at = at.max(place.end);
+        // Where the unchanged bytes continue. Ranges may overlap, so this can be after the start of
+        // the next range.
+        let mut copied_end = 0;
+        for Splice { range, replacement } in &splices {
+            let copy_start = copied_end.min(range.start);
+            out.extend_from_slice(&line[copy_start..range.start]);
+            out.extend_from_slice(replacement);
+            copied_end = copied_end.max(range.end);
         }
-        out.extend_from_slice(&line[at..]);
+        out.extend_from_slice(&line[copied_end..]);
         out
     }
 
-    fn into_splices(mut self) -> Vec<(Range<usize>, Vec<u8>)> {
-        let removed_count: usize = self.splices.iter().filter(|(_, by)| by.is_empty()).count();
-        if !self.appended.is_empty() {
-            let empty = self.members.len() == removed_count;
-            let mut tail = if empty { Vec::new() } else { vec![b','] };
-            tail.append(&mut self.appended);
-            let end = self
-                .members
-                .last()
-                .map_or(self.close_offset, |last| last.whole.end);
-            self.splices.push((end..end, tail));
+    /// Returns the splices, with one for the appended members. It begins with a comma, unless all
+    /// other members are removed.
+    fn into_splices(mut self) -> Vec<Splice> {
+        if self.appended.is_empty() {
+            return self.splices;
         }
+
+        let mut removed_count = 0;
+        for splice in &self.splices {
+            if splice.replacement.is_empty() {
+                removed_count += 1;
+            }
+        }
+        let mut tail = Vec::new();
+        if removed_count != self.members.len() {
+            tail.push(b',');
+        }
+        tail.append(&mut self.appended);
+
+        let end = match self.members.last() {
+            Some(last) => last.whole.end,
+            None => self.close_offset,
+        };
+        self.add_splice(end..end, tail);
         self.splices
     }
 

@@ -106,9 +106,9 @@ impl<'a> Text<'a> {
     /// Appends texts and `str`s, each as [`Text::push`] does.
     pub fn push_all(&mut self, parts: &[&dyn AsRef<[u8]>]) {
         let bytes = self.0.to_mut();
-        parts
-            .iter()
-            .for_each(|part| push_wtf8(bytes, part.as_ref()));
+        for part in parts {
+            push_wtf8(bytes, part.as_ref());
+        }
     }
 
     /// Returns the text without the white space that JavaScript's `trim` removes at both ends.
@@ -154,29 +154,23 @@ impl<'a> Text<'a> {
 
     /// Iterates over the UTF-16 units.
     pub fn utf16_units(&self) -> impl Iterator<Item = u32> + '_ {
-        let halves = |c: u32| {
-            if c >= 0x1_0000 {
-                [Some(high_surrogate(c)), Some(0xdc00 + (c & 0x3ff))]
+        let units = |code_point: u32| {
+            if code_point >= 0x1_0000 {
+                let low_surrogate = 0xdc00 + (code_point & 0x3ff);
+                [Some(high_surrogate(code_point)), Some(low_surrogate)]
             } else {
-                [Some(c), None]
+                [Some(code_point), None]
             }
         };
-        self.code_points().flat_map(halves).flatten()
+        self.code_points().flat_map(units).flatten()
     }
 
     /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before
     /// U+E000.
     pub fn cmp_utf16(&self, other: &Text) -> Ordering {
-        let order = |c: u32| {
-            if c >= 0x1_0000 {
-                (high_surrogate(c), c)
-            } else {
-                (c, 0)
-            }
-        };
-        self.code_points()
-            .map(order)
-            .cmp(other.code_points().map(order))
+        let own_keys = self.code_points().map(utf16_sort_key);
+        let other_keys = other.code_points().map(utf16_sort_key);
+        own_keys.cmp(other_keys)
     }
 }
 
@@ -213,6 +207,16 @@ impl PartialEq<&str> for Text<'_> {
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_string_lossy())
+    }
+}
+
+/// Returns a key that sorts code points as their UTF-16 units: the first unit decides, and among
+/// those with the same high surrogate the code point itself.
+fn utf16_sort_key(code_point: u32) -> (u32, u32) {
+    if code_point >= 0x1_0000 {
+        (high_surrogate(code_point), code_point)
+    } else {
+        (code_point, 0)
     }
 }
 
@@ -309,27 +313,33 @@ pub fn drop_high_surrogate(bytes: &mut Vec<u8>) {
 /// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there
 /// would split.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
+    // A unit takes at least one byte.
     if bytes.len() <= units {
-        return (bytes.len(), None); // A unit takes at least one byte.
+        return (bytes.len(), None);
     }
     // In ASCII, each byte is a unit.
     if bytes[..units].is_ascii() {
         return (units, None);
     }
-    let (mut at, mut left) = (0, units);
-    while left > 0 {
-        let Some((code_point, width)) = first_code_point(&bytes[at..]) else {
+
+    let mut offset = 0;
+    let mut remaining_units = units;
+    while remaining_units > 0 {
+        let Some((code_point, width)) = first_code_point(&bytes[offset..]) else {
             break;
         };
-        if code_point >= 0x1_0000 && left == 1 {
-            return (at, Some(code_point));
+        let unit_count = if code_point >= 0x1_0000 { 2 } else { 1 };
+        if unit_count > remaining_units {
+            return (offset, Some(code_point));
         }
-        left -= 1 + usize::from(code_point >= 0x1_0000);
-        at += width;
+        remaining_units -= unit_count;
+        offset += width;
     }
-    (at, None)
+    (offset, None)
 }
 
+/// Returns the first code point and its length in bytes; U+FFFD and 1 for a byte that begins no
+/// sequence. Surrogates are accepted, as WTF-8 stores lone ones.
 fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
     let lead = *bytes.first()?;
     let (width, bits) = match lead {

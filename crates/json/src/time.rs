@@ -161,38 +161,49 @@ fn parse_digits(digits: &[u8]) -> Option<i64> {
     Some(number)
 }
 
-/// Returns the days from 1970 to a date; internally the year starts in March, so that the leap day
-/// is its last.
+/// The days of 400 years.
+const DAYS_PER_ERA: i64 = 146_097;
+
+/// The days from March 1 of the year 0 to 1970-01-01.
+const EPOCH_FROM_MARCH_0: i64 = 719_468;
+
+/// Returns the days from 1970-01-01 to a date of the proleptic Gregorian calendar. Internally the
+/// year starts in March, so that the leap day is its last, and an era is 400 years: after it, the
+/// calendar repeats (Howard Hinnant's `days_from_civil`).
 fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
     let march_year = year - i64::from(month < 3);
-    let (era, of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+    let era = march_year.div_euclid(400);
+    let year_of_era = march_year.rem_euclid(400);
+    let march_month = (month + 9) % 12;
+    let day_of_year = (153 * march_month + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(era * DAYS_PER_ERA + day_of_era - EPOCH_FROM_MARCH_0)
 }
 
-/// Returns year, month and day of a number of days since 1970.
+/// Returns year, month (1 to 12) and day of a number of days since 1970-01-01; the inverse of
+/// `days_since_epoch`.
 pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let from_march = days + 719_468;
-    let (era, of_era) = (
-        from_march.div_euclid(146_097),
-        from_march.rem_euclid(146_097),
-    );
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march_month = (5 * of_year + 2) / 153;
+    let from_march_0 = days + EPOCH_FROM_MARCH_0;
+    let era = from_march_0.div_euclid(DAYS_PER_ERA);
+    let day_of_era = from_march_0.rem_euclid(DAYS_PER_ERA);
+    let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
+    let year_of_era = (day_of_era - leap_days) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
     let month = if march_month < 10 {
         march_month + 3
     } else {
         march_month - 9
     };
-    (
-        era * 400 + year + i64::from(month < 3),
-        month,
-        of_year - (153 * march_month + 2) / 5 + 1,
-    )
+    let march_year = era * 400 + year_of_era;
+    // January and February end the year that starts in March.
+    let year = march_year + i64::from(month < 3);
+    (year, month, day)
 }
 
 #[cfg(test)]
