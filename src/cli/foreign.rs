@@ -373,19 +373,18 @@ fn name_hint(error: &NameError) -> String {
 fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     let files = find_all_foreign_sessions(ui);
     let by_id = list_by_id(&files);
-    let by_name = || {
-        let mut known = Vec::new();
+    // Reads all files, and is called only if no id matches.
+    let read_names = || {
+        let mut candidates = Vec::new();
         ui.map_in_parallel(
             files,
             |file| read_known(&file),
-            |_, read| known.extend(read),
+            |_, candidate| candidates.extend(candidate),
         );
-        known
+        candidates
     };
-    choose_session(
-        name,
-        [by_id].into_iter().chain(std::iter::once_with(by_name)),
-    )
+    let candidate_lists = std::iter::once(by_id).chain(std::iter::once_with(read_names));
+    choose_session(name, candidate_lists)
 }
 
 fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {

@@ -162,13 +162,16 @@ pub struct Section {
     pub paragraphs: &'static [&'static str],
     /// The rows of the table below the paragraphs.
     pub rows: &'static [GuideRow],
-    /// The heading of the shared options that it explains.
+    /// The heading, in the help of commands, of the shared options that the section explains.
     pub option_heading: Option<&'static str>,
-    /// What it explains, for the help of a command that has these options.
+    /// What the section explains, for the line that refers to it below these options. Empty if it
+    /// explains no options.
     pub about: &'static str,
 }
 
 impl Section {
+    /// Returns a section of text only; [`Section::with_rows`] adds a table, and
+    /// [`Section::with_options`] the shared options that it explains.
     const fn new(
         name: &'static str,
         title: &'static str,

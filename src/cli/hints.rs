@@ -71,7 +71,7 @@ fn command_name<'a>(
     }
     let second = usage.split_whitespace().nth(1)?;
     let is_argument = second.starts_with(['[', '<', '-']);
-    (!is_argument).then_some(second)
+    if is_argument { None } else { Some(second) }
 }
 
 /// Returns the first tip that applies to a mistake other than a habit.
@@ -95,9 +95,10 @@ fn own_tip(
 
 /// Options of other tools that users type by habit.
 struct Habit {
-    /// What they type; a number of rows is written as `-n`.
+    /// The options that are typed; a number of rows, such as `-5`, is listed as `-n`.
     typed: &'static [&'static str],
-    /// The command for which they do: `*` is any command, an empty name none.
+    /// The command that they are typed for: `*` is any command, an empty name is pisess itself,
+    /// without a command.
     command: &'static str,
     hint: &'static str,
 }
@@ -403,8 +404,10 @@ fn tip_for_last_with_file(error: &clap::Error) -> Option<String> {
     let message = error.to_string();
     let is_conflict = error.kind() == ErrorKind::ArgumentConflict;
     let has_both = message.contains("'--last") && message.contains("'--file");
-    (is_conflict && has_both)
-        .then(|| "give the entry up to which calls count as REF, such as '@~3'".to_owned())
+    if !is_conflict || !has_both {
+        return None;
+    }
+    Some("give the entry up to which calls count as REF, such as '@~3'".to_owned())
 }
 
 /// Returns a tip for a command without SESSION: how to read all sessions, or the last one; or for

@@ -189,7 +189,11 @@ fn parse_answer(answer: Raw) -> Result<HookAnswer, String> {
 
 /// Returns the bytes of a value if it is an object.
 fn object_bytes(value: Raw) -> Option<Vec<u8>> {
-    value.is_object().then(|| value.bytes().to_vec())
+    if value.is_object() {
+        Some(value.bytes().to_vec())
+    } else {
+        None
+    }
 }
 
 /// Returns the JSON of an array of objects; `None` for any other value.
@@ -205,7 +209,7 @@ fn object_list_bytes(value: Raw) -> Option<Vec<u8>> {
 fn whole_number(value: Raw) -> Option<f64> {
     let number = value.number()?;
     let is_whole = number >= 0.0 && number.fract() == 0.0;
-    is_whole.then_some(number)
+    if is_whole { Some(number) } else { None }
 }
 
 /// Reads the member `summary`: either an object that contains the text with its `usage` and

@@ -255,10 +255,11 @@ impl SessionStores {
 
 /// Returns the header of a session or an archive, if it can be read.
 fn read_any_header(path: &Path) -> Option<Header> {
-    let session = || read_header(&Glance::open(path).ok()?).ok();
-    read_archive_facts(path)
-        .map(|facts| facts.header)
-        .or_else(session)
+    if let Some(facts) = read_archive_facts(path) {
+        return Some(facts.header);
+    }
+    let file = Glance::open(path).ok()?;
+    read_header(&file).ok()
 }
 
 /// Returns what an archive records of its session, if it is one that can be read.

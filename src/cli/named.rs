@@ -237,8 +237,11 @@ fn report_project(argument: &Path, cwd: &Path, ui: &mut Ui) {
 
 /// Whether a file is a session, or cannot be read, so that this is unknown.
 fn may_be_session(path: &Path) -> bool {
-    let is_other = |file: Glance| matches!(read_header(&file), Err(LoadError::NotASession { .. }));
-    !Glance::open(path).is_ok_and(is_other)
+    let Ok(file) = Glance::open(path) else {
+        return true;
+    };
+    let is_other_file = matches!(read_header(&file), Err(LoadError::NotASession { .. }));
+    !is_other_file
 }
 
 /// Reports that directories contain no sessions and, for what searches the stores as well, are no
@@ -331,8 +334,12 @@ pub fn is_found_by_name(arguments: &[PathBuf], session: &Path) -> bool {
 
 /// Returns an argument that is a name: no existing path, and not in the form of one.
 pub fn name_argument(argument: &Path) -> Option<&str> {
-    let is_name = |name: &&str| !is_spelled_as_path(name) && argument.symlink_metadata().is_err();
-    argument.to_str().filter(is_name)
+    let name = argument.to_str()?;
+    let exists = argument.symlink_metadata().is_ok();
+    if exists || is_spelled_as_path(name) {
+        return None;
+    }
+    Some(name)
 }
 
 /// Removes the range at the end of arguments such as `SESSION RANGE`, and returns it. An argument
@@ -514,8 +521,12 @@ pub const NEEDS_RECURSION: &str = "some of these are in subdirectories; add -r t
 
 /// Whether a session is in a subdirectory of a directory in the arguments.
 pub fn is_in_subfolder(arguments: &[PathBuf], session: &Path) -> bool {
-    let is_deep = |folder: &PathBuf| session != folder && session.parent() != Some(folder);
-    arguments
-        .iter()
-        .any(|folder| session.starts_with(folder) && is_deep(folder))
+    for folder in arguments {
+        let is_itself = session == folder;
+        let is_directly_in = session.parent() == Some(folder);
+        if session.starts_with(folder) && !is_itself && !is_directly_in {
+            return true;
+        }
+    }
+    false
 }

@@ -296,6 +296,7 @@ fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
         .unwrap_or(Entry::NO_TIME);
     // An equal time counts: a mark that `prune` added may be of the same millisecond.
     let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
+
     let name = &open.input.name;
     let (operation, hint) = if is_newer(&pruned_file(path)) {
         ("prune", format!("`pisess prune --restore {name}`"))
@@ -307,6 +308,7 @@ fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
+
     let what = format!("the last operation was `{operation}`, which rewrote the file");
     Err(open
         .input

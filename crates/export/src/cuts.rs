@@ -39,12 +39,12 @@ impl Cuts {
             entries.retain(|&ix| filter_shows(session, &labels, path.end.entry(), filter, ix));
         }
         if self.omits_tools {
-            // A silent entry contains nothing but calls.
-            let is_tool = |ix| {
-                session.is_message(ix, Role::ToolResult)
-                    || session.entry(ix).flags.contains(Flags::SILENT)
-            };
-            entries.retain(|&ix| !is_tool(ix));
+            entries.retain(|&ix| {
+                let is_result = session.is_message(ix, Role::ToolResult);
+                // Nothing of such an entry is shown but its calls.
+                let has_only_calls = session.entry(ix).flags.contains(Flags::SILENT);
+                !is_result && !has_only_calls
+            });
         }
     }
 

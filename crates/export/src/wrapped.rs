@@ -95,7 +95,11 @@ impl ClosingTags {
                 None => text.len(),
             };
         }
-        (*last_found < text.len()).then_some(*last_found)
+        if *last_found < text.len() {
+            Some(*last_found)
+        } else {
+            None
+        }
     }
 }
 

@@ -76,6 +76,8 @@ impl Files for OnDisk {
     }
 }
 
+/// Converts what the system reports. Some file systems record no creation time, and then `born` is
+/// `None`. The mode is without the bits of the file type.
 pub(super) fn stat_of(metadata: &Metadata) -> Stat {
     Stat {
         device: metadata.dev(),
