@@ -14,7 +14,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ("0", "success, or nothing to do"),
     (
         "1",
-        "negative answer (such as no match, or nothing to compact), or a check found something",
+        "negative answer (such as no match, or no entries to compact), or a check found something",
     ),
     (
         "2",
@@ -379,8 +379,8 @@ pub const TOPICS: [Section; 10] = [
              and keeps them in `FILE.rejected`.",
             "Added entries are appended to the file with a single write, followed by fsync. A rewrite, such as a \
              migration, writes a new file with the same mode, owner and attributes, and renames it over the old \
-             one. A crash leaves either the old file or the new one, and of an append at most one \
-             incomplete last line.",
+             one. A crash during a rewrite leaves either the old file or the new one. A crash during an append \
+             leaves at most one incomplete last line.",
             "The session is locked from its last read until the write is complete. If another process holds \
              the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
              planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
