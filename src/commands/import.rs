@@ -258,16 +258,21 @@ fn print_session(
     }
     importer.write_to_stream(destination, &mut *ui.verbatim_stdout())?;
     ui.flush()?;
-    warn_if_torn(&destination.source, ui);
+    warn_if_incomplete(&destination.source, ui);
     Ok(Exit::Done)
 }
 
-/// Warns of a last line that is not whole.
-fn warn_if_torn(source: &Survey, ui: &mut Ui) {
+/// Warns of what is not read: a last line that is not whole, and turns that are in another file.
+fn warn_if_incomplete(source: &Survey, ui: &mut Ui) {
+    let name = source.path.to_string_lossy();
     if source.is_torn {
-        let name = source.path.to_string_lossy();
         ui.warn(&format!(
             "{name}: its last line is torn, and is left for the next import"
+        ));
+    }
+    if let Some(base) = &source.history_base {
+        ui.warn(&format!(
+            "{name}: its first turns are in the file of the thread {base}, and are not imported with it"
         ));
     }
 }
@@ -351,7 +356,7 @@ fn print_outcomes(
     let mut plan = import_plan_table();
     for outcome in outcomes {
         if let Some(source) = &outcome.source {
-            warn_if_torn(source, ui);
+            warn_if_incomplete(source, ui);
         }
         match &outcome.result {
             Ok(imported) => {

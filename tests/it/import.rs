@@ -1384,6 +1384,20 @@ fn files_that_a_session_changed_are_counted() {
     assert_eq!(counts("./claude"), [1, 1]);
 }
 
+/// Since 0.146, a fork of Codex does not repeat the turns before it. It names their file.
+#[test]
+fn turns_in_another_file_are_named() {
+    let s = Sandbox::new();
+    let lines = r#"{"timestamp":"2026-09-11T08:10:00.000Z","ordinal":5,"type":"session_meta","payload":{"id":"019cad00-0000-7000-8000-0000000000c2","forked_from_id":"019cad00-0000-7000-8000-0000000000c1","cwd":"/home/u/kites","history_mode":"paginated","history_base":{"thread_id":"019cad00-0000-7000-8000-0000000000c1","end_ordinal_exclusive":5,"end_byte_offset":912}}}
+{"timestamp":"2026-09-11T08:10:01.000Z","ordinal":6,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"And if it rains?"}]}}
+"#;
+    s.put("fork.jsonl", lines);
+    assert_snapshot!(s.pisess("import ./fork.jsonl -o ./new").done(), @r"
+    ./new
+    2> pisess: note: ./fork.jsonl: its first turns are in the file of the thread 019cad00-0000-7000-8000-0000000000c1, and are not imported with it
+    ");
+}
+
 /// Claude Code starts agents for itself, which repeat the conversation. They become sessions only
 /// if the user names their files.
 #[test]

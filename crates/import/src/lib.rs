@@ -91,6 +91,9 @@ pub struct Survey {
     pub sha256: String,
     /// Whether the last line is torn.
     pub is_torn: bool,
+    /// The id of the thread of Codex with the turns before the first line, if there are such turns:
+    /// since 0.146, a fork does not repeat them. They are not read.
+    pub history_base: Option<String>,
 }
 
 impl Survey {
@@ -273,6 +276,7 @@ pub fn survey_source(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Re
         bytes_read: extent.bytes_read,
         sha256: sha256_hex(source, extent.bytes_read)?,
         is_torn: extent.is_torn,
+        history_base: identity.history_base,
     })
 }
 
@@ -285,6 +289,7 @@ struct SourceIdentity {
     cwd: Option<Text<'static>>,
     created_ms: Option<i64>,
     last_ms: Option<i64>,
+    history_base: Option<String>,
 }
 
 /// Who wrote a source, so far as its lines show.
@@ -302,6 +307,7 @@ impl SourceIdentity {
     fn add_line(&mut self, line: Raw, origin: Origin) {
         if self.session.is_none() {
             self.session = session_id_in(line, origin);
+            self.history_base = find_history_base(line, origin);
         }
         if matches!(self.author, SourceAuthor::Unknown) {
             self.author = detect_author(line, origin);
@@ -598,6 +604,16 @@ fn session_id_in(line: Raw, origin: Origin) -> Option<String> {
         }
     };
     Some(id.into_string_lossy())
+}
+
+/// The id of the thread that has the turns before the first line, if the line names it: in Codex, the
+/// line with the id of the session does.
+fn find_history_base(line: Raw, origin: Origin) -> Option<String> {
+    if origin != Origin::Codex {
+        return None;
+    }
+    let base = line.get("payload")?.get("history_base")?;
+    Some(non_empty_text(base, "thread_id")?.into_string_lossy())
 }
 
 /// Who wrote the file of a line. Only the lines of Claude Code's tree show it, which have a `uuid`.
