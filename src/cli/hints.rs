@@ -186,15 +186,15 @@ const HABITS: [Habit; 35] = [
         hint: "did you mean --role ROLE?",
     },
     Habit {
-        typed: &["--tool", "--tools"],
+        typed: &["--tools"],
         command: "grep",
-        hint: "did you mean --role toolResult, or --role toolCall?",
+        hint: "did you mean --tool TOOL?",
     },
     // Tools, given as the value of --role.
     Habit {
         typed: &["bash", "edit", "read", "write"],
         command: "grep",
-        hint: "did you mean --role toolCall, or --role toolResult?",
+        hint: "did you mean --tool TOOL?",
     },
     Habit {
         typed: &["-v"],

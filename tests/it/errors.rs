@@ -843,14 +843,14 @@ fn the_order_of_arguments_is_in_the_hint() {
     assert_snapshot!(said("show 1a2b3c05"), @"1a2b3c05: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; an entry or a label comes after the session: pisess show last 1a2b3c05)");
     assert_snapshot!(said("show start ./two-branches.jsonl"), @"start: no such file, and no session with that id or name (hint: the session comes first: pisess show ./two-branches.jsonl start)");
     assert_snapshot!(said("show --images ./two-branches.jsonl"), @"the following required arguments were not provided: <SESSION> (hint: --images takes a value: pisess show --images DIR SESSION; see `pisess show --help`)");
-    assert_snapshot!(said("grep --tool bash x ./two-branches.jsonl"), @"unexpected argument '--tool' found (hint: did you mean --role toolResult, or --role toolCall?; see `pisess grep --help`)");
+    assert_snapshot!(said("grep --tools bash x ./two-branches.jsonl"), @"unexpected argument '--tools' found (hint: did you mean --tool TOOL?; see `pisess grep --help`)");
     let refused = |line: &str, hint: &str| {
         let said = said(line);
         assert!(said.contains(hint), "{line}: {said}");
     };
     refused(
         "grep --role bash x ./two-branches.jsonl",
-        "(hint: did you mean --role toolCall, or --role toolResult?",
+        "(hint: did you mean --tool TOOL?",
     );
     refused(
         "blame -L 3,5 notes.md",
