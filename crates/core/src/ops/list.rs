@@ -507,7 +507,7 @@ pub struct ListRow {
 pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
     let mut children_by_parent: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
-    let parents = find_parents(list, fork_rows != ForkRows::Separate);
+    let parents = find_parents(list, fork_rows);
     for (index, &parent) in parents.iter().enumerate() {
         match parent {
             Some(parent) => children_by_parent[parent].push(index),
@@ -626,11 +626,11 @@ pub fn group_by_repository(
     rows.sort_by_key(|row| ranks[&list[row.index].repository]);
 }
 
-/// Returns the parent of each session as an index in the list: the session that owns a sub-agent
-/// or, if `nests_forks` is set, the source of a fork.
+/// Returns the parent of each session as an index in the list: for a sub-agent the session that
+/// owns it, for a fork its source. With [`ForkRows::Separate`] forks have no parent.
 ///
 /// A link that would close a cycle is left out: headers can name each other as sources.
-fn find_parents(list: &[ListedSession], nests_forks: bool) -> Vec<Option<usize>> {
+fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize>> {
     let mut by_path: HashMap<&Path, usize> = HashMap::default();
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
     for (index, session) in list.iter().enumerate() {
@@ -653,7 +653,7 @@ fn find_parents(list: &[ListedSession], nests_forks: bool) -> Vec<Option<usize>>
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
     for (index, session) in list.iter().enumerate() {
         let mut parent = find_owner(session);
-        if parent.is_none() && nests_forks {
+        if parent.is_none() && fork_rows != ForkRows::Separate {
             parent = find_source(session);
         }
         if let Some(parent) = parent
