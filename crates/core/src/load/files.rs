@@ -29,7 +29,7 @@ impl Fragment {
         }
     }
 
-    /// Stores a tool call for each file that it names.
+    /// Stores a tool call once per file that it names: oh-my-pi's `edit` can name several.
     fn keep_file_call(&mut self, entry: EntryIx, name: Option<Raw>, arguments: Option<Raw>) {
         for (tool, path) in called_files(name, arguments) {
             let path = self.keep_text(&path);

@@ -2,8 +2,9 @@
 
 use memchr::memmem;
 
-/// Returns the hashes of the blobs that a line refers to: `blob:sha256:` and 64 hex digits as a
-/// whole string.
+/// Returns the hashes of the blobs that a line refers to, in order and with repetitions.
+///
+/// A reference is a JSON string that contains `blob:sha256:` and 64 hex digits, and nothing else.
 pub fn blob_hashes(line: &[u8]) -> impl Iterator<Item = &str> {
     const MARK: &[u8] = b"\"blob:sha256:";
 
@@ -23,7 +24,7 @@ pub fn blob_hashes(line: &[u8]) -> impl Iterator<Item = &str> {
 /// The number of hex digits of a SHA-256.
 const SHA256_DIGITS: usize = 64;
 
-/// Whether this is the name of a blob: the hex digits of a SHA-256.
+/// Whether a file of this name can be a blob: oh-my-pi names each blob by its SHA-256 in hex.
 pub fn is_blob_hash(name: &str) -> bool {
     name.len() == SHA256_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

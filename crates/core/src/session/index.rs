@@ -23,8 +23,10 @@ impl IdIndex {
         }
     }
 
-    /// Maps the id of `ix` to `ix`, unless the id is empty. Returns the entry to which the id was
-    /// mapped before, if any. `id_of` returns the id of an entry in the table, or of `ix`.
+    /// Maps the id of `ix` to `ix`, and returns the entry that had this id before. An empty id is
+    /// not mapped.
+    ///
+    /// `id_of` reads ids from the arena. It is called for `ix` and for entries in the table.
     pub fn insert<'a>(
         &mut self,
         ix: EntryIx,
@@ -45,7 +47,8 @@ impl IdIndex {
         }
     }
 
-    /// Returns the entry with this id.
+    /// Returns the last inserted of the entries with this id. `id_of` is that of
+    /// [`insert`](Self::insert).
     pub fn get<'a>(&self, id: &[u8], id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
         let hash = self.hasher.hash_one(id);
         self.table.find(hash, |&other| id_of(other) == id).copied()
