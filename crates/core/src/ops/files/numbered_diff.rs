@@ -18,33 +18,40 @@ struct DiffLine<'a> {
     text: &'a str,
 }
 
-/// Returns the text that a diff makes of a text with line feeds. `None` if a line of the diff is not
-/// that of the text, or if the last line changes and has no line feed, because the diff does not
-/// show whether the new one has one.
+/// Returns the text that a diff makes of a text with line feeds.
+///
+/// Returns `None` if the diff does not fit the text: a line differs, or the numbers do not ascend.
+/// Also if the diff shows the last line and the text has no line feed after it: the diff does not
+/// show whether the new text has one.
 pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     let old_lines: Vec<&str> = text.split('\n').collect();
     let mut new_lines: Vec<&str> = Vec::new();
-    let mut copied_count = 0;
+    // The old lines that were copied or removed so far.
+    let mut used_count = 0;
     for line in parse_lines(diff)? {
         if line.sign == '+' {
-            let missing_count = (line.number - 1).checked_sub(new_lines.len())?;
-            let next_count = copied_count + missing_count;
-            new_lines.extend(old_lines.get(copied_count..next_count)?);
-            copied_count = next_count;
+            // The diff does not show all lines that stay.
+            let hidden_count = (line.number - 1).checked_sub(new_lines.len())?;
+            let next_count = used_count + hidden_count;
+            new_lines.extend(old_lines.get(used_count..next_count)?);
+            used_count = next_count;
             new_lines.push(line.text);
             continue;
         }
-        new_lines.extend(old_lines.get(copied_count..line.number - 1)?);
+
+        // There is no such range if the numbers do not ascend.
+        new_lines.extend(old_lines.get(used_count..line.number - 1)?);
         if old_lines.get(line.number - 1) != Some(&line.text) {
             return None;
         }
         if line.sign == ' ' {
             new_lines.push(line.text);
         }
-        copied_count = line.number;
+        used_count = line.number;
     }
 
-    let rest = old_lines.get(copied_count..)?;
+    // After a line feed at the end, there is an empty line that no diff shows.
+    let rest = old_lines.get(used_count..)?;
     if rest.is_empty() {
         return None;
     }
