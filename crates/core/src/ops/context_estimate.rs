@@ -26,9 +26,8 @@ pub fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> i
     Ok(tokens as f64)
 }
 
-/// Returns the agent's estimate of all messages of the context at the end of `path` if `counted`,
-/// the size that [`Agent::estimate_context`] returns there, is implausible. A context without any
-/// count has none.
+/// Returns the agent's estimate of the whole context at the end of `path`, or `None` if the count
+/// is plausible or there is none. `counted` is what [`Agent::estimate_context`] returns there.
 ///
 /// Nothing is read if the lines are too short for such an estimate, as in almost all sessions.
 /// Images, whose estimate does not depend on their bytes, may then be missed.
@@ -43,11 +42,11 @@ pub fn estimate_if_implausible(
         return Ok(None);
     }
     let session = reader.session();
-    let implausible = counted * IMPLAUSIBLE_RATIO;
-    let can_be_implausible = |bytes: u64| bytes as f64 / MIN_BYTES_PER_TOKEN >= implausible;
+    let least_estimate = counted * IMPLAUSIBLE_RATIO;
+    let can_reach_it = |bytes: u64| bytes as f64 / MIN_BYTES_PER_TOKEN >= least_estimate;
 
     let path_bytes = path.iter().map(|&ix| session.entry(ix).span.len).sum();
-    if !can_be_implausible(path_bytes) {
+    if !can_reach_it(path_bytes) {
         return Ok(None);
     }
     // A compaction leaves out most of a long path.
@@ -56,12 +55,12 @@ pub fn estimate_if_implausible(
         .iter()
         .map(|message| session.entry(message.entry).span.len)
         .sum();
-    if !can_be_implausible(context_bytes) {
+    if !can_reach_it(context_bytes) {
         return Ok(None);
     }
 
     let estimate = estimate_messages(&messages, reader)?;
-    let is_implausible = estimate >= implausible;
+    let is_implausible = estimate >= least_estimate;
     Ok(is_implausible.then_some(estimate))
 }
 
