@@ -9,7 +9,8 @@ impl Removals {
         self.0.push(bare_path(path).to_owned());
     }
 
-    /// Forgets the removal of a path, because there is a file again.
+    /// Forgets the removal of a path that is there again, and those of the directories above it:
+    /// they are there again, too.
     pub(super) fn restore(&mut self, path: &str) {
         self.0.retain(|removed| !is_below(path, removed));
     }
@@ -33,23 +34,23 @@ impl Removals {
     }
 }
 
-/// Whether a path is a removed one or below it. Either may be relative, to a directory that is not
-/// known here, so the end of the other one is compared.
+/// Whether a path is a removed one or below it. `removed` is bare. If only one of the two is
+/// absolute, the directory of the other is not known here, so a match at any depth of the absolute
+/// one counts.
 fn is_below(path: &str, removed: &str) -> bool {
     let path = bare_path(path);
     if removed.is_empty() || path.is_empty() {
         return false;
     }
-    let from_root = format!("/{path}/");
-    let removed_from_root = format!("/{}/", removed.trim_start_matches('/'));
-    if removed.starts_with('/') {
-        let is_inside = from_root.starts_with(&format!("/{removed_from_root}"));
-        return is_inside || removed_from_root.ends_with(&from_root);
-    }
-    if path.starts_with('/') {
-        from_root.contains(&removed_from_root)
-    } else {
-        from_root.starts_with(&removed_from_root)
+
+    // With a slash at the end of both, `src/older` is not below `src/old`.
+    let path_slash = format!("{path}/");
+    let removed_slash = format!("{removed}/");
+    match (path.starts_with('/'), removed.starts_with('/')) {
+        (true, true) | (false, false) => path_slash.starts_with(&removed_slash),
+        (true, false) => path_slash.contains(&format!("/{removed_slash}")),
+        // Only the removed path itself can be recognized, not what is below it.
+        (false, true) => removed_slash.ends_with(&format!("/{path_slash}")),
     }
 }
 
