@@ -42,8 +42,10 @@ impl Decisions {
         self.add_texts(text, short_text, turn_number);
     }
 
-    /// Adds what the user said unasked, unless a decision quotes it. `lead` says on what occasion.
+    /// Adds what the user said unasked, unless a decision quotes it already. `lead` says on what
+    /// occasion.
     pub fn add_words(&mut self, lead: &str, words: &str, turn_number: usize) {
+        // As `quote_line` writes it, without the marks around it.
         let quoted = one_line(words, POINT).replace('"', "'");
         if self.0.iter().any(|known| known.text.contains(&quoted)) {
             return;
@@ -72,8 +74,12 @@ impl Decisions {
         let start: String = message.chars().take(WHOLE_REQUEST).collect();
         let said = content_words(&start);
         for decision in &mut self.0 {
+            if decision.words.is_empty() {
+                continue;
+            }
             let shared_count = decision.words.intersection(&said).count();
-            if shared_count >= QUOTED_WORDS.min(decision.words.len()).max(1) {
+            // A short decision is quoted by all of its words.
+            if shared_count >= QUOTED_WORDS.min(decision.words.len()) {
                 decision.turn_number = turn_number;
             }
         }
@@ -96,7 +102,7 @@ impl Decisions {
     }
 }
 
-/// The number of words of a decision that a message has which quotes it.
+/// A message quotes a decision if it has this many of its words of content.
 const QUOTED_WORDS: usize = 3;
 
 /// Returns the words of a text that are long enough to be of content, in small letters.
@@ -118,7 +124,8 @@ const SHORT_ANSWER: usize = 60;
 const CONTENT_WORD: usize = 5;
 
 /// Whether a message answers the question before it, and is not simply what came next: it is short,
-/// begins as an answer does, names an item of a list, or has a word of the question.
+/// begins as an answer does, names an item of a list, or has a word of the question. Whether the
+/// reply before it asks at all is for [`asks`] to say.
 pub(super) fn is_answer(question: &str, message: &str) -> bool {
     static ANSWER: LazyLock<Regex> = LazyLock::new(|| Regex::new(ANSWERS).expect("a constant"));
     if ends_in_question(message) {
@@ -131,8 +138,7 @@ pub(super) fn is_answer(question: &str, message: &str) -> bool {
         .split(|c: char| !c.is_alphanumeric())
         .next()
         .unwrap_or_default();
-    let can_name_item = (1..=LONGEST_ITEM_NAME).contains(&first_name.len());
-    if can_name_item && find_item(question, first_name).is_some() {
+    if find_item(question, first_name).is_some() {
         return true;
     }
 
@@ -202,27 +208,32 @@ pub(super) fn choices(message: &str) -> Vec<String> {
 /// items of a list in the question (`2`, `b`), they are added. Question and answer take at most
 /// `max` units each.
 fn describe_decision(question: &str, answer: &str, max: usize) -> String {
-    let mut named_items = Vec::new();
-    if display_width(answer) < REMARK {
-        for name in answer.split(|c: char| !c.is_alphanumeric()) {
-            if named_items.len() == MOST_NAMED_ITEMS {
-                break;
-            }
-            let can_name_item = (1..=LONGEST_ITEM_NAME).contains(&name.len());
-            if can_name_item && let Some(item) = find_item(question, name) {
-                named_items.push(item);
-            }
-        }
-    }
-
     let asked = quote_line(last_sentence(question), max);
     let answered = quote_line(answer, max);
     let mut decision = format!("Asked {asked}, the user answered {answered}");
-    for item in named_items {
+    for item in find_named_items(question, answer) {
         decision.push_str("; ");
         decision.push_str(&quote_line(item, max / 2));
     }
     decision
+}
+
+/// Returns the items of a list in the question that a short answer names.
+fn find_named_items<'q>(question: &'q str, answer: &str) -> Vec<&'q str> {
+    let mut items = Vec::new();
+    // The words of a longer answer are rarely names of items: `a` is in most sentences.
+    if display_width(answer) >= REMARK {
+        return items;
+    }
+    for name in answer.split(|c: char| !c.is_alphanumeric()) {
+        if items.len() == MOST_NAMED_ITEMS {
+            break;
+        }
+        if let Some(item) = find_item(question, name) {
+            items.push(item);
+        }
+    }
+    items
 }
 
 /// The maximum number of items of a list that an answer can name.
@@ -231,8 +242,12 @@ const MOST_NAMED_ITEMS: usize = 3;
 /// The maximum length of the number or letter of an item, in bytes.
 const LONGEST_ITEM_NAME: usize = 2;
 
-/// Returns the line of a question that is the item of a list with this number or letter.
+/// Returns the first line of a question that is the item of a list with this number or letter.
+/// `None` if `name` is empty, or longer than those of items.
 fn find_item<'q>(question: &'q str, name: &str) -> Option<&'q str> {
+    if name.is_empty() || name.len() > LONGEST_ITEM_NAME {
+        return None;
+    }
     question.lines().find(|line| {
         let unmarked = line.trim_start_matches([' ', '*', '(', '-', '#']);
         unmarked
