@@ -11,8 +11,8 @@ use unicode_segmentation::UnicodeSegmentation;
 const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|keep|leave
     | kein\w*|pas\ de|sin|sem|senza|без)\s";
 
-/// What may stand before these words: up to three words that only lead over to them. A word with a
-/// slip of the pen is most often a `please`.
+/// What may precede these words: up to three words that only lead over to them. `pl` and up to five
+/// letters is `please`, abbreviated or misspelled.
 const BEFORE_FIRST_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
     pl\w{1,5}|can\ you|could\ you|for\ now),?\ ){0,3}";
 
@@ -29,8 +29,9 @@ const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)
     | (leave|keep)\ .{1,60}\ (alone|as\ (it\ |they\ )?(is|are)|untouched|unchanged)
     | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits)(\W|$)";
 
-/// The words that do so anywhere in a clause. What is beside a word is matched in place of `\b`,
-/// for which the fast automata of `regex` work only in ASCII.
+/// The words that forbid or demand something in general anywhere in a clause. The characters beside
+/// a word are matched instead of `\b`: with that, `regex` uses its slow matcher on text that is not
+/// ASCII.
 const ANY_WORDS: &str = r"
     (^|\W)(never|always|must|mustn['’]t|from\ now\ on
     | nie|niemals|immer|nur|muss|müssen|darf|dürfen
@@ -52,8 +53,8 @@ const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investiga
 static MOMENT: LazyLock<Regex> =
     LazyLock::new(|| compile_regex(&format!("(?ix) {FOR_THE_MOMENT}")));
 
-/// A demand that is a whole message says how the thing in question has to be, and is dealt with.
-/// What holds beyond that has one of the other words.
+/// Matches a demand. As a whole message ("it must be blue"), a demand says how the thing in question
+/// has to be, and does not bind later work, unless it has a word of [`GENERAL`].
 static DEMAND: LazyLock<Regex> = LazyLock::new(|| compile_regex(r"(?i)\b(must|mustn['’]t)\b"));
 
 static GENERAL: LazyLock<Regex> =
@@ -61,8 +62,8 @@ static GENERAL: LazyLock<Regex> =
 
 static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| compile_regex(&format!("(?ix) {NO_WISH}")));
 
-/// Matches every line with such a clause, and few others: to divide a line into sentences takes
-/// much longer.
+/// Matches every line with a clause that [`BINDING`] matches, and few others. Only these lines are
+/// divided into sentences, which takes much longer.
 static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| {
     compile_regex(&format!(
         r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {ANY_WORDS}"
@@ -92,12 +93,11 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
     let whole = start.trim();
     let mut quotations = Vec::new();
     for sentence in sentences_apart_from_code(&start, &MAY_BIND) {
-        let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
-        let is_whole_demand =
-            sentence == whole && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence);
-        if is_whole_demand {
+        let is_whole_message = sentence == whole;
+        if is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence) {
             continue;
         }
+        let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
         if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
             quotations.push(quote_line(sentence, POINT));
         }
@@ -154,6 +154,8 @@ fn starts_with_list_mark(line: &str) -> bool {
     LIST_MARK.is_match(line)
 }
 
+/// Whether a clause of a sentence binds later work. A sentence that is meant for the moment has
+/// none, whatever else its clauses say.
 fn has_binding_clause(sentence: &str) -> bool {
     if MOMENT.is_match(sentence) {
         return false;
