@@ -237,6 +237,7 @@ impl SummaryBuilder {
 
     fn finish(mut self) -> BuiltinSummary {
         self.fold_similar_turn();
+        // The fold may have made an earlier turn the current one.
         self.tool_history.turn_number = self.turn.number;
         self.removals = self.tool_history.removals();
         let turns = self.earlier_turns.iter().chain([&self.turn]);
@@ -298,10 +299,16 @@ impl SummaryBuilder {
     fn add_request(&mut self, entry: &str, text: &str) {
         let turn = &mut self.turn;
         self.decisions.renew_quoted(text, turn.number);
-        let is_running = turn.reply_end == ReplyEnd::ToolUse
-            || turn.reply_end == ReplyEnd::NoReply && turn.call_count > 0;
+        let is_running = match turn.reply_end {
+            ReplyEnd::ToolUse => true,
+            // A message that was added during the work, and has no reply yet.
+            ReplyEnd::NoReply => turn.call_count > 0,
+            ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::Early(_) => false,
+        };
         let is_asked = turn.is_answered() && decisions::asks(turn.last_words());
         let is_ended = turn.is_answered() || turn.is_interrupted();
+
+        // A decision is of the turn that called for it, even if the message begins the next one.
         if is_asked && decisions::is_answer(turn.last_words(), text) {
             self.decisions
                 .add_answer(turn.last_words(), text, turn.number);
@@ -316,6 +323,7 @@ impl SummaryBuilder {
             turn.add_to_request(text);
             return;
         }
+
         self.end_turn();
         self.tool_history.turn_number += 1;
         self.turn = Turn {
@@ -338,16 +346,20 @@ impl SummaryBuilder {
             self.decisions
                 .add_words("The user chose", &choice, self.turn.number);
         }
-        // An earlier request is shown short.
+
+        // An earlier turn is shown short. The steps above read the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
 
-        // What was under way or next does not outlive its request.
+        // What was under way or next in a previous summary does not outlive its request. Its goals
+        // are counted as reached.
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
         let goals = std::mem::take(self.points.items_mut(Section::Goal));
         self.points.items_mut(Section::Done).splice(..0, goals);
 
+        // The earlier turns were cut, too, so the turn is compared with them once it is cut. After a
+        // fold, the current turn is an earlier one, which goes back to its place.
         self.fold_similar_turn();
         let ended = std::mem::take(&mut self.turn);
         if !ended.request.is_empty() || !ended.last_words().is_empty() {
@@ -359,21 +371,23 @@ impl SummaryBuilder {
         }
     }
 
-    /// If the current turn is like an earlier one, drops it, and counts it as a repeat of the
-    /// earlier one. That becomes the oldest turn, because it is not what is being worked on, and
-    /// the newest of the earlier turns becomes the current one again.
+    /// If request and answer of the current turn are like those of an earlier one, drops the
+    /// current turn, and counts it as a repeat of the earlier one. The earlier one becomes the
+    /// oldest turn, because it is not what is being worked on. The newest of the earlier turns
+    /// becomes the current one again.
     ///
-    /// If only the request is the same, as after a failure, the earlier turn is dropped, and
-    /// counted in the current one.
+    /// If only the request is the same, as after a failure, drops the earlier turn, and counts it
+    /// as a repeat of the current one.
     fn fold_similar_turn(&mut self) {
         let similar = self
             .earlier_turns
             .iter()
             .position(|turn| turn.is_alike(&self.turn));
         if let Some(index) = similar {
-            self.earlier_turns[index].repeats += 1;
-            // Moves the turn to the front.
-            self.earlier_turns[..=index].rotate_right(1);
+            let mut repeated = self.earlier_turns.remove(index);
+            repeated.repeats += 1;
+            self.earlier_turns.insert(0, repeated);
+            // If there is only one earlier turn, this is the repeated one.
             self.turn = self.earlier_turns.pop().unwrap_or_default();
             return;
         }
