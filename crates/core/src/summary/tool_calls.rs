@@ -219,6 +219,7 @@ impl ToolHistory {
                 failures.push(failure);
             }
         }
+        // A stable sort, so the newest stays first in each group.
         failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
         OpenFailures {
             is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
@@ -228,9 +229,10 @@ impl ToolHistory {
 
     /// Describes a failed step of a run, given the turn of the run and the runs after it.
     ///
-    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and the
-    /// last words of its turn mention it or the work is still at it. Any other failure may be over,
-    /// and is described without its output.
+    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and either
+    /// the last words of its turn mention it, or its turn is the current one and has no answer yet,
+    /// or no other work followed. Any other failure may be over, and is described without its
+    /// output.
     fn describe_failure(
         &self,
         run: &ToolRun,
@@ -241,13 +243,13 @@ impl ToolHistory {
         let is_of_current_turn = run.turn_number == self.turn_number;
         let is_answered = turn.is_some_and(Turn::is_answered);
         let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
+        let is_turn_unanswered = is_of_current_turn && !is_answered;
         // Since then, the assistant only looked around or tried again.
         let is_last_work = later_runs
             .clone()
             .all(|later| later.command.is_read_only || later.repeats_step(step));
-        let is_at_work = is_of_current_turn && !is_answered || is_last_work;
         let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
-        let is_open = is_recent && (is_mentioned || is_at_work);
+        let is_open = is_recent && (is_mentioned || is_turn_unanswered || is_last_work);
 
         let call = describe_call(&run.call);
         let state = run.describe_outcome();
@@ -306,6 +308,11 @@ impl ToolRun {
         self.outcome == Outcome::Passed && !self.command.hides_exit_code
     }
 
+    /// Whether the call passed only as far as its exit code says, which hides that of a step.
+    fn hides_failure(&self) -> bool {
+        self.outcome == Outcome::Passed && self.command.hides_exit_code
+    }
+
     fn is_commit(&self) -> bool {
         let mut steps = self.command.steps.iter();
         self.outcome == Outcome::Passed && steps.any(|step| step.is_one_of("git-commit"))
@@ -313,8 +320,7 @@ impl ToolRun {
 
     /// Returns how the call ended, in words.
     fn describe_outcome(&self) -> String {
-        let is_unknown = self.outcome == Outcome::Passed && self.command.hides_exit_code;
-        if is_unknown {
+        if self.hides_failure() {
             format!("ended, {HIDDEN_EXIT_CODE}")
         } else {
             one_line(&self.outcome.to_string(), 80)
@@ -346,10 +352,10 @@ impl ToolRun {
         if !self.repeats_step(step) {
             return false;
         }
-        if self.outcome != Outcome::Passed || self.is_passed() {
+        if !self.hides_failure() {
             return true;
         }
-        // Other exit codes are hidden, but the last step may still have passed for certain.
+        // The exit code that is known may still be that of the last step.
         let last_step = self.command.steps.last();
         let is_last_step = last_step.is_some_and(|last| last.is_like(step));
         is_last_step && !self.command.hides_last_exit_code
