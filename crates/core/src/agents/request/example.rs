@@ -51,6 +51,8 @@ pub fn write_example<'r>(
     let mut whole = OpenAiWriter::new(&target, sink);
     let mut used_ids = UsedIds::default();
     let readers = Pool::new(&reader);
+    // The threads render batches as if each were the first one. Which ids the batches before it
+    // use is known when its turn comes to be written.
     let render = |batch: Range<usize>| {
         let rendered = readers.with(|reader| {
             ExampleBatch::render(
@@ -66,7 +68,8 @@ pub fn write_example<'r>(
     in_order(batches, workers, render, |(batch, rendered)| {
         let mut rendered = rendered?;
         if rendered.has_any_id(&used_ids) {
-            // Some providers use the same ids in each turn, so calls here get other ids.
+            // Some providers use the same ids in each turn, so calls here get other ids. The batch
+            // returns the ids that it is given, with its own.
             let known_ids = std::mem::take(&mut used_ids);
             rendered = ExampleBatch::render(&messages[batch], &target, known_ids, &first_reader)?;
         }
@@ -77,8 +80,9 @@ pub fn write_example<'r>(
     Ok(last_message.is_some())
 }
 
-/// Divides messages into batches of about the same length. Each begins with a request or a reply,
-/// so no batch separates calls from their results.
+/// Divides messages into batches of about the same length. Each but the first begins with a request
+/// or a reply, so no batch separates calls from results that directly follow them. Without
+/// messages, there is one empty batch.
 fn split_before_turns(messages: &[ContextMessage], session: &Session) -> Vec<Range<usize>> {
     let limits = BatchSize::default();
     let mut batches = Vec::new();
@@ -133,7 +137,7 @@ impl ExampleBatch {
     }
 }
 
-/// Returns a message without its blocks of thinking.
+/// Returns a message without its blocks of thinking. `json` has to be valid.
 pub fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
     let message = Raw::from_checked(json);
     let content = message.get("content").unwrap_or(Raw::NULL);
