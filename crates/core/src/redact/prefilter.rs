@@ -305,10 +305,12 @@ impl NeedlePrefilter {
         all
     }
 
-    /// Returns the needles in some lines that call for something, in order.
+    /// Returns the needles that call for something in one or more lines, in the order of their last
+    /// bytes, which are offsets in `bytes`.
     ///
     /// The lines are divided into [`LANES`] parts that are searched at the same time, which is
-    /// faster: see [`NeedlePrefilter::each_needle_with`].
+    /// faster: see [`NeedlePrefilter::each_needle_with`]. Each part ends at a line's end, so a
+    /// needle with a newline in it may be missed; in JSON, a line break is an escape.
     pub fn find_in_lines(&self, bytes: &[u8]) -> Vec<NeedleHit> {
         let bounds = lane_bounds(bytes);
         let lanes: [_; LANES] = from_fn(|lane| &bytes[bounds[lane]..bounds[lane + 1]]);
@@ -317,6 +319,7 @@ impl NeedlePrefilter {
             hit.last_byte += bounds[lane];
             hits_by_lane[lane].push(hit);
         });
+        // Each lane follows the one before, and its hits are in order.
         hits_by_lane.into_iter().flatten().collect()
     }
 
@@ -368,9 +371,9 @@ impl NeedlePrefilter {
         }
     }
 
-    /// Calls `visit` once if the needles that end at `last_byte` of a text call for something, with
-    /// what all of them call for. `lane` is the index of the text, `state` that of the automaton
-    /// after the byte.
+    /// Calls `visit` with what all needles that end at `last_byte` of a text call for: once for the
+    /// byte, or not at all if what follows it rules out every needle. `lane` is the index of the
+    /// text, and `state` is the state of the automaton after the byte.
     ///
     /// Not inlined: in the loop that calls it, this would take the registers from the loop, which
     /// then takes a third longer.
