@@ -158,14 +158,16 @@ struct UndoneOperation {
     description: String,
 }
 
-/// Returns the change that undoes the last operations, one after the other: the same entries as
-/// that many changes, each of the session as it is after the change before.
+/// Returns one change that undoes the last `count` operations, of which there is at least one. It
+/// appends the same entries as `count` runs of `pisess undo`: each operation is undone in the
+/// session that undoing the one before would leave.
 fn undo_operations(
     open: &OpenSession,
     count: usize,
     id_source: &mut IdSource,
 ) -> Result<UndoneOperations, Failure> {
     let mut undone = UndoneOperations::default();
+    // If even this one fails, nothing can be undone, and its failure says why.
     let first = undo_operation(open, id_source)?;
     if count == 1 {
         // The session after the change need not be read.
@@ -280,9 +282,9 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// Fails if the session was rewritten after its last entry was appended: then that entry is not the
-/// last operation. `prune` and `check --repair` leave a file beside the session, whose time tells
-/// when they ran.
+/// Fails if `prune` or `check --repair` rewrote the session after the newest entry was appended:
+/// then that entry is not the last operation. Both leave a file beside the session, whose time
+/// shows when they ran. Input without a file passes.
 fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
     let Some(path) = open.input.file().map(SessionFile::path) else {
         return Ok(());
@@ -296,24 +298,25 @@ fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
         .unwrap_or(Entry::NO_TIME);
     // An equal time counts: a mark that `prune` added may be of the same millisecond.
     let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
-
     let name = &open.input.name;
-    let (operation, hint) = if is_newer(&pruned_file(path)) {
-        ("prune", format!("`pisess prune --restore {name}`"))
-    } else if is_newer(&with_suffix(path, ".rejected")) {
-        let hint = format!(
+    if is_newer(&pruned_file(path)) {
+        let way_back = format!("`pisess prune --restore {name}`");
+        return Err(rewritten_failure(open, "prune", &way_back));
+    }
+    if is_newer(&with_suffix(path, ".rejected")) {
+        let way_back = format!(
             "move the backup back, if there is one; what was removed is in {name}.rejected"
         );
-        ("check --repair", hint)
-    } else {
-        return Ok(());
-    };
+        return Err(rewritten_failure(open, "check --repair", &way_back));
+    }
+    Ok(())
+}
 
+/// Returns the failure if the last operation rewrote the file. `way_back` is what to do instead.
+fn rewritten_failure(open: &OpenSession, operation: &str, way_back: &str) -> Failure {
     let what = format!("the last operation was `{operation}`, which rewrote the file");
-    Err(open
-        .input
-        .negative_answer(what)
-        .with_hint(format!("{hint}; --force undoes what was appended before")))
+    let hint = format!("{way_back}; --force undoes what was appended before");
+    open.input.negative_answer(what).with_hint(hint)
 }
 
 /// The maximum number of undone entries that are each described. Of more, only the first and the
