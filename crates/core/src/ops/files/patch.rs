@@ -3,13 +3,47 @@
 /// A run of changed lines in a diff, with the lines around it.
 #[derive(Default)]
 struct Hunk {
-    /// The number of its first line in the old text, from 1; 0 if the old text is empty.
-    old_start: usize,
+    heading: HunkHeading,
     old_lines: Vec<String>,
     new_lines: Vec<String>,
     /// Whether the last line of the old text, or of the new one, has no line feed.
     old_lacks_newline: bool,
     new_lacks_newline: bool,
+}
+
+impl Hunk {
+    /// Whether the hunk has as many lines as its heading says. A program that applies the diff takes
+    /// a line that follows for the start of another one, perhaps of another file.
+    fn is_complete(&self) -> bool {
+        self.old_lines.len() == self.heading.old_count
+            && self.new_lines.len() == self.heading.new_count
+    }
+}
+
+/// The heading of a hunk, `@@ -1,3 +1,4 @@`.
+#[derive(Default)]
+struct HunkHeading {
+    /// The number of its first line in the old text, from 1; 0 if the old text is empty.
+    old_start: usize,
+    /// The number of its lines in the old text.
+    old_count: usize,
+    /// The number of its lines in the new text.
+    new_count: usize,
+}
+
+impl HunkHeading {
+    /// Parses what follows `@@ -` in a heading. A range without a count has one line.
+    fn parse(ranges: &str) -> Option<HunkHeading> {
+        let (ranges, _) = ranges.split_once(" @@")?;
+        let (old_range, new_range) = ranges.split_once(" +")?;
+        let (old_start, old_count) = old_range.split_once(',').unwrap_or((old_range, "1"));
+        let (_, new_count) = new_range.split_once(',').unwrap_or((new_range, "1"));
+        Some(HunkHeading {
+            old_start: old_start.parse().ok()?,
+            old_count: old_count.parse().ok()?,
+            new_count: new_count.parse().ok()?,
+        })
+    }
 }
 
 /// Returns the text that a unified diff makes of a text with line feeds. `None` if a line of the
@@ -22,7 +56,7 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     }
     // From the end, so that the numbers of earlier lines stay the same.
     for hunk in hunks.iter().rev() {
-        let start = hunk.old_start.saturating_sub(1);
+        let start = hunk.heading.old_start.saturating_sub(1);
         let end = start + hunk.old_lines.len();
         if lines.get(start..end)? != hunk.old_lines {
             return None;
@@ -38,14 +72,16 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
 }
 
 /// Returns the hunks of a recorded diff as text, without the names of the file; `None` if it has
-/// none, or another form.
+/// none, has another form, or if lines follow a hunk that do not belong to it.
 pub fn recorded_hunks(patch: &str) -> Option<String> {
     let start = if patch.starts_with("@@ -") {
         0
     } else {
         patch.find("\n@@ -")? + 1
     };
-    parse_hunks(patch)?;
+    if !parse_hunks(patch)?.iter().all(Hunk::is_complete) {
+        return None;
+    }
     let mut hunks = patch[start..].to_owned();
     if !hunks.ends_with('\n') {
         hunks.push('\n');
@@ -59,9 +95,8 @@ fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
     let mut last_sign = ' ';
     for line in patch.lines() {
         if let Some(ranges) = line.strip_prefix("@@ -") {
-            let digits = ranges.split([',', ' ']).next()?;
             hunks.push(Hunk {
-                old_start: digits.parse().ok()?,
+                heading: HunkHeading::parse(ranges)?,
                 ..Hunk::default()
             });
             continue;
@@ -105,6 +140,16 @@ mod tests {
         );
         assert_eq!(apply_patch("one\n2\nthree\n", patch), None);
         assert_eq!(apply_patch(text, "no patch"), None);
+    }
+
+    #[test]
+    fn recorded_hunks_are_of_one_file() {
+        let hunks = "@@ -1,2 +1,2 @@ fn a\n one\n-two\n+zwei\n@@ -5 +5,2 @@\n five\n+six\n";
+        let patch = format!("--- a\n+++ a\n{hunks}");
+        assert_eq!(recorded_hunks(&patch).unwrap(), hunks);
+        let other_file = format!("{patch}--- a/.profile\n+++ b/.profile\n@@ -1 +1 @@\n-a\n+b\n");
+        assert_eq!(recorded_hunks(&other_file), None);
+        assert_eq!(recorded_hunks(&format!("{patch}+seven\n")), None);
     }
 
     #[test]
