@@ -53,6 +53,15 @@ pub fn navigate_to(
     Ok(navigation)
 }
 
+/// Where a branch ends that is to be summarized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchEnd {
+    /// At the leaf, which the move leaves.
+    Leaf,
+    /// At an entry that is not the leaf.
+    OtherEntry,
+}
+
 /// A planned move, and the summary requested for it.
 pub struct PlannedMove<'a> {
     pub open: &'a OpenSession,
@@ -111,22 +120,26 @@ impl<'a> PlannedMove<'a> {
             return self.move_without_summary(ui);
         }
         if self.options.summary.has_given_text() {
-            return self.move_with_summary(true, ui);
+            return self.move_with_summary(BranchEnd::Leaf, ui);
         }
         if let Some(summary) = self.existing_summary()? {
             return self.label_existing_summary(summary, ui);
         }
         if self.abandons_content() {
-            self.move_with_summary(true, ui)
+            self.move_with_summary(BranchEnd::Leaf, ui)
         } else {
             self.move_without_summary(ui)
         }
     }
 
-    /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails
-    /// if another process has appended entries in the meantime: they are not in the summary, and
-    /// would be abandoned unnoticed. With `--prepare` or `--prompt`, only prints.
-    pub fn move_with_summary(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+    /// Appends the summary of a branch with this end under the new leaf. If the branch ends at the
+    /// leaf, this fails if another process has appended entries in the meantime: they are not in
+    /// the summary, and would be abandoned unnoticed. With `--prepare` or `--prompt`, only prints.
+    pub fn move_with_summary(
+        mut self,
+        branch_end: BranchEnd,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
         if let Some(exit) = self.print_preview(ui)? {
             return Ok(exit);
         }
@@ -139,7 +152,8 @@ impl<'a> PlannedMove<'a> {
         self.open
             .apply_change(&self.options.write, ui, |current, id_source| {
                 let session = &current.session;
-                if from_leaf && position_id(session, session.leaf.into()) != old_leaf {
+                let has_new_leaf = position_id(session, session.leaf.into()) != old_leaf;
+                if branch_end == BranchEnd::Leaf && has_new_leaf {
                     return Err(concurrent_append_failure(current));
                 }
                 current.check_label_is_free(None, label.as_ref())?;

@@ -1,7 +1,7 @@
 //! `pisess summarize`: moves to another entry, summarizing the branch that is left.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
+use crate::cli::navigation::{BranchEnd, MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible_lines};
 use crate::load::LoadOptions;
@@ -68,7 +68,11 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
     let from = open.resolve_parent(&args.from)?;
-    let leaves_leaf = open.resolve_reference(&args.from)?.is_current;
+    let branch_end = if open.resolve_reference(&args.from)?.is_current {
+        BranchEnd::Leaf
+    } else {
+        BranchEnd::OtherEntry
+    };
     let navigation = match &args.to {
         Some(reference) => navigate_to(&open, from, reference)?,
         None => navigate(&open.session, from, Position::Root),
@@ -78,7 +82,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         args.refuse_options_of_moves()?;
         return print_summary(step, ui);
     }
-    step.move_with_summary(leaves_leaf, ui)
+    step.move_with_summary(branch_end, ui)
 }
 
 impl Args {
