@@ -64,7 +64,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// as output.
 ///
 /// `--by file` lists each file that `read`, `write` or `edit` names, or a tool like them in an
-/// imported session, with the number of calls and of sessions. `--by file,session` has a row for each file and session.
+/// imported session, with the number of calls and of sessions. `--by file,session` has a row for
+/// each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. `--by
 /// entry` prints every copy, and also the usage of sub-agents that tool results report. Messages

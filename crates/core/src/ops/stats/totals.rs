@@ -114,21 +114,25 @@ impl Totals {
     /// Adds a call that names a file, and whether it failed: its result is added nowhere. A call
     /// counts for each file that it names.
     pub fn add_file_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
-        self.add_call(stats, call, session);
-        if call.is_further_file {
-            self.tool_calls += 1;
-        }
+        self.count_session(session);
+        self.tool_calls += 1;
+        self.count_file(&stats.session, call);
         if call.has_failed {
             self.tool_failures += 1;
         }
     }
 
-    /// Counts a tool call, as a read or a write if it names a file and did not fail. Each file that
-    /// was written or edited counts once as changed.
+    /// Counts a tool call once, however many files it names, and each of its files.
     fn count_call(&mut self, session: &Session, call: &CountedCall) {
         if !call.is_further_file {
             self.tool_calls += 1;
         }
+        self.count_file(session, call);
+    }
+
+    /// Counts the file of a call that did not fail as read or written. Each file that was written
+    /// or edited counts once as changed.
+    fn count_file(&mut self, session: &Session, call: &CountedCall) {
         let Some(file) = call.file else {
             return;
         };
