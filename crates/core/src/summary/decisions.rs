@@ -45,12 +45,14 @@ impl Decisions {
     /// Adds what the user said unasked, unless a decision quotes it already. `lead` says on what
     /// occasion.
     pub fn add_words(&mut self, lead: &str, words: &str, turn_number: usize) {
-        // As `quote_line` writes it, without the marks around it.
-        let quoted = one_line(words, POINT).replace('"', "'");
-        if self.0.iter().any(|known| known.text.contains(&quoted)) {
+        let quotation = quote_line(words, POINT);
+        // A decision may quote more than these words, so the quotation marks are not compared.
+        let quoted_words = quotation.trim_matches('"');
+        let mut known_texts = self.0.iter().map(|known| &known.text);
+        if known_texts.any(|text| text.contains(quoted_words)) {
             return;
         }
-        let text = format!("{lead}: {}", quote_line(words, POINT));
+        let text = format!("{lead}: {quotation}");
         let short_text = format!("{lead}: {}", quote_line(words, OLDEST));
         self.add_texts(text, short_text, turn_number);
     }
