@@ -189,8 +189,8 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
 /// suggest the next prompt, and to answer a question beside the conversation.
 const INTERNAL_AGENTS: [&str; 3] = ["acompact-", "aprompt_suggestion-", "aside_question-"];
 
-/// Whether a file is the log of such an agent. It repeats the conversation, and neither the user
-/// nor the model started it, so it is no session to list or to import.
+/// Whether a file is the log of an agent in [`INTERNAL_AGENTS`]. Such a log only repeats the
+/// conversation of the session, so it is neither listed nor imported.
 fn is_internal_agent_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(agent_id) = name.strip_prefix("agent-") else {

@@ -166,7 +166,7 @@ impl Input {
     }
 
     /// Returns an input with the same name and path, but with content that is in memory or in a
-    /// temporary file. It is no file that could be locked or changed.
+    /// temporary file. The input cannot be locked or changed.
     fn with_content(&self, content: Spooled) -> Input {
         Input {
             name: self.name.clone(),

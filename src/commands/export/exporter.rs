@@ -97,7 +97,7 @@ impl Exporter<'_> {
 
     /// Writes the export to a new file, or in place of a page of the same session. With `--redact`,
     /// the export is searched before the file appears at its path: if a secret is left in it, the
-    /// command fails, and there is no file. Returns `None` if an earlier run has written the same
+    /// command fails without creating a file. Returns `None` if an earlier run has written the same
     /// file.
     fn create_file(
         &self,

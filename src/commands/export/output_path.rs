@@ -1,4 +1,4 @@
-//! The path of an export: that of `-o`, or one that is named after the session.
+//! The path of an export: the argument of `-o`, or a name made from the session's file name or title.
 
 use super::{Args, examples};
 use crate::cli::open::Input;

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 /// Writes messages and tools as an example, on up to `workers` threads, each with a reader of its
-/// own. Returns whether anything was written: nothing is if there is no message.
+/// own. Returns `false`, and writes nothing, if there are no messages.
 pub fn write_example<'r>(
     messages: &[ContextMessage],
     reader: impl Fn() -> EntryReader<'r> + Sync,

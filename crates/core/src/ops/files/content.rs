@@ -129,10 +129,9 @@ impl FileContent {
             self.known = Known::Whole(text);
             return;
         }
-        let edited = match self.exact_text() {
-            Some(text) => apply_diff_to_whole(text, &edit.diff),
-            None => None,
-        };
+        let edited = self
+            .exact_text()
+            .and_then(|text| apply_diff_to_whole(text, &edit.diff));
         match edited {
             Some(text) => self.known = Known::Whole(text),
             None => self.add_unknown_change(entry),
