@@ -32,6 +32,7 @@ pub mod plan;
 pub mod transaction;
 
 pub mod navigation;
+pub mod new_session;
 pub mod renderer;
 
 pub mod rows;

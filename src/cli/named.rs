@@ -463,6 +463,13 @@ pub fn read_for_list(path: &Path) -> Option<ListedSession> {
     read_single(path, &file, file.modified_ms(), pruned.as_ref()).ok()
 }
 
+/// Returns the title of a session on one line.
+pub fn shown_title(session: &ListedSession) -> String {
+    let title = display_title(&session.title(), session.message_count);
+    let words: Vec<&str> = title.split_whitespace().collect();
+    to_visible(&words.join(" "))
+}
+
 /// Refuses to change all sessions below a directory that is too far up: the root, a home directory,
 /// or any directory above an agent's store.
 fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {

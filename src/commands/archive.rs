@@ -57,6 +57,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// may have open, or that changed in the last ten minutes, are skipped. One failure does not stop
 /// the others.
 ///
+/// -n prints a table with the title, project and age of each session. Without -n, the table is only
+/// printed on a terminal; a pipe gets the new path of each session.
+///
 /// `list`, `grep` and `stats` include archived sessions with --archived. Every command reads an
 /// archive given by its path. `zstd -dc` prints the session in it.
 ///
@@ -213,7 +216,7 @@ impl Args {
                 .is_ok_and(|result| result.status == Status::Planned);
             is_planned && is_in_subfolder(&self.sessions, &outcome.path)
         });
-        let exit = report_outcomes(outcomes, self.change.json, ui)?;
+        let exit = report_outcomes(outcomes, self, ui)?;
         if needs_recursion && !self.recursive {
             ui.warn(NEEDS_RECURSION);
         }
@@ -328,7 +331,7 @@ impl Args {
                 result,
             });
         }
-        report_outcomes(outcomes, self.change.json, ui)
+        report_outcomes(outcomes, self, ui)
     }
 }
 

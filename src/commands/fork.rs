@@ -6,6 +6,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookArgs, HookEvent};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{agent_folder, stores_for_named_project, stores_for_recorded_project};
+use crate::cli::new_session::report_new_session;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -65,7 +66,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The new session is a file beside the original. With --cwd or --for, it is in the agent's store,
 /// in the directory of its project, which is created if it does not exist. The path is printed;
-/// with --before, the text of REF follows. The new session has a new id, records its origin, and
+/// with --before, the text of REF follows. On a terminal, the title and the id of the new session
+/// are reported, and the command that continues it, unless -o names the file. The new session has a new id, records its origin, and
 /// keeps the labels of the copied entries. The original is not changed.
 ///
 /// --for converts the new session to the format of that agent. Entries that the other format lacks
@@ -179,17 +181,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let folder = project_folder(args, &open, ui);
     let path = new_file_path(args, &open, folder.as_deref(), &new_session);
     let notification = hook.map(|hook| fork_notification(hook, &open, &new_session, &options));
-    open.create_session(
-        Creation {
-            new_session,
-            path,
-            folder,
-            editor_text,
-            notification,
-        },
-        &args.write,
-        ui,
-    )
+    let creation = Creation {
+        new_session,
+        path: path.clone(),
+        folder,
+        editor_text,
+        notification,
+    };
+    let exit = open.create_session(creation, &args.write, ui)?;
+    // A file that the user named is known to the user.
+    let has_new_name = args.write.output.is_none() && path != Path::new("-");
+    if has_new_name && !args.write.change.dry_run && !args.write.change.json {
+        report_new_session("forked", &path, ui);
+    }
+    Ok(exit)
 }
 
 /// Returns the entry of `--before`, which must be a user message.

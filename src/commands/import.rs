@@ -6,6 +6,7 @@ mod run;
 use crate::cli::files::FileItem;
 use crate::cli::foreign::{find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
+use crate::cli::new_session::report_new_session;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::period::PeriodArgs;
@@ -59,6 +60,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Importing a source again changes nothing. If the source has grown, the new part is appended to
 /// the session. If the imported session was continued as well, a new session is created beside it.
 /// A source that was edited or became shorter is refused.
+///
+/// The path of each session that was written is printed. On a terminal, the title and the id of the
+/// new session are reported, and the command that continues it, unless -o is given.
 ///
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
@@ -294,6 +298,10 @@ fn report_outcomes(
     } else {
         ui.print_after_write(&format_count(written_count, "session", "sessions"), print)
     };
+    let has_new_names = args.write.output.is_none() && !args.write.change.dry_run;
+    if has_new_names && !args.write.change.json && printed.is_ok() {
+        report_imported_sessions(&outcomes, ui);
+    }
     worst_exit.or_print_failure(printed)
 }
 
@@ -390,6 +398,27 @@ fn print_outcomes(
         ui.print_status("nothing to do");
     }
     Ok(())
+}
+
+/// Reports on a terminal how the sessions that were written are continued. Of one, also its title:
+/// its id is not that of its source.
+fn report_imported_sessions(outcomes: &[ImportOutcome], ui: &mut Ui) {
+    let mut written = Vec::new();
+    for outcome in outcomes {
+        if let Ok(imported) = &outcome.result
+            && imported.action != Action::Nothing
+        {
+            written.push(&*imported.to);
+        }
+    }
+    match &written[..] {
+        [] => {}
+        [session] => report_new_session("imported", session, ui),
+        _ if ui.stderr_is_terminal() => ui.print_status(
+            "`pisess list` shows the ids of imported sessions, `pisess resume ID` continues one",
+        ),
+        _ => {}
+    }
 }
 
 impl ImportOutcome {

@@ -204,6 +204,46 @@ fn a_plan_counts_the_files_of_sub_agents() {
     assert!(row.starts_with("50") && row.contains(" kB "), "{planned}");
 }
 
+/// People know sessions by their titles. A pipe gets paths.
+#[test]
+fn what_was_moved_is_named_on_a_terminal() {
+    let h = Home::new();
+    assert_snapshot!(h.run("archive -n --all --older-than 2026-02-01").quiet(), @r"
+      size  action   project     age  id      name or first user message
+     288 B  archive  ~/boats     4mo  boat    an old boat
+     113 B  archive  ~/kites     4mo  pempty  (no messages)
+     288 B  archive  ~/kites     4mo  pold    an old kite
+     981 B  archive  ~/kites     4mo  omp1    Tail
+    1.7 kB  total    4 sessions
+    ");
+    let done = h.call("archive pold boat").terminal(80).done();
+    assert_snapshot!(done.text(), @r"
+     [4msize[0m  [4maction[0m    [4mproject[0m  [4mage[0m  [4mid[0m    [4mname or first user message[0m
+    288 B  archived  ~/kites  4mo  pold  an old kite
+    288 B  archived  ~/boats  4mo  boat  an old boat
+    ");
+    assert_snapshot!(done.stderr, @"pisess: 2 sessions archived, 576 B in 1.1 kB (hint: `pisess archive --restore ID` moves one back)");
+    let done = h.call("archive --restore pold").terminal(80).done();
+    assert_snapshot!(done.text(), @r"
+     [4msize[0m  [4maction[0m    [4mproject[0m  [4mage[0m  [4mid[0m    [4mname or first user message[0m
+    288 B  restored  ~/kites  4mo  pold  an old kite
+    ");
+    assert_eq!(done.stderr, "");
+    let done = h.call("archive --delete --force boat").terminal(80).done();
+    assert_snapshot!(done.text(), @r"
+     [4msize[0m  [4maction[0m   [4mproject[0m  [4mage[0m  [4mid[0m    [4mname or first user message[0m
+    288 B  deleted  ~/boats  4mo  boat  an old boat
+    ");
+    // The hint names the session, and holds.
+    let done = h.run("archive pold");
+    assert!(
+        done.stderr
+            .ends_with("(hint: `pisess archive --restore pold` moves it back)\n"),
+        "{done}"
+    );
+    assert_eq!(h.run("archive --restore pold").code, 0);
+}
+
 #[test]
 fn a_session_goes_to_an_archive_and_comes_back() {
     for id in ["pold", "omp1"] {
@@ -214,10 +254,9 @@ fn a_session_goes_to_an_archive_and_comes_back() {
         let planned = h.run(&format!("archive -q -n {id}"));
         assert_eq!((planned.code, planned.text().lines().count()), (0, 2));
         let row = planned.text().lines().nth(1).unwrap().to_owned();
-        assert!(
-            row.ends_with(&format!("B  ~/{session}  ~/{archive}")),
-            "{planned}"
-        );
+        let title = if id == "pold" { "an old kite" } else { "Tail" };
+        let shown = format!("archive  ~/kites  4mo  {id}  {title}");
+        assert!(row.ends_with(&shown), "{planned}");
         assert!(h.s.files() == before);
         let done = h.run(&format!("archive {id}"));
         assert_eq!(
@@ -269,10 +308,8 @@ fn a_session_goes_to_an_archive_and_comes_back() {
         let planned = h.run(&format!("archive -n --restore {id}"));
         assert_eq!((planned.code, planned.text().lines().count()), (0, 2));
         let row = planned.text().lines().nth(1).unwrap().to_owned();
-        assert!(
-            row.ends_with(&format!("B  ~/{archive}  ~/{session}")),
-            "{planned}"
-        );
+        let shown = format!("restore  ~/kites  4mo  {id}  {title}");
+        assert!(row.ends_with(&shown), "{planned}");
         let done = h.run(&format!("archive --restore {id}"));
         assert_eq!(
             (done.code, done.text()),
@@ -347,11 +384,8 @@ fn filters_are_combined() {
         };
         let mut ids: Vec<_> = rows
             .lines()
-            .filter_map(|row| {
-                let session = row.split("  ").find(|cell| cell.starts_with("~/"))?;
-                let name = session.trim_end().rsplit('_').next()?;
-                Some(name.trim_end_matches(".jsonl"))
-            })
+            .filter(|row| row.contains("archive  ~/"))
+            .filter_map(|row| row.split_whitespace().nth(5))
             .collect();
         let mut wanted: Vec<_> = chosen.split_whitespace().collect();
         ids.sort_unstable();
@@ -804,9 +838,9 @@ fn deleting_asks_or_needs_force() {
     2> pisess: cannot ask whether to delete ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail): standard input is not a terminal (hint: --force does it without asking)
     exit 2
     ");
-    assert_snapshot!(h.run("archive --delete -n omp1"), @"
-      size  from                                                      to
-    1.7 kB  ~/.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst  (to be deleted)
+    assert_snapshot!(h.run("archive --delete -n omp1"), @r"
+      size  action  project  age  id    name or first user message
+    1.7 kB  delete  ~/kites  4mo  omp1  Tail
     ");
     let answer = |answer: &str| h.call("archive --delete omp1").typed().stdin(answer).done();
     assert_snapshot!(answer("n\n"), @r"

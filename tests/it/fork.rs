@@ -315,6 +315,41 @@ fn into_a_folder_or_file() {
     assert_eq!(done.stderr, "Tissue paper then. How big?\n");
 }
 
+/// A path of 130 characters says little: a terminal gets the title, the id and the next command.
+#[test]
+fn reports_the_new_session_on_a_terminal() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let fork = |line: &str| s.pisess(line).at_home().terminal(80).done();
+    // A file in no store has no id that finds it.
+    let done = fork("fork ./two-branches.jsonl");
+    assert_eq!(done.text(), format!("./{NEW}\n"));
+    assert_snapshot!(done.stderr, @r"
+    pisess: forked 5be49767: Which paper for a kite?
+    pisess: `pisess resume ~/2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl` continues it
+    ");
+    s.put(
+        ".pi/agent/sessions/--home-u-kites--/a.jsonl",
+        fixture("two-branches.jsonl"),
+    );
+    let done = fork("fork ./.pi/agent/sessions/--home-u-kites--/a.jsonl");
+    assert_snapshot!(done.stderr, @r"
+    pisess: forked 5be49767: Which paper for a kite?
+    pisess: `pisess resume 5be49767` continues it
+    ");
+    for folder in ["new", "json", "quiet"] {
+        std::fs::create_dir(s.path(folder)).unwrap();
+    }
+    for line in [
+        "fork -n --dir ./new ./two-branches.jsonl",
+        "fork --json --dir ./json ./two-branches.jsonl",
+        "fork -q --dir ./quiet ./two-branches.jsonl",
+        "fork -o - ./two-branches.jsonl",
+        "fork -o ./named.jsonl ./two-branches.jsonl",
+    ] {
+        assert_eq!(fork(line).stderr, "", "{line}");
+    }
+}
+
 #[test]
 fn of_standard_input_goes_to_standard_output() {
     let s = Sandbox::new();

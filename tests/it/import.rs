@@ -1182,6 +1182,29 @@ fn sessions_are_found_by_id_or_name() {
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
 }
 
+/// The id of the new session is not that of the source: a terminal gets it, and the next command.
+#[test]
+fn reports_new_sessions_on_a_terminal() {
+    let h = Home::with(&["claude/tree.jsonl", "claude/parallel.jsonl"]);
+    let import = |what: &str| {
+        let line = format!("import {what}");
+        h.call(&line).terminal(80).done()
+    };
+    let done = import("./tree.jsonl");
+    assert_snapshot!(done.text(), @"./.pi/agent/sessions/--home-u-kites--/2025-09-12T08-00-01-250Z_70a3bc1b-086f-5d9d-af10-2c32b2e57d46.jsonl");
+    assert_snapshot!(done.stderr, @r"
+    pisess: imported b2e57d46: A washi kite
+    pisess: `pisess resume b2e57d46` continues it
+    ");
+    let again = import("./tree.jsonl");
+    assert_snapshot!(again.stderr, @"pisess: nothing to do");
+    std::fs::remove_dir_all(h.0.path(".pi")).unwrap();
+    assert_snapshot!(import(".").stderr, @r"
+    pisess: 2 sessions created, 0 appended to, 0 unchanged, 0 failed
+    pisess: `pisess list` shows the ids of imported sessions, `pisess resume ID` continues one
+    ");
+}
+
 /// A directory without sessions is a project: its sessions are in the stores of both agents.
 #[test]
 fn sessions_of_a_project_are_found_by_its_directory() {

@@ -3,10 +3,10 @@
 use super::chooser::{Chooser, Question, ROW_WIDTH, Stop};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores};
-use crate::cli::named::read_for_list;
+use crate::cli::named::{read_for_list, shown_title};
 use crate::cli::output::{Failure, Ui, display_width, to_visible, truncate_end, truncate_path};
 use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
-use crate::ops::list::{ListedSession, display_cost, display_title};
+use crate::ops::list::{ListedSession, display_cost};
 use crate::session::paths::abbreviate_home;
 use pisess_store::modified_ms;
 use pisess_store::workers::in_order;
@@ -114,13 +114,6 @@ impl RowPainter {
         let title = shown_title(session);
         format!("{age:>AGE_WIDTH$}  {project}{padding}  {cost:>COST_WIDTH$}  {title}")
     }
-}
-
-/// Returns the title of a session on one line.
-fn shown_title(session: &ListedSession) -> String {
-    let title = display_title(&session.title(), session.message_count);
-    let words: Vec<&str> = title.split_whitespace().collect();
-    to_visible(&words.join(" "))
 }
 
 /// Reports the session that completes a command line. `how` begins the report: `chose`, `last is`.

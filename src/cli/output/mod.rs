@@ -190,6 +190,10 @@ impl<'w> Ui<'w> {
         self.world.terminals.stdout
     }
 
+    pub fn stderr_is_terminal(&self) -> bool {
+        self.world.terminals.stderr
+    }
+
     /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without
     /// either, rows are not cut.
     pub fn row_width(&self) -> Option<usize> {

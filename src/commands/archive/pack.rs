@@ -2,7 +2,7 @@
 //! is removed. A run that is killed while it removes leaves the session hidden;
 //! [`super::interrupted`] finds it.
 
-use super::report::{ArchiveResult, Sizes};
+use super::report::{ArchiveResult, SessionFacts, Sizes};
 use crate::cli::foreign::load_failure;
 use crate::cli::locate::SessionStores;
 use crate::cli::open::Input;
@@ -80,6 +80,7 @@ impl Packer<'_> {
                 path,
                 to: Some(to),
                 status: Status::Planned,
+                facts: Some(SessionFacts::from(&listed)),
                 sizes: None,
                 errors: Vec::new(),
             }));
@@ -100,6 +101,7 @@ impl Packer<'_> {
             path,
             to: Some(to),
             status: Status::Archived,
+            facts: Some(SessionFacts::from(&listed)),
             sizes: Some(sizes),
             errors: committed.map_or_else(Vec::new, |committed| committed.troubles),
         }))

@@ -1,9 +1,14 @@
 //! What became of sessions that were archived, restored or deleted: their results, and the report.
 
-use crate::cli::output::{Exit, Failure, Ui, plain_cell, to_visible};
-use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
+use super::Args;
+use crate::cli::ids::Ids;
+use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
+use crate::cli::plan::{PlanTable, SESSIONS, size_with_companions};
 use crate::cli::status::Status;
-use crate::format::{format_bytes, format_count};
+use crate::format::{ID_SUFFIX_LEN, format_age, format_bytes, format_count, id_suffix};
+use crate::ops::archive::ArchiveFacts;
+use crate::ops::list::{ListedSession, display_title};
+use crate::session::paths::abbreviate_home;
 use pisess_json::write::Object;
 use pisess_store::{Cause, StoreError};
 use std::path::{Path, PathBuf};
@@ -17,6 +22,41 @@ pub struct Sizes {
     pub archive: u64,
 }
 
+/// The facts by which a user knows a session. Text of the session is not escaped.
+#[derive(Clone, Debug)]
+pub struct SessionFacts {
+    id: String,
+    /// Its working directory; empty if it records none.
+    cwd: String,
+    /// Its name or first user message.
+    title: String,
+    /// The time of its newest message, in milliseconds since 1970.
+    modified_ms: i64,
+}
+
+impl From<&ListedSession> for SessionFacts {
+    fn from(session: &ListedSession) -> SessionFacts {
+        SessionFacts {
+            id: session.id.to_string_lossy().into_owned(),
+            cwd: session.cwd.to_string_lossy().into_owned(),
+            title: display_title(&session.title(), session.message_count),
+            modified_ms: session.modified_ms,
+        }
+    }
+}
+
+impl From<&ArchiveFacts> for SessionFacts {
+    fn from(facts: &ArchiveFacts) -> SessionFacts {
+        let cwd = facts.header.cwd.as_ref();
+        SessionFacts {
+            id: facts.header.id.to_string_lossy().into_owned(),
+            cwd: cwd.map_or_else(String::new, |cwd| cwd.to_string_lossy().into_owned()),
+            title: display_title(&facts.title, facts.message_count),
+            modified_ms: facts.modified_ms,
+        }
+    }
+}
+
 /// What became of a session.
 #[derive(Debug)]
 pub struct ArchiveResult {
@@ -26,6 +66,8 @@ pub struct ArchiveResult {
     pub to: Option<PathBuf>,
     /// What became of it.
     pub status: Status,
+    /// Its facts; `None` after a failure, or if its archive does not record them.
+    pub facts: Option<SessionFacts>,
     /// The sizes, if they are known: not before a session is archived, nor after a failure.
     pub sizes: Option<Sizes>,
     /// The errors that occurred after it was archived.
@@ -55,46 +97,73 @@ impl ArchiveResult {
             path,
             to: None,
             status: Status::Failed,
+            facts: None,
             sizes: None,
             errors: Vec::new(),
         }
     }
 
-    /// Prints where the session is now; for a deleted archive, where that was. With `-n`, adds to
-    /// the plan where the session is to be moved. A failure was reported, and is printed only as
-    /// JSON.
-    fn print_result(&self, json: bool, plan: &mut PlanTable, ui: &mut Ui) -> Result<(), Failure> {
-        let path = self.path.to_string_lossy();
+    fn to_json(&self) -> Vec<u8> {
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
-        if json {
-            let result = Object::new()
-                .str("path", &path)
-                .str_or_null("to", to.as_deref())
-                .json("status", &self.status.to_json())
-                .number_or_null("bytes", self.sizes.map(|sizes| sizes.files as f64))
-                .number_or_null(
-                    "archivedBytes",
-                    self.sizes.map(|sizes| sizes.archive as f64),
-                );
-            return ui.print_json(&result.finish());
-        }
-        match (self.status, to) {
-            (Status::Failed, _) => Ok(()),
-            (Status::Planned, _) => {
-                let from_cell = half_path_cell(&self.path, ui);
-                let to_cell = match &self.to {
-                    Some(to) => half_path_cell(to, ui),
-                    None => plain_cell("(to be deleted)".to_owned()),
-                };
-                plan.add_row(
-                    size_with_companions(&self.path),
-                    vec![from_cell, to_cell],
-                    ui,
-                )
-            }
-            (_, to) => ui.print_path(&to.unwrap_or(path)),
+        Object::new()
+            .str("path", &self.path.to_string_lossy())
+            .str_or_null("to", to.as_deref())
+            .json("status", &self.status.to_json())
+            .number_or_null("bytes", self.sizes.map(|sizes| sizes.files as f64))
+            .number_or_null(
+                "archivedBytes",
+                self.sizes.map(|sizes| sizes.archive as f64),
+            )
+            .finish()
+    }
+
+    /// Returns what was done with the session, or with `-n` would be done.
+    fn action(&self, args: &Args) -> &'static str {
+        match self.status {
+            Status::Archived => "archived",
+            Status::Restored => "restored",
+            Status::Deleted => "deleted",
+            _ if args.restore => "restore",
+            _ if args.delete => "delete",
+            _ => "archive",
         }
     }
+
+    /// Returns the row of the session, without its size. If its facts are unknown, its path is in
+    /// place of them.
+    fn cells(&self, args: &Args, now_ms: i64, ui: &Ui) -> Vec<Cell> {
+        let home = ui.home();
+        let mut texts = vec![self.action(args).to_owned()];
+        if let Some(facts) = &self.facts {
+            let project = abbreviate_home(&facts.cwd, home.as_deref());
+            texts.push(to_visible(&project));
+            texts.push(format_age(now_ms, facts.modified_ms));
+            texts.push(to_visible(id_suffix(&facts.id, ID_SUFFIX_LEN)));
+            texts.push(to_visible(&facts.title));
+        } else {
+            let path = abbreviate_home(&self.path.to_string_lossy(), home.as_deref());
+            texts.push(to_visible(&path));
+        }
+        texts.resize(session_columns().len(), String::new());
+        texts.into_iter().map(plain_cell).collect()
+    }
+}
+
+/// The columns of the table for people, after the size.
+fn session_columns() -> [Column; 5] {
+    [
+        Column::text("action"),
+        Column::text("project"),
+        Column::number("age"),
+        Column::text("id"),
+        Column::text("name or first user message").allow_shrink(),
+    ]
+}
+
+/// Returns the table for sessions that were moved, without rows.
+fn moved_table() -> Table {
+    let size_column = [Column::number("size")];
+    Table::new([&size_column[..], &session_columns()].concat())
 }
 
 /// The sizes of all sessions that were archived, or of which the archives were deleted.
@@ -112,17 +181,12 @@ impl SizeSums {
         self.archives += sizes.archive as usize;
     }
 
-    /// Prints the sums, if there is a session.
-    fn report(&self, what_became: &str, ui: &mut Ui) {
-        if self.sessions == 0 {
-            return;
-        }
+    /// Returns the sums as words.
+    fn summarize(&self, what_became: &str) -> String {
         let sessions = format_count(self.sessions, "session", "sessions");
-        ui.print_status(&format!(
-            "{sessions} {what_became}, {} in {}",
-            format_bytes(self.files),
-            format_bytes(self.archives)
-        ));
+        let files = format_bytes(self.files);
+        let archives = format_bytes(self.archives);
+        format!("{sessions} {what_became}, {files} in {archives}")
     }
 }
 
@@ -130,7 +194,7 @@ impl SizeSums {
 /// after the write if a session was archived, restored or deleted.
 pub fn report_outcomes(
     outcomes: Vec<ArchiveOutcome>,
-    json: bool,
+    args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut worst_exit = Exit::Done;
@@ -153,10 +217,10 @@ pub fn report_outcomes(
     }
 
     let printed = if written_count == 0 {
-        print_results(&results, json, ui)
+        print_results(&results, args, ui)
     } else {
         let sessions = format_count(written_count, "session", "sessions");
-        ui.print_after_write(&sessions, |ui| print_results(&results, json, ui))
+        ui.print_after_write(&sessions, |ui| print_results(&results, args, ui))
     };
     worst_exit.or_print_failure(printed)
 }
@@ -181,21 +245,75 @@ fn report_late_errors(result: &ArchiveResult, ui: &mut Ui) -> Exit {
 }
 
 /// Prints the results, and on standard error the sizes of all sessions that were archived or
-/// deleted.
-fn print_results(results: &[ArchiveResult], json: bool, ui: &mut Ui) -> Result<(), Failure> {
+/// deleted. A failure was reported, and is printed only as JSON.
+fn print_results(results: &[ArchiveResult], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    if args.change.json {
+        for result in results {
+            ui.print_json(&result.to_json())?;
+        }
+    } else {
+        print_rows(results, args, ui)?;
+    }
+
     let mut archived = SizeSums::default();
     let mut deleted = SizeSums::default();
-    let mut plan = session_moves_table();
     for result in results {
-        result.print_result(json, &mut plan, ui)?;
         match (result.status, result.sizes) {
             (Status::Archived, Some(sizes)) => archived.add(sizes),
             (Status::Deleted, Some(sizes)) => deleted.add(sizes),
             _ => {}
         }
     }
-    plan.print(ui)?;
-    archived.report("archived", ui);
-    deleted.report("deleted", ui);
+    if archived.sessions > 0 {
+        let summary = archived.summarize("archived");
+        ui.print_status(&format!("{summary} (hint: {})", restore_hint(results)));
+    }
+    if deleted.sessions > 0 {
+        ui.print_status(&deleted.summarize("deleted"));
+    }
     Ok(())
+}
+
+/// Prints where each session is now, one path a line; for a deleted archive, where that was. People
+/// know sessions by their titles: a plan, and what was done on a terminal, is a table of them.
+fn print_rows(results: &[ArchiveResult], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let mut plan = PlanTable::new(&session_columns(), SESSIONS);
+    let mut moved = moved_table();
+    for result in results {
+        match result.status {
+            Status::Failed => {}
+            Status::Planned => {
+                let bytes = size_with_companions(&result.path);
+                plan.add_row(bytes, result.cells(args, now_ms, ui), ui)?;
+            }
+            _ if ui.stdout_is_terminal() => {
+                let bytes = result.sizes.map_or(0, |sizes| sizes.files);
+                let mut row = vec![plain_cell(format_bytes(bytes as usize))];
+                row.extend(result.cells(args, now_ms, ui));
+                moved.add_row(row);
+                moved.flush_when_full(ui)?;
+            }
+            _ => {
+                let path = result.to.as_ref().unwrap_or(&result.path);
+                ui.print_path(&path.to_string_lossy())?;
+            }
+        }
+    }
+    plan.print(ui)?;
+    moved.print(ui)
+}
+
+/// Returns the hint how to restore sessions that were archived.
+fn restore_hint(results: &[ArchiveResult]) -> String {
+    let mut ids = Vec::new();
+    for result in results {
+        if let (Status::Archived, Some(facts)) = (result.status, &result.facts) {
+            ids.push(id_suffix(&facts.id, ID_SUFFIX_LEN));
+        }
+    }
+    match &ids[..] {
+        [id] => format!("`pisess archive --restore {id}` moves it back"),
+        _ => "`pisess archive --restore ID` moves one back".to_owned(),
+    }
 }

@@ -43,11 +43,13 @@ pub fn restore_archive(
             "to read the session as it is, give this path to any command; `zstd -dc` prints it",
         ));
     };
+    let facts = open.facts();
     let sizes = Some(open.sizes());
     let result = |status| ArchiveResult {
         path: path.to_owned(),
         to: Some(session.clone()),
         status,
+        facts: facts.clone(),
         sizes,
         errors: Vec::new(),
     };

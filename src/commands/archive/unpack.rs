@@ -1,7 +1,7 @@
 //! Finds the archive that an argument names, opens it, and deletes it.
 
 use super::list::ArchivedSession;
-use super::report::{ArchiveResult, Sizes};
+use super::report::{ArchiveResult, SessionFacts, Sizes};
 use crate::cli::locate::SessionStores;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -108,6 +108,12 @@ impl OpenArchive {
         self.locked.remove().and_then(Attempt::done).map(drop)
     }
 
+    /// Returns the facts of the session, if the archive records them.
+    pub fn facts(&self) -> Option<SessionFacts> {
+        let facts = ArchiveFacts::decode(&self.archive.head).ok()?;
+        Some(SessionFacts::from(&facts))
+    }
+
     pub fn sizes(&self) -> Sizes {
         Sizes {
             files: self.archive.members.iter().map(|member| member.size).sum(),
@@ -133,11 +139,13 @@ pub fn delete_archive(
     ui: &mut Ui,
 ) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, change)?;
+    let facts = open.facts();
     let sizes = Some(open.sizes());
     let result = |status| ArchiveResult {
         path: path.to_owned(),
         to: None,
         status,
+        facts: facts.clone(),
         sizes,
         errors: Vec::new(),
     };
