@@ -17,6 +17,7 @@ use crate::cli::options::{ChangeArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::cli::status::{Status, warn_of_skipped};
+use crate::format::format_count;
 use crate::ops::list::SessionFilter;
 use foldhash::HashSet;
 use interrupted::restore_interrupted;
@@ -83,7 +84,7 @@ pub struct Args {
     #[arg(value_name = "SESSION", conflicts_with_all = ["project", "all"])]
     pub sessions: Vec<PathBuf>,
     /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
-    /// 2026-10
+    /// 2026-10; the day or month itself is not included
     #[arg(long, value_name = "TIME")]
     pub older_than: Option<String>,
     /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
@@ -199,15 +200,28 @@ impl Args {
             change: &self.change,
             is_stdout: ui.stdout_predicate(),
         };
+        let other_projects = if self.sessions.is_empty() && self.project.is_none() && !self.all {
+            count_in_other_projects(&packer, &sessions, ui)
+        } else {
+            0
+        };
         let skipped = archive_all(&packer, sessions, &mut outcomes, ui);
         warn_of_skipped(&skipped, ui);
         if outcomes.is_empty() && skipped.is_empty() && !found_none {
             let hint = if self.all {
-                "`pisess list --all` lists the sessions"
+                "`pisess list --all` lists the sessions".to_owned()
+            } else if other_projects > 0 {
+                let sessions = format_count(other_projects, "session", "sessions");
+                format!("--all chooses {sessions} of other projects")
             } else {
-                "--all looks in all projects"
+                "--all looks in all projects".to_owned()
             };
             ui.print_status(&format!("no sessions to archive (hint: {hint})"));
+        } else if other_projects > 0 {
+            let sessions = format_count(other_projects, "session", "sessions");
+            ui.warn(&format!(
+                "only sessions of this project are chosen (hint: --all also chooses {sessions} of other projects)"
+            ));
         }
         let needs_recursion = outcomes.iter().any(|outcome| {
             let is_planned = outcome
@@ -333,6 +347,20 @@ impl Args {
         }
         report_outcomes(outcomes, self, ui)
     }
+}
+
+/// Returns the number of sessions that the filter would choose with `--all`, and that are not among
+/// those of the project.
+fn count_in_other_projects(packer: &Packer, of_project: &[FoundFile], ui: &mut Ui) -> usize {
+    let known: HashSet<&Path> = of_project.iter().map(|file| &*file.path).collect();
+    let mut others = packer.stores.find_sessions(&Scope::All).files;
+    others.retain(|file| file.owner.is_none() && !known.contains(&*file.path));
+    let mut count = 0;
+    let is_chosen = |file: FoundFile| packer.is_chosen(&file.path);
+    ui.map_in_parallel(others, is_chosen, |_, is_chosen| {
+        count += usize::from(is_chosen);
+    });
+    count
 }
 
 /// Archives sessions on all processors, and adds their outcomes. Sessions that the filter does not

@@ -97,7 +97,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
     /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or
-    /// 2026-10
+    /// 2026-10; the day or month itself is not included
     #[arg(long, value_name = "TIME")]
     pub older_than: Option<String>,
     /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M

@@ -394,6 +394,38 @@ fn filters_are_combined() {
     }
 }
 
+/// Without `--all`, sessions of other projects stay: a note says how many there are.
+#[test]
+fn sessions_of_other_projects_are_counted() {
+    let h = Home::new();
+    // The sandbox is not a project.
+    assert_snapshot!(h.run("archive -n --older-than 2026-02-01").stderr, @"pisess: no sessions to archive (hint: --all chooses 4 sessions of other projects)");
+    h.s.put(
+        &format!(
+            ".pi/agent/sessions/--{}--/2026_here.jsonl",
+            h.s.path("")
+                .to_str()
+                .unwrap()
+                .trim_matches('/')
+                .replace('/', "-")
+        ),
+        header(&h.s, "here", "") + &body("2026-01-01T00:00:01.000Z", "an old one"),
+    );
+    h.age();
+    assert_snapshot!(h.run("archive -n --older-than 2026-02-01").stderr, @"pisess: note: only sessions of this project are chosen (hint: --all also chooses 4 sessions of other projects)");
+    // All that --all would choose is chosen: nothing is noted.
+    for line in [
+        "archive -n --older-than 300d --all",
+        "archive -n --older-than 2026-02-01 --project ./kites",
+        "archive -n here",
+    ] {
+        assert!(!h.run(line).stderr.contains("other projects"), "{line}");
+    }
+    // A day does not include itself.
+    assert_eq!(h.run("archive -q -n --older-than 2026-01-01").text(), "");
+    assert_ne!(h.run("archive -q -n --older-than 2026-01-02").text(), "");
+}
+
 #[test]
 fn older_than_skips_a_session_changed_within_ten_minutes() {
     let h = Home::new();

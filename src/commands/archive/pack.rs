@@ -55,16 +55,11 @@ impl Packer<'_> {
             return Err(failure.with_hint("give the path of a session"));
         };
         let listed = self.read_listed(&input)?;
-        let facts = SelectionFacts {
-            // User messages may have been pruned.
-            is_empty: listed.is_empty && store::is_free(&pruned_file(file.resolved()))?,
-            ..listed.selection_facts()
-        };
-        if !self.filter.accepts(facts) {
+        let session = file.resolved();
+        if !self.accepts(&listed, session)? {
             return Ok(None);
         }
 
-        let session = file.resolved();
         let to = self.find_archive_path(&input, session)?;
         if !found.named {
             self.refuse_unsettled(&input, session)?;
@@ -105,6 +100,29 @@ impl Packer<'_> {
             sizes: Some(sizes),
             errors: committed.map_or_else(Vec::new, |committed| committed.troubles),
         }))
+    }
+
+    /// Whether the filter chooses the session of a file. A file that is not a session is not chosen.
+    pub fn is_chosen(&self, path: &Path) -> bool {
+        let Ok(input) = Input::open_path(path, self.is_stdout) else {
+            return false;
+        };
+        let Some(file) = input.file() else {
+            return false;
+        };
+        let Ok(listed) = self.read_listed(&input) else {
+            return false;
+        };
+        self.accepts(&listed, file.resolved()).unwrap_or(false)
+    }
+
+    fn accepts(&self, listed: &ListedSession, session: &Path) -> Result<bool, StoreError> {
+        let facts = SelectionFacts {
+            // User messages may have been pruned.
+            is_empty: listed.is_empty && store::is_free(&pruned_file(session))?,
+            ..listed.selection_facts()
+        };
+        Ok(self.filter.accepts(facts))
     }
 
     /// Returns the path for the archive of a session. Refuses a session that is in no store, and
