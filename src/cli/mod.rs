@@ -29,10 +29,10 @@ pub mod summary_source;
 pub mod ids;
 pub mod period;
 pub mod plan;
+pub mod session_report;
 pub mod transaction;
 
 pub mod navigation;
-pub mod new_session;
 pub mod renderer;
 
 pub mod rows;

@@ -4,9 +4,11 @@ use crate::cli::external::{find_agent, run_in_place};
 use crate::cli::foreign::find_newest_import;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{SessionStores, is_archive};
+use crate::cli::named::name_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
+use crate::cli::session_report::report_session;
 use crate::import::{Origin, Survey};
 use crate::load::LoadOptions;
 use crate::session::dialect::Dialect;
@@ -63,6 +65,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     if let Some(survey) = &open.input.survey {
         note_imports(survey, ui);
+    } else if name_argument(&args.session).is_some() && ui.stderr_is_terminal() && !args.json {
+        report_named_session(&open.input, ui)?;
     }
     if args.exec {
         return command.exec(&open.input, ui);
@@ -93,6 +97,15 @@ fn note_imports(survey: &Survey, ui: &mut Ui) {
         ui.warn(&format!(
             "the command continues the session of {origin}, which was also imported (hint: `pisess resume {id}` continues the imported session in {name})"
         ));
+    }
+}
+
+/// Reports which session a name means: after an import, `last` is not the imported session, which is
+/// as old as its source.
+fn report_named_session(input: &Input, ui: &mut Ui) -> Result<(), Failure> {
+    match input.file() {
+        Some(file) => report_session("continues", file.path(), ui),
+        None => Ok(()),
     }
 }
 

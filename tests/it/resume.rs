@@ -64,6 +64,33 @@ fn last_is_of_the_current_directory() {
     );
 }
 
+/// `last` is the session that changed last; an imported session is as old as its source.
+#[test]
+fn names_the_session_on_a_terminal() {
+    let s = Sandbox::new();
+    s.put(
+        &format!(
+            ".pi/agent/sessions/--{}--/a.jsonl",
+            s.path("")
+                .to_str()
+                .unwrap()
+                .trim_matches('/')
+                .replace('/', "-")
+        ),
+        fixture("two-branches.jsonl"),
+    );
+    let resume = |line: &str| call(&s, line).terminal(80).done().stderr;
+    assert_snapshot!(resume("resume last"), @r"
+    pisess: continues 0000babe (4mo): Which paper for a kite?
+    pisess: note: the session's directory /home/u/kites does not exist
+    ");
+    assert_eq!(resume("resume -q last"), "");
+    let path = s.names().pop().unwrap();
+    for line in ["resume --json last", &format!("resume ./{path}")] {
+        assert!(!resume(line).contains("continues"), "{line}");
+    }
+}
+
 #[test]
 fn quotes_what_a_shell_would_expand() {
     let s = Sandbox::new();

@@ -12,12 +12,13 @@ use crate::cli::guide::writes_files;
 use crate::cli::named::find_last;
 use crate::cli::options::value_name;
 use crate::cli::output::{Failure, Ui};
+use crate::cli::session_report::report_session;
 pub use chooser::Stop;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use entries::choose_entry;
-use sessions::{choose_session, report_session};
+use sessions::choose_session;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

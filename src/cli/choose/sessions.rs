@@ -4,15 +4,15 @@ use super::chooser::{Chooser, Question, ROW_WIDTH, Stop};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::named::{read_for_list, shown_title};
-use crate::cli::output::{Failure, Ui, display_width, to_visible, truncate_end, truncate_path};
-use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
+use crate::cli::output::{Failure, Ui, display_width, to_visible, truncate_path};
+use crate::format::format_age;
 use crate::ops::list::{ListedSession, display_cost};
 use crate::session::paths::abbreviate_home;
 use pisess_store::modified_ms;
 use pisess_store::workers::in_order;
 use std::cmp::Reverse;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The widths of the columns, in columns of the terminal.
 const AGE_WIDTH: usize = 5;
@@ -114,25 +114,4 @@ impl RowPainter {
         let title = shown_title(session);
         format!("{age:>AGE_WIDTH$}  {project}{padding}  {cost:>COST_WIDTH$}  {title}")
     }
-}
-
-/// Reports the session that completes a command line. `how` begins the report: `chose`, `last is`.
-pub fn report_session(how: &str, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
-    let Some(session) = read_for_list(path) else {
-        ui.print_status(&format!("{how} {}", path.display()));
-        return Ok(());
-    };
-    let id = session.id.to_string_lossy();
-    let age = format_age(Ids::new(ui)?.now_ms(ui), session.modified_ms);
-    let report = format!(
-        "{how} {} ({age}): {}",
-        id_suffix(&id, ID_SUFFIX_LEN),
-        shown_title(&session)
-    );
-    let report = match ui.row_width() {
-        Some(width) => truncate_end(&report, width.saturating_sub("pisess: ".len()), "…"),
-        None => report,
-    };
-    ui.print_status(&report);
-    Ok(())
 }

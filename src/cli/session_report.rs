@@ -1,0 +1,64 @@
+//! Reports on standard error of which session a command made, found or chose: by its title and id.
+
+use super::ids::Ids;
+use super::locate::SessionStores;
+use super::named::{read_for_list, shown_title};
+use super::output::{Failure, Ui, display_width, truncate_end};
+use super::process::command_line::quote_word;
+use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
+use pisess_store::{Disk, OnDisk};
+use std::path::Path;
+
+/// Reports a session that the command line does not name by a path. `how` begins the report:
+/// `chose`, `last is`.
+pub fn report_session(how: &str, path: &Path, ui: &mut Ui) -> Result<(), Failure> {
+    let Some(session) = read_for_list(path) else {
+        ui.print_status(&format!("{how} {}", path.display()));
+        return Ok(());
+    };
+    let id = session.id.to_string_lossy();
+    let id = id_suffix(&id, ID_SUFFIX_LEN);
+    let age = format_age(Ids::new(ui)?.now_ms(ui), session.modified_ms);
+    let title = shown_title(&session);
+    print_row(&format!("{how} {id} ({age}): {title}"), ui);
+    Ok(())
+}
+
+/// Reports the title and the id of a session that was made, and how to continue it. `how` begins
+/// the report: `imported`, `forked`. The answer on standard output is its path, for other programs;
+/// so nothing is reported unless standard error is a terminal.
+pub fn report_new_session(how: &str, path: &Path, ui: &mut Ui) {
+    if ui.is_quiet() || !ui.stderr_is_terminal() {
+        return;
+    }
+    let Some(session) = read_for_list(path) else {
+        return;
+    };
+    let id = session.id.to_string_lossy();
+    let id = id_suffix(&id, ID_SUFFIX_LEN);
+    print_row(&format!("{how} {id}: {}", shown_title(&session)), ui);
+    let argument = resume_argument(path, id, ui);
+    ui.print_status(&format!("`pisess resume {argument}` continues it"));
+}
+
+/// Prints a report on one row of the terminal.
+fn print_row(report: &str, ui: &mut Ui) {
+    let mut row = report.to_owned();
+    if let Some(width) = ui.row_width() {
+        let room = width.saturating_sub(display_width("pisess: "));
+        row = truncate_end(report, room, "…");
+    }
+    ui.print_status(&row);
+}
+
+/// Returns the id of a session if that names it; otherwise, such as for a file in no store, its
+/// path.
+fn resume_argument(path: &Path, id: &str, ui: &Ui) -> String {
+    let found = SessionStores::locate(ui).find_by_name(id);
+    let names_it = found.is_ok_and(|found| OnDisk.real(&found) == OnDisk.real(path));
+    if names_it {
+        id.to_owned()
+    } else {
+        quote_word(path.as_os_str())
+    }
+}
