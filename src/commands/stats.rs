@@ -271,6 +271,11 @@ impl Args {
         self.by == [GroupKey::Entry]
     }
 
+    /// Whether sessions have rows of their own.
+    fn shows_sessions(&self) -> bool {
+        self.by.contains(&GroupKey::Session) || self.lists_times()
+    }
+
     /// Whether the times of each session are printed, in place of other sums.
     fn lists_times(&self) -> bool {
         self.by == [GroupKey::Time]
@@ -287,6 +292,8 @@ fn load_options(args: &Args, is_single: bool, ui: &Ui) -> LoadOptions {
         usage: true,
         stats: true,
         read_paths: args.by.contains(&GroupKey::File),
+        // Tables show the title of each session.
+        list_stats: (args.shows_sessions() && !args.json).then(Period::default),
         skip_links: true,
         ..LoadOptions::default()
     }

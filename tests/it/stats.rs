@@ -106,11 +106,11 @@ fn a_table_for_each_key() {
 #[test]
 fn a_terminal_gets_bars_and_what_fits() {
     let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
-    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @"
-    session                       messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
-    6e8a4d70  2026-03-14  ferry         25      7       1   6,020   1,159            0      27,170        34,349  $0.04  1m55s      2  ████████████████████
-    456789ab  2026-03-14  photos         7      2       0   4,800     720            0      36,000        41,520  $0.03    18s      0  ██████████████▎
-    total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
+    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @r"
+    session                                           messages  calls  failed   input  output  cache write  cache read  total tokens   cost   time  files
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up…         25      7       1   6,020   1,159            0      27,170        34,349  $0.04  1m55s      2  █████████
+    456789ab  2026-03-14  Photos by year                     7      2       0   4,800     720            0      36,000        41,520  $0.03    18s      0  ██████▍
+    total                                                   32      9       1  10,820   1,879            0      63,170        75,869  $0.06  2m13s      2
     ");
     // A single row has no bar, because there is nothing to compare it with.
     let day = s
@@ -134,11 +134,11 @@ fn a_terminal_gets_bars_and_what_fits() {
             "{table}"
         );
     }
-    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @"
-    session                       input  output  total   cost
-    6e8a4d70  2026-03-14  ferry    6.0k    1.2k  34.3k  $0.04
-    456789ab  2026-03-14  photos   4.8k     720  41.5k  $0.03
-    total                         10.8k    1.9k  75.9k  $0.06
+    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @r"
+    session                          input  output  total   cost
+    6e8a4d70  2026-03-14  The 00:1…   6.0k    1.2k  34.3k  $0.04
+    456789ab  2026-03-14  Photos b…   4.8k     720  41.5k  $0.03
+    total                            10.8k    1.9k  75.9k  $0.06
     ");
 }
 
@@ -775,14 +775,14 @@ fn who_touched_a_file() {
     {"file":"/home/u/code/ferry/src/clock.rs","reads":1,"writes":2,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":3,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
     {"file":"/home/u/code/ferry/tests/midnight.rs","reads":0,"writes":1,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":1,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
     "#);
-    assert_snapshot!(s.unchanged("stats --by file,session ."), @"
-    file                            session                      reads  writes  failed
-    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  ferry      1       2       0
-    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  ferry      1       2       0
-    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  ferry      0       1       0
-    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  ferry      0       1       0
-    total                                                            2       6       0
-    ");
+    assert_snapshot!(s.unchanged("stats --by file,session ."), @r#"
+    file                            session                                                        reads  writes  failed
+    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…      1       2       0
+    ~/code/ferry/src/clock.rs       6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…      1       2       0
+    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…      0       1       0
+    ~/code/ferry/tests/midnight.rs  6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…      0       1       0
+    total                                                                                              2       6       0
+    "#);
     // Escape sequences of a path are visible, and it may be of any kind.
     let call = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"read","arguments":{"path":"\u001b[31m\u0001\ud83d"}},{"type":"toolCall","id":"2","name":"write","arguments":{"file_path":"~/x"}},{"type":"toolCall","id":"3","name":"edit","arguments":{"path":7}}]}}"#;
     s.put("odd.jsonl", crate::sandbox::session(&[call]));
@@ -878,10 +878,10 @@ fn stats_of_sessions_without_usage_show_no_cost() {
         .replace(r#""cacheWrite":4"#, r#""cacheWrite":0,"cost":{"total":0}"#);
     s.put("a/s1.jsonl", turn("s1", "2026-01-01T00:00", PRICED));
     s.put("a/s2.jsonl", zeros);
-    assert_snapshot!(s.unchanged("stats --by session ./a"), @"
+    assert_snapshot!(s.unchanged("stats --by session ./a"), @r"
     session            messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
-    s1  2026-01-01  p         2      0       0  1,000      20            4           3         1,027  $0.25   10s      0
-    s2  2026-01-02  p         2      0       0      0       0            0           0             0      -   10s      0
+    s1  2026-01-01  x         2      0       0  1,000      20            4           3         1,027  $0.25   10s      0
+    s2  2026-01-02  x         2      0       0      0       0            0           0             0      -   10s      0
     total                     4      0       0  1,000      20            4           3         1,027  $0.25   20s      0
     1 of 2 sessions record no usage
     ");
@@ -927,16 +927,16 @@ fn on_a_terminal_bars_give_way_then_providers_then_the_starts_of_paths() {
     2026-05-01  claude-opus-4-5     1.0k      20   1.0k  $0.25
     total                           2.0k      40   2.1k  $0.50
     ");
-    assert_snapshot!(table("file,session", 120), @"
+    assert_snapshot!(table("file,session", 120), @r"
     file                                            session                  reads  writes  failed
-    ~/code/shop-web/src/payments/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0       0  ████████████████████
-    ~/code/shop-web/src/payments/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0       0  ████████████████████
+    ~/code/shop-web/src/payments/refunds/worker.rs  nnet-4-5  2026-05-01  x      1       0       0  ████████████████████
+    ~/code/shop-web/src/payments/refunds/worker.rs  opus-4-5  2026-05-01  x      1       0       0  ████████████████████
     total                                                                        2       0       0
     ");
-    assert_snapshot!(table("file,session", 80), @"
+    assert_snapshot!(table("file,session", 80), @r"
     file                        session                  reads  writes  failed
-    ~/code/…/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0       0
-    ~/code/…/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0       0
+    ~/code/…/refunds/worker.rs  nnet-4-5  2026-05-01  x      1       0       0
+    ~/code/…/refunds/worker.rs  opus-4-5  2026-05-01  x      1       0       0
     total                                                    2       0       0
     ");
     assert_snapshot!(table("file", 80), @"
@@ -1020,20 +1020,20 @@ fn prices_fill_in_what_has_none() {
 #[test]
 fn the_times_of_sessions() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("stats --by time ./tour.jsonl"), @"
-    SESSION                      AGENT  TOOLS  WAITING    WALL
-    6e8a4d70  2026-03-14  ferry  1m21s    34s   14m20s  16m15s
-    ");
+    assert_snapshot!(s.unchanged("stats --by time ./tour.jsonl"), @r#"
+    SESSION                                                        AGENT  TOOLS  WAITING    WALL
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…  1m21s    34s   14m20s  16m15s
+    "#);
     assert_snapshot!(s.unchanged("stats --by time --json ./"), @r#"
     {"session":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","path":"./tour.jsonl","agentSeconds":81,"toolSeconds":34,"waitingSeconds":860,"wallSeconds":975}
     {"session":"019c0000-0000-7000-8000-00000000babe","path":"./two-branches.jsonl","agentSeconds":3,"toolSeconds":0,"waitingSeconds":3,"wallSeconds":6}
     "#);
-    assert_snapshot!(s.unchanged("stats --by time ./"), @"
-    SESSION                      AGENT  TOOLS  WAITING    WALL
-    6e8a4d70  2026-03-14  ferry  1m21s    34s   14m20s  16m15s
-    0000babe  2026-01-01  kites     3s     0s       3s      6s
-    total                        1m24s    34s   14m23s  16m21s
-    ");
+    assert_snapshot!(s.unchanged("stats --by time ./"), @r#"
+    SESSION                                                        AGENT  TOOLS  WAITING    WALL
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…  1m21s    34s   14m20s  16m15s
+    0000babe  2026-01-01  Which paper for a kite?                     3s     0s       3s      6s
+    total                                                          1m24s    34s   14m23s  16m21s
+    "#);
     assert_eq!(s.unchanged("stats --by time,model ./tour.jsonl").code, 2);
 }
 

@@ -1,13 +1,13 @@
 //! Sums for each key of `--by`.
 
-use crate::cli::output::{Clock, Links, Ui};
+use crate::cli::output::{Clock, Links, Ui, truncate_end};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
+use crate::ops::list::session_title;
 use crate::ops::stats::{CountedEntry, SessionStats, Totals};
-use crate::session::Header;
 use crate::session::collected::CountedCall;
 use crate::session::entry::Role;
-use crate::session::paths::file_name;
 use crate::session::usage::UsageSums;
+use crate::session::{Header, Session};
 use clap::ValueEnum;
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -40,6 +40,9 @@ pub enum GroupKey {
     /// A session, with how long its agent worked and waited.
     Time,
 }
+
+/// The maximum width of the title of a session, in columns: figures follow it.
+const MAX_TITLE_WIDTH: usize = 40;
 
 /// The entries with the same keys, and their sums.
 pub(super) struct StatsGroup {
@@ -191,20 +194,20 @@ impl StatsGroups {
             .iter()
             .map(|&by| self.key_of_entry(by, stats, entry, call))
             .collect();
-        let group = self.find_or_add_group(keys, path, header);
+        let group = self.find_or_add_group(keys, path, &stats.session);
         add(&mut group.totals);
         if lists_sessions {
             group.add_session(path, header);
         }
     }
 
-    /// Returns the group with these keys, which is added if there is none. `path` and `header` are
-    /// those of the session that is being counted: if sessions are a key, they name the group.
+    /// Returns the group with these keys, which is added if there is none. If sessions are a key,
+    /// the session that is being counted, with its path, names the group.
     fn find_or_add_group(
         &mut self,
         keys: Vec<Option<String>>,
         path: &Path,
-        header: &Header,
+        session: &Session,
     ) -> &mut StatsGroup {
         let groups_sessions = self.by.contains(&GroupKey::Session);
         let session_number = groups_sessions.then_some(self.session_count);
@@ -217,7 +220,7 @@ impl StatsGroups {
         self.groups.push(StatsGroup {
             keys: group_key.0.clone(),
             path: groups_sessions.then(|| path.to_string_lossy().into_owned()),
-            name: groups_sessions.then(|| self.session_title(header)),
+            name: groups_sessions.then(|| self.session_name(session)),
             sessions: Vec::new(),
             totals: Totals::default(),
         });
@@ -225,22 +228,20 @@ impl StatsGroups {
         &mut self.groups[position]
     }
 
-    /// Returns a name for a session: the end of its id, the local day of its start, and the name of
-    /// its working directory. What the session does not record is left out.
-    fn session_title(&self, header: &Header) -> String {
+    /// Returns what people know a session by: the end of its id, the local day of its start, and its
+    /// title as in `list`. What the session does not record is left out.
+    fn session_name(&self, session: &Session) -> String {
+        let header = &session.header;
         let id = header.id.to_string_lossy();
         let tail = id_suffix(&id, ID_SUFFIX_LEN);
         let day = header
             .started_ms()
             .and_then(|time| self.date_key(GroupKey::Day, time))
             .unwrap_or_default();
-        let cwd = header
-            .cwd
-            .as_ref()
-            .map(|cwd| cwd.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        let folder = file_name(&cwd);
-        [tail, &day, folder]
+        let title = session_title(session);
+        let words: Vec<&str> = title.split_whitespace().collect();
+        let title = truncate_end(&words.join(" "), MAX_TITLE_WIDTH, "…");
+        [tail, &day, &title]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()

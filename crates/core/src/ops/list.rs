@@ -11,6 +11,7 @@ use crate::ops::branches::find_branches;
 use crate::ops::context_estimate::estimate_if_implausible;
 use crate::ops::prune::Restoration;
 use crate::session::Header;
+use crate::session::Session;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
@@ -343,13 +344,7 @@ impl ListedSession {
 
     /// Returns the name, else the title taken from its messages, else an empty text.
     pub fn title(&self) -> Text<'_> {
-        if let Some(name) = &self.name {
-            return name.as_borrowed();
-        }
-        match &self.opening {
-            Some(opening) => opening.text().as_borrowed(),
-            None => Text::default(),
-        }
+        title_of(self.name.as_ref(), self.opening.as_ref())
     }
 
     /// Returns the first question, if the title of the session is taken from it. That is not so if
@@ -364,6 +359,25 @@ impl ListedSession {
             return None;
         }
         Some(question)
+    }
+}
+
+/// Returns the title of a loaded session as a list shows it. `list_stats` must have been requested.
+pub fn session_title(session: &Session) -> String {
+    let list_stats = &session.collected.list_stats;
+    let name = session.name();
+    let title = title_of(name.as_ref(), list_stats.opening.as_ref());
+    display_title(&title, list_stats.message_count)
+}
+
+/// Returns the name, else the title taken from messages, else an empty text.
+fn title_of<'t>(name: Option<&'t Text>, opening: Option<&'t Opening>) -> Text<'t> {
+    if let Some(name) = name {
+        return name.as_borrowed();
+    }
+    match opening {
+        Some(opening) => opening.text().as_borrowed(),
+        None => Text::default(),
     }
 }
 
