@@ -52,7 +52,7 @@ pub struct ChangeArgs {
     /// Print what would be written, and write nothing
     #[arg(short = 'n', long, help_heading = "Writing")]
     pub dry_run: bool,
-    /// Override refusals (such as to overwrite an existing output)
+    /// Override refusals (such as overwriting an existing output)
     #[arg(long, help_heading = "Writing")]
     pub force: bool,
     /// Seconds to wait for the session's lock

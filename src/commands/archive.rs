@@ -31,7 +31,7 @@ use unpack::{delete_archive, find_archive};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
-        "List which sessions of all projects have no message newer than 90 days",
+        "List the sessions of all projects without a message in the last 90 days",
         "pisess archive -n --all --older-than 90d",
     ),
     Example::new("Archive them", "pisess archive --all --older-than 90d"),
@@ -43,12 +43,13 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Move sessions out of the agents' stores into compressed archives, and back.
 ///
-/// Moves each session to `sessions.archive`, a directory beside its store that the agents do not
-/// list. Each archive is one file, compressed with zstd. It also contains the files of sub-agents,
-/// SESSION.pruned, and a copy of the blobs of oh-my-pi that the session refers to. The archive is
-/// read again and compared before the session is removed.
+/// Moves each session to the directory `sessions.archive`, beside the agent's directory of
+/// sessions. Agents do not list it. Each archive is one file, compressed with zstd. The archive
+/// also contains the files of sub-agents and SESSION.pruned. oh-my-pi stores large images in files
+/// of their own; a copy of each that the session refers to is included. The archive is read again
+/// and compared before the session is removed.
 ///
-/// Name sessions or directories, or choose sessions by options. Without SESSION, the options choose
+/// Give sessions or directories, or choose sessions by options. Without SESSION, the options choose
 /// from the sessions of the current directory; with --project, of that project; with --all, of all
 /// projects. --older-than, --larger-than and --empty limit the choice to sessions that meet the
 /// condition. Given a directory, archives the *.jsonl files directly in it; -r includes its
@@ -64,13 +65,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `list`, `grep` and `stats` include archived sessions with --archived. Every command reads an
 /// archive given by its path. `zstd -dc` prints the session in it.
 ///
-/// --restore moves a session back to its old path, with its modification time. A file at that path
-/// is kept if it begins with the archived session, so lines added since stay. If another file is
-/// there, --restore fails.
+/// --restore moves a session back to its old path, with its modification time. If the old path has
+/// a file that begins with the archived session, that file is kept, with any lines added since. If
+/// any other file is there, --restore fails.
 ///
-/// If a run is killed, the session is either in its place with all its files, or hidden from the
-/// agents. If it is hidden, the archive contains it, and --restore puts it back. Running the same
-/// command again restores a hidden session and archives it.
+/// If the command is killed, a session is either in its place with all its files, or renamed so
+/// that agents do not list it. The archive of a renamed session is complete, and --restore puts the
+/// session back. Running the same command again finishes the work.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess archive [OPTIONS] <SESSION>...\n",
@@ -99,10 +100,10 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long)]
     pub all: bool,
-    /// Include subdirectories (-n always does)
+    /// Include subdirectories (-n always lists them)
     #[arg(short, long)]
     pub recursive: bool,
-    /// List and change nothing (archived sessions)
+    /// Print a list, and change nothing (lists archived sessions)
     #[arg(long, conflicts_with_all = ["sessions", "restore", "delete"])]
     pub list: bool,
     /// Restore what an earlier run changed (moves archived sessions back into their stores)

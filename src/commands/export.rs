@@ -170,7 +170,7 @@ pub struct Args {
     pub redact: bool,
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Override refusals (such as to overwrite an existing output)
+    /// Override refusals (such as overwriting an existing output)
     #[arg(long)]
     pub force: bool,
     /// Print the result as JSON

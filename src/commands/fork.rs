@@ -64,19 +64,19 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is a file beside the original. With --cwd or --for, it is in the agent's store,
-/// in the directory of its project, which is created if it does not exist. The path is printed;
-/// with --before, the text of REF follows. On a terminal, the title and the id of the new session
-/// are reported, and the command that continues it, unless -o names the file. The new session has a new id, records its origin, and
-/// keeps the labels of the copied entries. The original is not changed.
+/// Writes the new session to a file beside the original. With --cwd or --for, the file is created
+/// where the agent lists the sessions of the project. The path is printed; with --before, the text
+/// of REF follows. On a terminal, the title and the id of the new session are reported, and the
+/// command that continues it, unless -o names the file. The new session has a new id, records its
+/// origin, and keeps the labels of the copied entries. The original is not changed.
 ///
-/// --for converts the new session to the format of that agent. Entries that the other format lacks
-/// are kept inside custom entries. The model's context stays the same, as far as the two agents
-/// allow. Converting the session back restores the original entries.
+/// --for converts the new session to the format of that agent. Entries of a type that the other
+/// format lacks are kept inside custom entries. The model's context stays the same, as far as the
+/// two agents allow. Converting the session back restores the original entries.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
-/// the model no longer sees them. The new session's leaf is the original leaf if it was copied,
-/// otherwise the last entry copied.
+/// the model no longer sees them. The new session continues from the original leaf if the leaf was
+/// copied, otherwise from the last entry copied.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

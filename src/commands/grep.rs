@@ -61,7 +61,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess grep --failed 'board::' session.jsonl",
     ),
     Example::new(
-        "List the commands that the agent ran, with their output",
+        "List the commands that the agent ran in a shell, with their output",
         "pisess grep --tool bash '' session.jsonl",
     ),
     Example::answers_no(
@@ -76,23 +76,23 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Prints a row for each matching entry, with its id and its first match. Text, thinking, tool
 /// names and arguments, results, commands, summaries, labels and names are searched. JSON is
 /// decoded first, so é, a quote or a newline is found however the file escapes it. Only --raw
-/// searches signatures, images and details of extensions. A match in the title line of oh-my-pi has
-/// the role `title`.
+/// searches signatures, images and details of extensions. oh-my-pi stores the name of a session in
+/// a title line; a match there has the role `title`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
 ///
-/// On a terminal, if several sessions are searched, a heading precedes the matches of each: its
-/// path, start time and project. Without SESSION, the heading shows the end of the session's id
-/// instead of its path; other commands accept it as SESSION. On a terminal, prompts and answers are
-/// printed first, then tool calls and results. With `-C`, `-A`, `-B` or `--follow`, and in a pipe,
-/// matches are in the order of the file.
+/// On a terminal, if several sessions are searched, the matches of each session follow a heading
+/// with its path, start time and project. Without SESSION, the heading shows the end of the
+/// session's id instead of the path. Other commands accept this id as SESSION. Prompts and answers
+/// are printed first, then tool calls and results. With `-C`, `-A`, `-B` or `--follow`, and in a
+/// pipe, matches are in the order of the file.
 ///
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
 /// contains up to 32 characters before the match, and up to 128 from its start. On a terminal, TEXT
 /// fills the row. If an entry has no id, the row has `:LINE` instead. Other commands accept the id
-/// and `:LINE` as REF. A tool result shows its tool with the command, path or pattern instead of its
-/// role, as in `bash cargo test`.
+/// and `:LINE` as REF. For a tool result, the tool and its command, path or pattern replace ROLE,
+/// as in `bash cargo test`.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
 /// only the matches, and `-L` only the paths of sessions without a match.
@@ -102,18 +102,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `-` replaces `:`; `--` marks a gap.
 ///
 /// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
-/// earlier matches come first. If the conversation moved to another branch before a match, the row
-/// ends with `(after ID)`, where ID is the parent of its entry. With -m and one SESSION, the search
-/// ends after that many matches.
+/// it first prints matches that are already there. If the conversation moved to another branch
+/// before a match, the row ends with `(after ID)`; ID is the parent of the matching entry. With `-m
+/// N` and one SESSION, the search ends after N matching entries.
 ///
-/// `--pruned` also searches pruned entries, and prints their old line numbers. `pisess show` prints
-/// pruned entries, too.
+/// `--pruned` also searches the entries that `prune` moved to SESSION.pruned, and prints their old
+/// line numbers. `pisess show` prints such an entry.
 ///
 /// With a range after SESSION, only the entries of the range are searched; with `--last`, only the
 /// last N entries of each conversation.
 ///
-/// Without SESSION, the sessions of the current directory are searched. Directories are searched
-/// recursively, including hidden ones.
+/// Without SESSION, the sessions of the current directory are searched. Directories, including
+/// hidden ones, are searched recursively.
 #[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess grep [OPTIONS] <PATTERN> [SESSION]...\n",
@@ -147,13 +147,13 @@ pub struct Args {
     /// Print the first N matching entries of each session
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_count: Option<u64>,
-    /// Print N entries before (each match)
+    /// Also print the N preceding entries (of each match)
     #[arg(short = 'B', long, value_name = "N")]
     pub before_context: Option<usize>,
-    /// Print N entries after (each match)
+    /// Also print the N following entries (of each match)
     #[arg(short = 'A', long, value_name = "N")]
     pub after_context: Option<usize>,
-    /// Show N entries before and after (each match)
+    /// Show the N preceding and the N following entries (of each match)
     #[arg(short = 'C', long, alias = "context", value_name = "N")]
     pub around: Option<usize>,
     #[command(flatten)]
@@ -178,7 +178,7 @@ pub struct Args {
     /// Print only the matches, each on its own line
     #[arg(short, long, conflicts_with_all = ["files", "null", "count", "files_without_match", "invert_match", "full", "before_context", "after_context", "around"])]
     pub only_matching: bool,
-    /// Search only entries on the path to the leaf
+    /// Search only the current conversation: the path to the leaf
     #[arg(long)]
     pub active: bool,
     /// Search only tool calls, commands and replies that failed
@@ -197,14 +197,14 @@ pub struct Args {
     /// Search every string of an entry: signatures, image data, details, ids
     #[arg(long)]
     pub raw: bool,
-    /// Also search what was pruned from sessions
+    /// Also search the entries that `prune` moved to SESSION.pruned
     #[arg(long, conflicts_with = "follow")]
     pub pruned: bool,
     /// Sort sessions by KEY (time, latest change first; or path; default: time on a
     /// terminal, else path)
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
-    /// Continue with each entry that is written, until Ctrl-C
+    /// Wait for new entries, until Ctrl-C (and print those that match)
     #[arg(short, long, conflicts_with_all = ["entry_count", "files", "files_without_match", "null", "count", "archived", "before_context", "after_context", "around"])]
     pub follow: bool,
     /// Print the result as JSON (an object per matching entry)

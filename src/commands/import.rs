@@ -33,7 +33,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess import ~/.claude/projects",
     ),
     Example::new(
-        "Import what was written for the current directory in the last two weeks",
+        "Import the sessions of the current directory from the last two weeks",
         "pisess import --since 2w .",
     ),
     Example::new(
@@ -44,22 +44,24 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Import sessions of Claude Code and Codex.
 ///
-/// Each session becomes a session of pi, or of the agent given by --for, in that agent's store.
-/// Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept. Data
-/// without a counterpart is kept in custom entries. The source is not changed.
+/// Converts each session to a new session of pi, or of the agent given by --for. The new session is
+/// stored where that agent lists it. Branches, side chains, compactions, tool calls, thinking,
+/// images, usage and times are kept. Data without a counterpart is kept in custom entries. The
+/// source is not changed.
 ///
-/// Claude Code sub-agents become sessions below the session that started them.
+/// A sub-agent of Claude Code becomes a session below the session that started it.
 ///
-/// A source is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
-/// part of its id. Directories are searched recursively. A directory without such sessions is taken
-/// as a project: the sessions that Claude Code and Codex recorded for it are imported.
+/// A SOURCE is a file, a directory, or a session in ~/.claude or ~/.codex, given by its name or
+/// part of its id. Directories are searched recursively. If a directory contains no such sessions,
+/// it is taken as a project. The sessions that Claude Code and Codex recorded for the project are
+/// then imported.
 ///
-/// With --since or --until, only sessions that were written to in that period are imported, each as
-/// a whole.
+/// --since and --until skip sessions to which nothing was written in the period. All other sessions
+/// are imported as a whole.
 ///
 /// Importing a source again changes nothing. If the source has grown, the new part is appended to
-/// the session. If the imported session was continued as well, a new session is created beside it.
-/// A source that was edited or became shorter is refused.
+/// the imported session. If the imported session was continued, too, a new session is created
+/// beside it. A source that was edited or became shorter is refused.
 ///
 /// The path of each session that was written is printed. On a terminal, the title and the id of the
 /// new session are reported, and the command that continues it, unless -o is given.

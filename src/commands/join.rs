@@ -40,7 +40,7 @@ pub struct Args {
     /// Write the result to PATH (- for standard output)
     #[arg(short, long, value_name = "PATH", required = true)]
     pub output: PathBuf,
-    /// Override refusals (such as to overwrite an existing output)
+    /// Override refusals (such as overwriting an existing output)
     #[arg(long)]
     pub force: bool,
     /// Print the result as JSON

@@ -69,7 +69,7 @@ pub struct Args {
     /// Include the sessions of all projects (with --check or -n)
     #[arg(short, long, conflicts_with_all = ["sessions", "output", "backup"])]
     pub all: bool,
-    /// Only report what there is to do, and exit 1 if there is anything
+    /// Change nothing; report what there is to do, and exit 1 if there is anything
     #[arg(long, conflicts_with_all = ["output", "backup"])]
     pub check: bool,
     /// Keep the old file, with SUFFIX appended to its name

@@ -62,8 +62,8 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
     next_help_heading = COMMON_HEADING
 )]
 struct Cli {
-    /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set, or
-    /// if CLICOLOR_FORCE is set)
+    /// When to colour the output: always, never, or auto (on a terminal or if CLICOLOR_FORCE is
+    /// set, unless NO_COLOR is set)
     #[arg(
         long,
         global = true,
@@ -72,8 +72,8 @@ struct Cli {
         hide_possible_values = true
     )]
     color: ColorChoice,
-    /// Make paths links: always, never, or auto (the default if WHEN is left out: on a terminal
-    /// known to support links)
+    /// When to print paths as links: always, never, or auto (on a terminal known to support links;
+    /// the same as no WHEN)
     #[arg(
         long,
         global = true,
@@ -90,10 +90,10 @@ struct Cli {
     /// Do not pipe long output into a pager on a terminal
     #[arg(long, global = true)]
     no_pager: bool,
-    /// Choose the session, or the entry if SESSION is given, from a list
+    /// Choose the session from a list; if SESSION is given, choose the entry
     #[arg(long, global = true)]
     choose: bool,
-    /// List all commands, including programs on your PATH
+    /// List all commands, including the programs pisess-* on your PATH
     #[arg(long, help_heading = None::<&str>)]
     list: bool,
 }

@@ -48,16 +48,15 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Make a session smaller; what is removed can be restored.
 ///
-/// Moves payloads (images, results of tools and commands, and details stored by extensions and
-/// tools) to SESSION.pruned, if they are larger than --over. A short placeholder, such as `[image
-/// removed, 1.2 MB png]`, replaces each; a model sees the placeholder. All other bytes of the
-/// session stay as they are.
+/// Moves payloads larger than --over to SESSION.pruned. Payloads are images, results of tools and
+/// commands, and details stored by extensions and tools. A short placeholder, such as `[image
+/// removed, 1.2 MB png]`, replaces each payload. A model sees the placeholder. All other bytes of
+/// the session stay as they are.
 ///
 /// Given several sessions or a directory, or with --all or --project, each session is pruned. One
 /// failure does not stop the others. With -n, a table has a row for each session. Given a
-/// directory, prunes the *.jsonl files directly in it; -r includes its subdirectories. A session
-/// that may be open in an agent is skipped, unless it was named. If little can be removed, -n
-/// reports which option would remove more.
+/// directory, prunes the *.jsonl files directly in it; -r includes its subdirectories. If little
+/// can be removed, -n reports which option would remove more.
 ///
 /// --compacted moves the entries that the last compaction of each branch replaced, unless another
 /// branch needs them. It keeps branches without a compaction, and the recent entries that a
@@ -67,12 +66,15 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `prune --branch REF` removes the branch that contains REF and keeps it in SESSION.pruned. The
 /// branch begins below the nearest branch point above REF. Labels of its entries move with them;
-/// other labels and the session's name stay. If the branch contains further branches, these are
-/// listed, and --force is required. The active branch also requires --force; its leaf moves to the
-/// branch point. Sub-agents started by the branch, and forks of the session, are listed and stay.
+/// other labels and the session's name stay. If the branch contains further branches, the command
+/// lists them and requires --force. It also requires --force to remove the current branch; the
+/// conversation then continues at the branch point. Sub-agents started by the branch, and forks of
+/// the session, are listed but not removed.
 ///
-/// While an agent may have the session open, no entries are moved (exit 3), unless --force is
-/// given. A running pi keeps its leaf in memory, and could continue from an entry that is gone.
+/// If an agent may have the session open, --compacted and --branch refuse it (exit 3). A running pi
+/// could continue from an entry that is gone. Payloads of a session of pi are moved even then, but
+/// only if you name the session. A session of oh-my-pi is refused (exit 3). Sessions found in a
+/// directory, or by --all or --project, are skipped instead. --force overrides each of these rules.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
 /// byte for byte, plus any entries added since.
@@ -103,7 +105,7 @@ pub struct Args {
     /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
     #[arg(long, value_name = "SIZE", value_parser = parse_amount)]
     pub larger_than: Option<u64>,
-    /// Include subdirectories (-n always does)
+    /// Include subdirectories (-n always lists them)
     #[arg(short, long)]
     pub recursive: bool,
     /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M (default: 64k; with

@@ -64,18 +64,19 @@ pub const GUIDE: Guide = Guide::new(&[
 /// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
 /// Values with names such as doc_token or page_token (ids of documents, positions in lists) are not
-/// secrets, and are kept. Example keys from documentation are also kept, and counted.
+/// secrets, and are kept. Example keys from documentation are also kept, and their number is
+/// reported.
 ///
-/// A secret found in one place is removed everywhere, even if it is encoded in base64 or for a URL.
-/// Short or purely alphabetic secrets could be ordinary words. They are removed where they are
-/// clearly secrets; other places are reported.
+/// A secret found in one place is removed everywhere, even where it is encoded in base64 or
+/// percent-encoded. A short or purely alphabetic secret could be an ordinary word. Such a secret is
+/// removed where it is clearly one; other places with the same text are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
 /// deleted, and the command fails and names the place.
 ///
-/// With a range after the SESSION, or with --last, the copy contains only these entries. The first
-/// becomes a root entry. The other entries are searched, too: secrets found in them are also
-/// removed from the copy.
+/// With a range after SESSION, or with --last, the copy contains only these entries. The first of
+/// them becomes a root entry. Entries that are not copied are searched, too: a secret found in them
+/// is also removed from the copy.
 #[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess redact [OPTIONS] -o <PATH> <SESSION> [RANGE]\n",
@@ -97,8 +98,7 @@ pub struct Args {
     pub last: LastArgs,
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Only report what there is to do, and exit 1 if there is anything (here: if a secret is
-    /// found)
+    /// Change nothing; report what there is to do, and exit 1 if there is anything (here: secrets)
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     pub check: bool,
     /// Accepted, because other programs want it; directories are searched in any case.

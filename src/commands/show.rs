@@ -156,13 +156,13 @@ pub struct Args {
     /// Output format
     #[arg(long = "as", value_name = "FORMAT", default_value = "text", conflicts_with_all = ["children", "json"])]
     pub format: ShowFormat,
-    /// Print N entries before (each REF)
+    /// Also print the N preceding entries (of each REF)
     #[arg(short = 'B', long, value_name = "N", conflicts_with = "children")]
     pub before_context: Option<usize>,
-    /// Print N entries after (each REF)
+    /// Also print the N following entries (of each REF)
     #[arg(short = 'A', long, value_name = "N", conflicts_with = "children")]
     pub after_context: Option<usize>,
-    /// Show N entries before and after (each REF)
+    /// Show the N preceding and the N following entries (of each REF)
     #[arg(short = 'C', long, value_name = "N", conflicts_with = "children")]
     pub around: Option<usize>,
     /// Print only the fenced code blocks, or only those in LANG

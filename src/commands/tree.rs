@@ -73,13 +73,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// marks the current conversation. In colour, rows of abandoned branches are dimmed. A horizontal
 /// rule is a compaction: from there on, the model sees a summary of everything above.
 ///
-/// The path to the leaf is not indented. At a branch point, the abandoned branches come first,
-/// indented, the oldest first. Then the path continues. The first row of an unfolded branch ends
-/// with its number of messages and the age of the newest one. Bookkeeping is not counted.
+/// The path to the leaf is not indented. At a branch point, the abandoned branches come first:
+/// indented, with the oldest at the top. Then the path continues. The first row of an unfolded
+/// branch ends with the number of messages in the branch and the age of the newest message.
+/// Bookkeeping is not counted.
 ///
 /// An abandoned branch of more than three rows is folded into one row. The row shows the id of the
-/// last entry, the number of messages, the last label, the first user message and the age.
-/// `tree SESSION ID`, with this id, draws the branch as the path. --unfold unfolds all branches.
+/// last entry, the number of messages, the last label, the first user message and the age. `pisess
+/// tree SESSION ID`, with this id, draws the tree as if the branch were the current one. --unfold
+/// unfolds all branches.
 ///
 /// Given a range, draws only its entries.
 ///
@@ -90,17 +92,17 @@ pub const GUIDE: Guide = Guide::new(&[
 /// results are folded into one row, with the id of the last one. Flags mark entries that failed,
 /// were aborted, edited or omitted, or have an image. `(undone)` marks entries that `undo` took
 /// back. `(hidden)` marks messages that the agent does not show. If entries were pruned, the first
-/// row says how many. On a terminal, the session's project, size and cost precede the tree, and
-/// less opens at the leaf.
+/// row says how many. On a terminal, the session's project, size and cost precede the tree, and the
+/// pager `less` opens at the leaf.
 ///
-/// --follow waits for other programs to write, and prints each new entry on a row, until Ctrl-C.
-/// Labels and moves to another branch are printed, too. After a move, the first row ends with
-/// `(after ID)`, where ID is the parent of its entry. If the file is replaced or truncated, only
-/// entries with new ids are printed.
+/// --follow prints a row for each new entry that another program writes, until Ctrl-C. Labels and
+/// moves to another branch are printed, too. The first row after a move ends with `(after ID)`; ID
+/// is the parent of the new entry. If the file is replaced or truncated, only entries with new ids
+/// are printed.
 ///
-/// --filter shows the entries that the session's agent shows in this mode; `all` shows every entry.
-/// Only pisess has the modes `failed` and `images`. With --json, no rows are folded, and their
-/// order and `depth` are pi's.
+/// --filter shows the entries that the session's agent shows in a mode with the same name; `all`
+/// shows every entry. The agents have no modes `failed` and `images`. With --json, no rows are
+/// folded; rows have the order and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -119,7 +121,7 @@ pub struct Args {
     /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
-    /// Show N entries before and after (the leaf; all others are left out)
+    /// Show the N preceding and the N following entries (of the leaf, and no others)
     #[arg(short = 'C', long, value_name = "N")]
     pub around: Option<usize>,
     /// Show every row, instead of folding abandoned branches and consecutive tool results
@@ -131,7 +133,7 @@ pub struct Args {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
-    /// Continue with each entry that is written, until Ctrl-C
+    /// Wait for new entries, until Ctrl-C (and print each)
     #[arg(short, long, conflicts_with_all = ["leaf", "at", "entry_count"])]
     pub follow: bool,
     /// Omit the ids

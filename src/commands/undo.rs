@@ -68,7 +68,7 @@ pub struct Args {
     /// Number of operations to undo
     #[arg(value_name = "N", default_value = "1", hide_default_value = true, value_parser = parse_operation_count, conflicts_with = "list")]
     pub count: usize,
-    /// List and change nothing (the operations that can be undone, the last one first)
+    /// Print a list, and change nothing (lists what can be undone, the last operation first)
     #[arg(long)]
     pub list: bool,
     #[command(flatten)]
