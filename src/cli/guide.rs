@@ -14,7 +14,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ("0", "success, or nothing to do"),
     (
         "1",
-        "negative answer (such as no match, or no entries to compact), or a check found something",
+        "negative answer, such as no match or nothing to compact; or a check found something",
     ),
     (
         "2",
@@ -49,20 +49,20 @@ pub const REFERENCES: [GuideRow; 15] = [
     ("label:X", "the entry labelled X"),
     (
         "X",
-        "an id, else a label, else an id prefix (at least 4 characters)",
+        "the entry with id X; else with the label X; else whose id begins with X (at least 4 characters)",
     ),
     (
         "@^, @~3",
-        "the entry of the conversation before `@`; the third before it",
+        "the entry before `@` in the conversation; the third entry before `@`",
     ),
     (
         "REF^, REF~3",
-        "the parent of any other REF; its third ancestor. The parent of a root entry is root",
+        "for any other REF: its parent; its third ancestor. The parent of a root entry is root",
     ),
     ("REF+3", "the third entry of the conversation after REF"),
     (
         "REF^{user}",
-        "the nearest entry whose role or type is user, at REF or above it",
+        "the nearest entry of this role or type (here: user), at REF or above it",
     ),
     (
         "REF^{answer}",
@@ -206,14 +206,15 @@ pub const TOPICS: [Section; 10] = [
         "references",
         "REFERENCES",
         &[
-            "A REF argument names an entry in one of the forms below. The whole argument is first tried as an id \
-             or label; then suffixes are removed from the right. References are case-sensitive. An unknown or \
-             ambiguous reference is an error (exit 2), and the message lists the candidates.",
-            "`@` is the same entry in every command, usually the leaf. If the leaf is a label, \
-             a name, a mark of `switch` or a setting, `@` is the nearest entry of the \
-             conversation above it. `@~0` is `@`, and `@^` and `@~3` count entries of the \
-             conversation. New entries are still appended after the leaf, the last entry of the \
-             file. `@^{label}` also finds the labels, names and settings after `@`.",
+            "A REF argument names an entry in one of the forms below. The whole argument is first \
+             tried as an id or label. Only then are suffixes such as `^` and `~3` read, starting \
+             at the right. References are case-sensitive. An unknown or ambiguous reference is an \
+             error (exit 2), and the message lists the candidates.",
+            "`@` is the same entry in every command. It is usually the leaf, the last entry of \
+             the file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is \
+             the nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` \
+             count only entries of the conversation. New entries are always appended after the \
+             leaf. `@^{label}` also finds the labels, names and settings after `@`.",
             "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a range. Both \
              ends of a range must be on one path. `REF..` and `REF+3` follow the path to the leaf if \
              REF is on it, otherwise the newest branch below REF. `--last 20` is the range `@~20..`.",
@@ -225,22 +226,23 @@ pub const TOPICS: [Section; 10] = [
         "sessions",
         "SESSIONS",
         &[
-            "A session is a file of JSON lines: a header followed by entries. Each entry names its parent, so \
-             the entries form a tree. The last entry of the file is the `leaf`, where the conversation \
-             continues. A model sees a context built from the `path` from the root to the leaf. All other \
+            "A session is a file of JSON lines: a header followed by entries. Each entry names \
+             its parent, so the entries form a tree. The last entry of the file is the `leaf`, \
+             where the conversation continues. The entries from the root to the leaf are the \
+             `path` of the conversation; what a model sees is built from the path. All other \
              branches remain in the file.",
             "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below \
-             `~/.omp/agent/sessions`. Both call their format version 3. pisess distinguishes \
-             their files by content that only one of them writes. Older files (version 1, \
-             version 2 and the draft tree format) are read as if they had been migrated, with \
-             the ids that a migration would give them. Files of version 4, which pi's newer \
-             harness writes, are refused.",
-            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the session \
-             of the current directory whose file changed last, in the stores of both agents. The \
-             agents' `--continue` follows the same rule. Even a label changes the file, so \
-             `pisess list`, which sorts by the last message, may begin with another session. `last~1` \
-             is the session before `last`. oh-my-pi's sessions with neither a name nor a message are \
-             skipped.",
+             `~/.omp/agent/sessions`. These directories are their stores. Both agents call their \
+             format version 3. pisess recognizes the agent by content that only one of them \
+             writes. Older files (version 1, version 2 and a draft that preceded version 2) are \
+             read as if `migrate` had converted them, with the same ids. Files of version 4, a \
+             format of pi's newer harness, are refused.",
+            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the \
+             session of the current directory whose file changed last, in the stores of both \
+             agents. The agents' `--continue` follows the same rule. Even a label changes the \
+             file. `pisess list` sorts by the last message, so its first row may be another \
+             session. `last~1` is the session before `last`. Sessions of oh-my-pi without a name \
+             and without messages are skipped.",
             "A name is one of these: the start or end of a session's id, with at least 4 characters; \
              the start of the short id that `list` shows; or the name set with `append --name`, or \
              its start, ignoring case. An exact name comes first. Sessions for the current directory \
@@ -249,10 +251,11 @@ pub const TOPICS: [Section; 10] = [
              found by name reports its path on standard error.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
-            "With `--choose`, pisess asks for the session, or for the entry if SESSION is given. If \
-             the command needs both, it asks for both. The list is shown by the command in \
-             `PISESS_CHOOSER`, otherwise by `fzf`. Without these, pisess prints a numbered list of \
-             the 20 newest and reads a number. If nothing is chosen, the exit code is 1.",
+            "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
+             the entry; if a command needs both and neither is given, for both. The command in \
+             `PISESS_CHOOSER` shows the list; if that is not set, `fzf` does. Without these, \
+             pisess prints a numbered list of the 20 newest and reads a number. If nothing is \
+             chosen, the exit code is 1.",
             "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It \
              prints the chosen row. The name is the path of a session, or a reference to an entry of \
              the session in `PISESS_SESSION`. If the command is cancelled, pisess exits with the \
@@ -267,10 +270,10 @@ pub const TOPICS: [Section; 10] = [
             "Reading commands also take a session of Claude Code or Codex, by its path or its id. \
              They show it as `import` would convert it, with the same ids. Commands that change a \
              session refuse it.",
-            "The stores are the directories in which the agents keep their sessions. Each agent's \
-             store is the first of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in \
-             `.pi/settings.json` or in `~/.pi/agent/settings.json`; the directory of the project \
-             below `~/.pi/agent/sessions` or `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces \
+            "The environment can move the stores. Each agent's store is the first of these: \
+             `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in \
+             `~/.pi/agent/settings.json`; the directory of the project below \
+             `~/.pi/agent/sessions` or `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces \
              `~/.pi/agent`. For oh-my-pi, `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, \
              `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same effect as in oh-my-pi.",
         ],
@@ -279,17 +282,19 @@ pub const TOPICS: [Section; 10] = [
         "times",
         "TIMES",
         &[
-            "`--since` and `--until` of `list`, `grep` and `stats` take one of these: an age \
-             (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`), `today`, `yesterday`, a weekday, a \
-             date, month or year (`2026-10-31`, `2026-10`, `2026`), or a date with a time of \
-             day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). A weekday means the most recent \
-             one, possibly today. A year is 365.25 days, a month a twelfth of that. Times \
-             without a zone are local, and days begin at midnight.",
-            "`--since` begins with the first moment of TIME, and `--until` ends with the last moment: \
-             `--since 2026-10 --until 2026-10` is October. An age is counted from now, so \
-             `--since 7d` begins at this time of day; a date begins at midnight. `list` includes a \
-             session if it was created in this period, or anything was written to it then: a message, \
-             a label, a compaction. `grep` and `stats` read only entries of this period.",
+            "`--since`, `--until` and `--older-than` take one of these: an age (`30min`, `12h`, \
+             `7d`, `2w`, `6mo`, `1y`), `today`, `yesterday`, a weekday, a date, month or year \
+             (`2026-10-31`, `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, \
+             `2026-10-31T12:00:00Z`). A weekday means the most recent one, possibly today. A year \
+             is 365.25 days, a month a twelfth of that. Times without a zone are local, and days \
+             begin at midnight.",
+            "A period begins with the first moment of the TIME of `--since`, and ends with the \
+             last moment of the TIME of `--until`. So `--since 2026-10 --until 2026-10` is \
+             October. An age is counted from now: `--since 7d` begins seven days ago at this time \
+             of day; a date begins at midnight. `list` includes a session if it was created in \
+             the period, or if anything was written to it then: a message, a label, a compaction. \
+             `import` takes a whole session if it was started before the end of the period and \
+             last written to after the start. `grep` and `stats` read only entries of the period.",
         ],
     ),
     Section::new(
@@ -299,20 +304,21 @@ pub const TOPICS: [Section; 10] = [
             "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
              errors. If the reader closes the pipe early, the command still succeeds.",
             "Messages and tables show the home directory as `~`, and other paths as they were \
-             given. A path that is printed alone on a line, and any path in JSON, is meant for \
-             scripts and never shortened.",
-            "Human-readable output is coloured and truncated to the terminal width only on a terminal, and \
-             its meaning never depends on colour. Text from a session is escaped, even in a pipe: control \
-             characters, escape sequences and characters that change the direction of writing. Data requested \
-             verbatim (`--json`, `context --as text`, lines of a session) is escaped only on a terminal.",
+             given. A path alone on a line, and any path in JSON, is never shortened: scripts can \
+             use it.",
+            "Output is coloured, and truncated to the width of the terminal, only on a terminal. \
+             Its meaning never depends on colour. Text from a session is escaped, even in a pipe: \
+             control characters, escape sequences and characters that change the direction of \
+             writing. Data requested verbatim (`--json`, `context --as text`, lines of a session) \
+             is escaped only on a terminal.",
             "On a terminal, a pager shows help and the output of commands that print or find \
              sessions, such as `tree` and `list`. The pager is the command in `PISESS_PAGER`, \
              otherwise in `PAGER`, otherwise `less`. Unless `LESS` is set, `less` exits at once \
              if everything fits on the screen. `--no-pager` prints without a pager, as does an \
              empty `PISESS_PAGER`. Quitting the pager early is success.",
-            "A command that takes longer than half a second shows its progress if standard error is a \
-             terminal that no other program (such as fzf) uses. The progress is cleared before \
-             anything is printed.",
+            "A command that takes longer than half a second shows its progress on standard error, \
+             if that is a terminal. The progress is cleared before anything is printed. While \
+             another program such as fzf uses the terminal, no progress is shown.",
             "A command that changes a session changes the file at the given path. Given `-`, it \
              writes the whole changed session to standard output. With `-o`, the result is \
              written elsewhere, and the session is not changed. The outcome is printed to \
@@ -336,9 +342,10 @@ pub const TOPICS: [Section; 10] = [
              on standard output. The prompt is what the file's agent would send; `--prompt` prints \
              it. An example is `llm -m MODEL`, where `llm` is a separate program for sending prompts \
              to models (https://llm.datasette.io).",
-            "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content is passed to them on standard input \
-             only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
-             or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
+            "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content \
+             is passed to them on standard input only, never in an argument or the environment. \
+             It is an error (exit 2) if a summarizer prints nothing, or if a summarizer or hook \
+             fails or exceeds `--timeout`. Nothing is written then.",
             "Like the agents, pisess stores two lists with each summary: the files that were \
              read, and the files that were changed. The agents' later summaries build on these \
              lists.",
@@ -350,21 +357,22 @@ pub const TOPICS: [Section; 10] = [
         "HOOKS",
         &[
             "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and \
-             `context`, and can change or cancel the operation. A hook is a shell command, \
-             given with `--hook`, or in `PISESS_HOOK` for every command. It receives one JSON \
-             object on standard input: `type` is the event, and `ctx` describes the session. It \
-             may reply with one JSON object on standard output. No output, `null` and `{}` all \
-             mean to continue. The fields have the names of the agents' own events.",
-            "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
-             `session_before_fork` or `context`. It may reply with `\"cancel\":true` (exit 1), a `summary` with \
-             `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. If a \
-             hook fails, exceeds `--timeout` or prints anything else, that is an error (exit 2), and nothing is \
-             written. A dry run runs these hooks, too.",
+             `context`, and can change or cancel the operation. A hook is a shell command, given \
+             with `--hook`, or in `PISESS_HOOK` for every command. It receives one JSON object on \
+             standard input: `type` is the event, and `ctx` describes the session. It may reply \
+             with one JSON object on standard output. If it prints nothing, `null` or `{}`, the \
+             operation continues. The fields have the names of the agents' own events.",
+            "Before an operation the hook receives `session_before_compact`, \
+             `session_before_tree`, `session_before_fork` or `context`. It may reply with \
+             `\"cancel\":true` (exit 1), a `summary` with `details`, another `firstKeptEntryId`, \
+             `customInstructions`, a `label`, or other `messages`. It is an error (exit 2) if a \
+             hook fails, exceeds `--timeout` or prints anything else. Nothing is written then. A \
+             dry run runs these hooks, too.",
             "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
              `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
              change is saved.",
-            "Hooks and summarizers can run pisess: in their environment, `PISESS_HOOK` and \
-             `PISESS_SUMMARIZER` are unset.",
+            "Hooks and summarizers can run pisess without starting themselves again: \
+             `PISESS_HOOK` and `PISESS_SUMMARIZER` are unset in their environment.",
         ],
     )
     .with_options("Hook", "what a hook receives, and what it may reply"),
@@ -372,11 +380,11 @@ pub const TOPICS: [Section; 10] = [
         "writing",
         "WRITING",
         &[
-            "Whatever an operation does not change is written back byte for byte. Commands that work \
-             on the tree only add entries. `migrate` and `relocate` change fields of existing lines. \
-             `prune` moves payloads, old entries and branches to `SESSION.pruned`. `archive` removes \
-             a session only after reading its archive again. `check --repair` removes damaged lines, \
-             and keeps them in `FILE.rejected`.",
+            "An operation keeps what it does not change, byte for byte. Most commands only add \
+             entries. `migrate` and `relocate` change fields of existing lines. `prune` moves \
+             payloads, old entries and branches to `SESSION.pruned`. `archive` removes a session \
+             only after reading its archive again. `check --repair` removes damaged lines, and \
+             keeps them in `FILE.rejected`.",
             "Added entries are appended to the file with a single write, followed by fsync. A rewrite, such as a \
              migration, writes a new file with the same mode, owner and attributes, and renames it over the old \
              one. A crash during a rewrite leaves either the old file or the new one. A crash during an append \
@@ -384,12 +392,12 @@ pub const TOPICS: [Section; 10] = [
             "The session is locked from its last read until the write is complete. If another process holds \
              the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
              planned again on the new content. If it changed in any other way, nothing is written (exit 3).",
-            "An operation that fails (exit code 2 or 3) changes nothing. If it fails for one of \
-             several files, the others are still written.",
-            "Without `--force`, pisess refuses to overwrite an existing output, and to write to a file system \
-             without locks. It also refuses to rewrite a file whose attributes cannot be kept, and to change a \
-             session that a running oh-my-pi has open. It always refuses to rewrite a file with several hard \
-             links.",
+            "An operation that fails (exit code 2 or 3) changes nothing. Given several files, a \
+             failure for one of them does not stop the others.",
+            "`--force` overrides these refusals: to overwrite an existing output, to write to a \
+             file system without locks, to rewrite a file whose attributes cannot be kept, and to \
+             change a session that a running oh-my-pi has open. A file with several hard links is \
+             never rewritten, even with `--force`.",
         ],
     )
     .with_options("Writing", "how files are changed, and what is refused"),
@@ -397,10 +405,10 @@ pub const TOPICS: [Section; 10] = [
         "agents",
         "RUNNING AGENTS",
         &[
-            "A running pi reads its session once and keeps its own leaf in memory. An entry \
-             added by another program stays in the file. But pi continues from the leaf it \
-             knows, on a branch beside the new entry, until it opens the session again. Close \
-             pi, or reopen the session in it, before you continue.",
+            "A running pi reads its session once and keeps its own leaf in memory. An entry added \
+             by another program stays in the file. But until pi opens the session again, it \
+             continues from the leaf that it knows, on a branch beside the new entry. Close pi, \
+             or reopen the session in it, before you continue.",
             "A running oh-my-pi rewrites its file from time to time, and fails if the file \
              changed underneath it. Changes are refused (exit 3) while oh-my-pi may still use \
              the file: if its lock file is held, if it has the file open, or if it wrote a \
@@ -410,7 +418,8 @@ pub const TOPICS: [Section; 10] = [
     Section::new(
         "exit-codes",
         "EXIT STATUS",
-        &["For several files, the exit code is the most serious one: 2, then 3, then 1."],
+        &["Given several files, the exit code is the most serious of their exit codes: 2, else 3, \
+           else 1."],
     )
     .with_rows(&EXIT_CODES),
     Section::new(
@@ -421,9 +430,9 @@ pub const TOPICS: [Section; 10] = [
              arguments and the same streams and environment, and exits with its exit code. Options before the \
              name are not passed on. `pisess help foo` runs `pisess-foo --help`. A name consists of letters, \
              digits, `-` and `_`.",
-            "Programs are searched for in the absolute directories of the PATH, never in the \
-             current directory, which may contain untrusted programs. `pisess --list` lists all \
-             commands, with the paths of programs.",
+            "Only absolute directories of the PATH are searched. The current directory is not: it \
+             may contain untrusted programs. `pisess --list` lists all commands, with the paths \
+             of programs.",
         ],
     ),
 ];

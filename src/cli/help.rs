@@ -44,7 +44,8 @@ const HELP_FORMS: [GuideRow; 3] = [
 
 /// The forms of a SESSION argument.
 const SESSION_FORMS: &str = "SESSION is a file, - for standard input, `last` (the session of this \
-    directory whose file changed last; a label changes it, too), `last~1` (the one before), part of an id, or a name.";
+    directory whose file changed last; a new label counts as a change), `last~1` (the session before `last`), \
+    the start or end of a session's id, or a session's name.";
 
 /// Returns the whole command line with its help arranged.
 pub fn arrange_help(
@@ -241,7 +242,7 @@ fn full_text(cli: &Command, commands: &[GroupedCommand]) -> String {
     let mut rows = option_rows(options);
     rows.push([
         "-h, --help".to_owned(),
-        "Print help (-h: on half a screen)".to_owned(),
+        "Print help (-h: a short form)".to_owned(),
     ]);
     rows.push(["-V, --version".to_owned(), "Print the version".to_owned()]);
     text += &format!("\n{}{}", heading_line("Options"), format_rows(rows));

@@ -56,8 +56,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// it is taken as a project. The sessions that Claude Code and Codex recorded for the project are
 /// then imported.
 ///
-/// --since and --until skip sessions to which nothing was written in the period. All other sessions
-/// are imported as a whole.
+/// --since skips sessions that were last written to before TIME; --until skips sessions that were
+/// started after TIME. All other sessions are imported as a whole.
 ///
 /// Importing a source again changes nothing. If the source has grown, the new part is appended to
 /// the imported session. If the imported session was continued, too, a new session is created
