@@ -7,13 +7,23 @@
 //! +2|zwei
 //!  3|three
 //! ```
+//!
+//! In its patch mode, a heading such as `@@ -1,3 +1,3 @@` precedes each hunk.
 
 use crate::session::file_calls::TextReplacement;
 
+/// What a diff does with a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineChange {
+    Kept,
+    Removed,
+    Added,
+}
+
 /// A line of a diff.
 struct DiffLine<'a> {
-    sign: char,
-    /// From 1.
+    change: LineChange,
+    /// The line's number, from 1: in the new text if it is added, otherwise in the old text.
     number: usize,
     text: &'a str,
 }
@@ -28,8 +38,8 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     let mut new_lines: Vec<&str> = Vec::new();
     // The old lines that were copied or removed so far.
     let mut used_count = 0;
-    for line in parse_lines(diff)? {
-        if line.sign == '+' {
+    for line in parse_hunks(diff)?.iter().flatten() {
+        if line.change == LineChange::Added {
             // The diff does not show all lines that stay.
             let hidden_count = (line.number - 1).checked_sub(new_lines.len())?;
             let next_count = used_count + hidden_count;
@@ -44,7 +54,7 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
         if old_lines.get(line.number - 1) != Some(&line.text) {
             return None;
         }
-        if line.sign == ' ' {
+        if line.change == LineChange::Kept {
             new_lines.push(line.text);
         }
         used_count = line.number;
@@ -60,56 +70,71 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
 }
 
 /// Returns the changed runs of lines of a diff, each with what it replaces; empty if the diff has
-/// another form.
+/// another form. A run ends at a line that stays and at the end of a hunk.
 pub fn read_replacements(diff: &str) -> Vec<TextReplacement> {
-    let mut replacements: Vec<TextReplacement> = Vec::new();
-    let mut is_in_run = false;
-    for line in parse_lines(diff).unwrap_or_default() {
-        if line.sign == ' ' {
-            is_in_run = false;
-            continue;
-        }
-        if !is_in_run {
-            replacements.push(TextReplacement {
-                old: String::new(),
-                new: String::new(),
-                replaces_all: false,
-            });
-            is_in_run = true;
-        }
-        if let Some(replacement) = replacements.last_mut() {
-            let side = if line.sign == '-' {
-                &mut replacement.old
-            } else {
-                &mut replacement.new
-            };
-            side.push_str(line.text);
-            side.push('\n');
+    let mut replacements = Vec::new();
+    for hunk in parse_hunks(diff).unwrap_or_default() {
+        for run in hunk.split(|line| line.change == LineChange::Kept) {
+            if !run.is_empty() {
+                replacements.push(replacement_of_run(run));
+            }
         }
     }
     replacements
 }
 
-/// Returns the lines of a diff, without the headings of hunks that the patch mode adds; `None` if one
-/// has another form.
-fn parse_lines(diff: &str) -> Option<Vec<DiffLine<'_>>> {
-    let mut lines = Vec::new();
+/// Joins the removed lines of a run to the old text, and its added lines to the new one.
+fn replacement_of_run(run: &[DiffLine]) -> TextReplacement {
+    let mut replacement = TextReplacement {
+        old: String::new(),
+        new: String::new(),
+        replaces_all: false,
+    };
+    for line in run {
+        let side = if line.change == LineChange::Removed {
+            &mut replacement.old
+        } else {
+            &mut replacement.new
+        };
+        side.push_str(line.text);
+        side.push('\n');
+    }
+    replacement
+}
+
+/// Parses the lines of a diff. Each heading begins a hunk, whose lines need not follow those of the
+/// hunk before in the file; a diff without headings is one hunk. `None` if a line has another form.
+fn parse_hunks(diff: &str) -> Option<Vec<Vec<DiffLine<'_>>>> {
+    let mut hunks = Vec::new();
+    let mut hunk = Vec::new();
     for line in diff.split('\n') {
         if line.starts_with("@@ ") {
-            continue;
+            hunks.push(std::mem::take(&mut hunk));
+        } else {
+            hunk.push(parse_line(line)?);
         }
-        let (numbered, text) = line.split_once('|')?;
-        let sign = numbered
-            .chars()
-            .next()
-            .filter(|sign| " +-".contains(*sign))?;
-        let number: usize = numbered[1..].parse().ok()?;
-        if number == 0 {
-            return None;
-        }
-        lines.push(DiffLine { sign, number, text });
     }
-    Some(lines)
+    hunks.push(hunk);
+    Some(hunks)
+}
+
+fn parse_line(line: &str) -> Option<DiffLine<'_>> {
+    let (numbered, text) = line.split_once('|')?;
+    let change = match numbered.bytes().next()? {
+        b' ' => LineChange::Kept,
+        b'-' => LineChange::Removed,
+        b'+' => LineChange::Added,
+        _ => return None,
+    };
+    let number: usize = numbered[1..].parse().ok()?;
+    if number == 0 {
+        return None;
+    }
+    Some(DiffLine {
+        change,
+        number,
+        text,
+    })
 }
 
 #[cfg(test)]
@@ -157,5 +182,16 @@ mod tests {
             .map(|found| (found.old.as_str(), found.new.as_str()))
             .collect();
         assert_eq!(texts, [("two\n", "zwei\n"), ("", "more\n")]);
+    }
+
+    #[test]
+    fn replacements_of_two_hunks_are_not_joined() {
+        let found =
+            read_replacements("@@ -2 +2 @@\n-2|two\n+2|zwei\n@@ -4 +4 @@\n-4|four\n+4|vier");
+        let texts: Vec<_> = found
+            .iter()
+            .map(|found| (found.old.as_str(), found.new.as_str()))
+            .collect();
+        assert_eq!(texts, [("two\n", "zwei\n"), ("four\n", "vier\n")]);
     }
 }
