@@ -294,6 +294,41 @@ fn many_leaves_below_a_long_path_have_sizes() {
     assert_eq!(rows.matches("\"tokens\":201,").count(), 5000);
 }
 
+/// After a compaction, the context of a tip on a long path is small, so each tip has its estimate.
+#[test]
+fn many_leaves_below_a_compaction_have_estimates() {
+    let s = Sandbox::new();
+    let mut lines = Vec::new();
+    for at in 0..4000_usize {
+        let parent = at.checked_sub(1).map(|parent| format!("i{parent}"));
+        lines.push(user(&format!("i{at}"), parent.as_deref(), "four"));
+    }
+    let compaction = json!({
+        "type": "compaction", "id": "cut", "parentId": "i3999", "timestamp": "2026-03-01T10:00:00.000Z",
+        "summary": "long ".repeat(100), "firstKeptEntryId": "i3999", "tokensBefore": 4000,
+    });
+    lines.push(compaction.to_string());
+    for at in 0..300 {
+        let reply = json!({
+            "type": "message", "id": format!("r{at}"), "parentId": "cut", "timestamp": "2026-03-01T10:00:00.000Z",
+            "message": {
+                "role": "assistant", "content": [{"type": "text", "text": "yes"}], "stopReason": "stop",
+                "usage": {"input": 2, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 3},
+            },
+        });
+        lines.push(reply.to_string());
+    }
+    s.put("x.jsonl", session(&lines));
+    let rows = s.run("branches -q --json ./x.jsonl");
+    assert_eq!(rows.lines().count(), 300);
+    assert_eq!(
+        rows.matches("\"contextEstimate\":").count(),
+        300,
+        "{}",
+        rows.lines().next().unwrap()
+    );
+}
+
 #[test]
 fn a_skills_question_is_what_the_user_typed() {
     let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}"#;

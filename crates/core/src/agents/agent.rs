@@ -240,17 +240,18 @@ pub struct AgentConstants {
     pub drops_unsigned_thinking: bool,
 }
 
-/// The budget of [`Agent::estimate_contexts`] for building contexts one by one in a session with
-/// this number of entries, in the unit of [`context_build_cost`].
+/// The budget for building contexts one by one, as for [`Agent::estimate_contexts`], in a session
+/// with this number of entries; in the unit of [`context_build_cost`].
 ///
 /// It is large enough for all contexts of a small session.
 pub fn context_build_budget(entries: usize) -> usize {
     32 * entries + 100_000
 }
 
-/// The cost of building a context of `messages` messages at the end of a path of `path` entries.
+/// The cost of building a context of `messages` messages at the end of a path of `path_len`
+/// entries.
 ///
 /// A message of the context costs 1; a step along the path takes a small part of that time.
-pub fn context_build_cost(messages: usize, path: usize) -> usize {
-    messages + path / 32
+pub fn context_build_cost(messages: usize, path_len: usize) -> usize {
+    messages + path_len / 32
 }

@@ -25,8 +25,8 @@ pub mod readable;
 pub mod convert;
 pub mod request;
 
-pub(crate) use agent::context_build_budget;
 pub use agent::{Agent, AgentConstants, Emit};
+pub(crate) use agent::{context_build_budget, context_build_cost};
 
 use crate::session::Session;
 use crate::session::dialect::Dialect;

@@ -3,7 +3,7 @@
 //! An agent takes the last count of the provider as it is. Some providers report next to nothing,
 //! so that a conversation of 300 messages has "789 tokens".
 
-use crate::agents::context_build_budget;
+use crate::agents::{context_build_budget, context_build_cost};
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashMap;
@@ -38,30 +38,7 @@ pub fn estimate_if_implausible(
     path: &[EntryIx],
     reader: &EntryReader,
 ) -> io::Result<Option<f64>> {
-    if counted.is_nan() || counted <= 0.0 {
-        return Ok(None);
-    }
-    let session = reader.session();
-    let least_estimate = counted * IMPLAUSIBLE_RATIO;
-    let can_reach_it = |bytes: u64| bytes as f64 / MIN_BYTES_PER_TOKEN >= least_estimate;
-
-    let path_bytes = path.iter().map(|&ix| session.entry(ix).span.len).sum();
-    if !can_reach_it(path_bytes) {
-        return Ok(None);
-    }
-    // A compaction leaves out most of a long path.
-    let messages = session.agent().build_context(path, reader)?.messages;
-    let context_bytes = messages
-        .iter()
-        .map(|message| session.entry(message.entry).span.len)
-        .sum();
-    if !can_reach_it(context_bytes) {
-        return Ok(None);
-    }
-
-    let estimate = estimate_messages(&messages, reader)?;
-    let is_implausible = estimate >= least_estimate;
-    Ok(is_implausible.then_some(estimate))
+    Ok(check_count(counted, path, reader)?.estimate)
 }
 
 /// Returns [`estimate_if_implausible`] for each tip that has one; `counted` has the counts. In a
@@ -82,10 +59,56 @@ pub fn estimate_implausible(
             break;
         }
         let path = session.path(Some(tip));
-        budget = budget.saturating_sub(path.len());
-        if let Some(estimate) = estimate_if_implausible(count, &path, reader)? {
+        let checked = check_count(count, &path, reader)?;
+        budget = budget.saturating_sub(context_build_cost(checked.built_messages, path.len()));
+        if let Some(estimate) = checked.estimate {
             estimates.insert(tip, estimate);
         }
     }
     Ok(estimates)
+}
+
+/// The result of comparing a count with the agent's estimate.
+struct CheckedCount {
+    /// The estimate, in tokens; `None` if the count is plausible or there is none.
+    estimate: Option<f64>,
+    /// The number of messages of the context that was built for this; 0 if the length of the lines
+    /// sufficed.
+    built_messages: usize,
+}
+
+/// Checks a count as [`estimate_if_implausible`] does.
+fn check_count(counted: f64, path: &[EntryIx], reader: &EntryReader) -> io::Result<CheckedCount> {
+    let mut checked = CheckedCount {
+        estimate: None,
+        built_messages: 0,
+    };
+    if counted.is_nan() || counted <= 0.0 {
+        return Ok(checked);
+    }
+    let session = reader.session();
+    let least_estimate = counted * IMPLAUSIBLE_RATIO;
+    let min_bytes = least_estimate * MIN_BYTES_PER_TOKEN;
+
+    let path_bytes: u64 = path.iter().map(|&ix| session.entry(ix).span.len).sum();
+    if (path_bytes as f64) < min_bytes {
+        return Ok(checked);
+    }
+
+    // A compaction leaves out most of a long path.
+    let messages = session.agent().build_context(path, reader)?.messages;
+    checked.built_messages = messages.len();
+    let context_bytes: u64 = messages
+        .iter()
+        .map(|message| session.entry(message.entry).span.len)
+        .sum();
+    if (context_bytes as f64) < min_bytes {
+        return Ok(checked);
+    }
+
+    let estimate = estimate_messages(&messages, reader)?;
+    if estimate >= least_estimate {
+        checked.estimate = Some(estimate);
+    }
+    Ok(checked)
 }
