@@ -153,7 +153,7 @@ fn check_summaries(
     findings: &mut Vec<Finding>,
 ) -> io::Result<()> {
     let session = reader.session();
-    // Computed only if there is a compaction.
+    // Computed only if a compaction is checked: it takes time in proportion to all entries.
     let ancestry = LazyCell::new(|| Ancestry::new(session));
     for ix in session.entry_indexes() {
         let kind = session.entry(ix).kind;
@@ -206,8 +206,8 @@ fn marks_discarded_branch(entry: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-/// Reports a compaction whose first kept entry is not above it. A native snapshot of oh-my-pi
-/// names the last entry that it covers instead.
+/// Reports a compaction that names a first kept entry which is not above it, or names none. A
+/// native snapshot of oh-my-pi names the last entry that it covers instead.
 fn check_kept_entry(
     session: &Session,
     ix: EntryIx,
@@ -219,23 +219,21 @@ fn check_kept_entry(
     if is_of_version_1(session.entry(ix)) && session.first_kept_entry(ix, entry).is_some() {
         return;
     }
-    let (what, id) = if native::is_snapshot(entry) {
-        let covered_id = native::last_covered_id(entry);
-        if covered_id.is_none() {
-            // A native snapshot that names no entry at all covers everything before it.
-            return;
-        }
-        ("last covered", covered_id)
+    let is_snapshot = native::is_snapshot(entry);
+    let (what, named_id) = if is_snapshot {
+        ("last covered", native::last_covered_id(entry))
     } else {
         ("first kept", entry.get_text("firstKeptEntryId"))
     };
-    let message = match id {
+    let message = match named_id {
+        // It covers everything before it.
+        None if is_snapshot => return,
         None => "it has no first kept entry".to_owned(),
         Some(id) => match session.find_entry(&id) {
-            // A compaction that refers to itself keeps nothing.
-            Some(kept) if kept == ix || ancestry.is_ancestor_or_self(kept, ix) => return,
-            Some(kept) => {
-                let line = session.entry(kept).line.0;
+            // A compaction that names itself keeps nothing.
+            Some(named) if named == ix || ancestry.is_ancestor_or_self(named, ix) => return,
+            Some(named) => {
+                let line = session.entry(named).line.0;
                 format!("its {what} entry, on line {line}, is not on its path")
             }
             None => format!("its {what} entry {:?} is not in the file", id.to_string()),
@@ -326,7 +324,7 @@ fn report_unanswered_calls(
             unanswered.push((call.entry, id));
         }
     }
-    // A hash map has no order: without this, findings of one entry would change their order.
+    // A hash map has no order: without the sort, equal runs could print findings in another order.
     unanswered.sort_by(|(a_entry, a_id), (b_entry, b_id)| {
         (a_entry, a_id.as_bytes()).cmp(&(b_entry, b_id.as_bytes()))
     });

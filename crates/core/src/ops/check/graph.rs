@@ -78,6 +78,7 @@ pub(super) fn plan_link_repair(
         return LinkRepair::default();
     }
 
+    // A root is its own parent in the union-find forest.
     let mut union_parents: Vec<EntryIx> = session
         .entry_indexes()
         .map(|ix| session.entry(ix).parent.unwrap_or(ix))
@@ -86,18 +87,25 @@ pub(super) fn plan_link_repair(
     for ix in session.entry_indexes() {
         original_roots.push(find_root(&mut union_parents, ix));
     }
-    let odd_ids = repair.odd_ids.iter();
-    let dangling = session.dangling.iter();
+    let mut odd_ids_by_line = HashMap::default();
+    for odd in &repair.odd_ids {
+        odd_ids_by_line.insert(odd.line, odd);
+    }
+    let mut dangling_ids = HashSet::default();
+    for dangling in &session.dangling {
+        dangling_ids.insert(session.bytes(dangling.text));
+    }
+
     let mut graph = Graph {
         session,
         is_active,
         findings,
-        odd_ids_by_line: odd_ids.map(|odd| (odd.line, odd)).collect(),
+        odd_ids_by_line,
         original_roots,
         union_parents,
         links: LinkRepair::default(),
         continuations: find_continuations(session, repair),
-        dangling_ids: dangling.map(|parent| session.bytes(parent.text)).collect(),
+        dangling_ids,
     };
     // Ids first: a finding about a parent names the parent by its new id.
     graph.check_ids();
@@ -182,8 +190,8 @@ impl<'s> Graph<'s, '_> {
             .with_worst_case(is_in_cycle(ix) || is_in_cycle(twin))
     }
 
-    /// Gives an entry an id that no entry has. It is none of the missing parents' ids either: their
-    /// children would become children of this entry.
+    /// Gives an entry an id that no entry has, and returns it. It differs from the ids of missing
+    /// parents as well: otherwise their children would become children of this entry.
     fn assign_new_id(&mut self, ix: EntryIx) -> String {
         let record = self.session.entry(ix).record;
         let dangling_ids = &self.dangling_ids;
@@ -316,9 +324,10 @@ impl<'s> Graph<'s, '_> {
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
                 let parent_of_sibling = new_parents_by_missing_id.get(&orphan.missing_id).copied();
-                let only_end = ix.previous().filter(|&before| ends.is_only_end(before));
-                // The sibling's first: the end may be the sibling itself.
-                let finding = match self.attach_to_first(ix, [parent_of_sibling, only_end]) {
+                let end_before = ix.previous().filter(|&before| ends.is_only_end(before));
+                // The sibling's parent comes first: the end may be the sibling itself.
+                let candidates = [parent_of_sibling, end_before];
+                let finding = match self.attach_to_first(ix, candidates) {
                     Some(parent) => {
                         new_parents_by_missing_id.insert(orphan.missing_id, parent);
                         let fix = self.describe_parent(Position::Entry(parent));
@@ -460,6 +469,8 @@ impl<'s> Graph<'s, '_> {
         None
     }
 
+    /// Describes a new parent as the fix of a finding, by the id that the parent has after the
+    /// repair.
     fn describe_parent(&self, parent: Position) -> String {
         match parent {
             Position::Entry(parent) => {

@@ -136,8 +136,7 @@ pub(super) fn find_header(
 /// What the lines of a file without a header contain.
 #[derive(Default)]
 struct HeaderlessFile {
-    /// Whether the first value is an entry; `None` before a value was read.
-    first_is_entry: Option<bool>,
+    first_value: FirstValue,
     /// Whether the first entry has an id and a parent, as since version 2.
     has_ids: bool,
     /// Whether a message has a role that version 3 renamed.
@@ -148,6 +147,15 @@ struct HeaderlessFile {
     header: Option<LateHeader>,
 }
 
+/// What the first value of a file is. It decides whether the file is a session.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum FirstValue {
+    #[default]
+    NotReadYet,
+    Entry,
+    Other,
+}
+
 /// A header that is not at the beginning of its file.
 struct LateHeader {
     number: LineNo,
@@ -156,7 +164,7 @@ struct LateHeader {
 
 impl HeaderlessFile {
     fn is_session(&self) -> bool {
-        self.first_is_entry == Some(true)
+        self.first_value == FirstValue::Entry
     }
 
     /// Adds what the next line contains. Blank lines and oh-my-pi's title line count as nothing.
@@ -164,14 +172,14 @@ impl HeaderlessFile {
     /// A first line that is not one value makes the file no session. A header that was not written
     /// to its end is the exception: the lines after it may be entries.
     fn add_line(&mut self, number: LineNo, line: &Line) {
-        let is_no_session = self.first_is_entry == Some(false);
-        if is_no_session || Scanner::new(line.bytes).at_end() {
+        let is_blank = Scanner::new(line.bytes).at_end();
+        if is_blank || self.first_value == FirstValue::Other {
             return;
         }
         let Some(record) = scan_single_value(line.bytes) else {
             let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
-            if self.first_is_entry.is_none() && !is_torn_header {
-                self.first_is_entry = Some(false);
+            if self.first_value == FirstValue::NotReadYet && !is_torn_header {
+                self.first_value = FirstValue::Other;
             }
             return;
         };
@@ -180,8 +188,12 @@ impl HeaderlessFile {
         if number.0 == 1 && is_title_slot(value) {
             return;
         }
-        if self.first_is_entry.is_none() {
-            self.first_is_entry = Some(is_entry(&record));
+        if self.first_value == FirstValue::NotReadYet {
+            self.first_value = if is_entry(&record) {
+                FirstValue::Entry
+            } else {
+                FirstValue::Other
+            };
             self.has_ids = record.id.is_some() && record.get(Member::ParentId).is_some();
         }
 
@@ -226,10 +238,12 @@ impl HeaderlessFile {
         }
 
         // A header without a version is one of version 1.
-        let version = match (self.has_ids, self.has_old_role) {
-            (false, _) => None,
-            (true, true) => Some(2.0),
-            (true, false) => Some(3.0),
+        let version = if !self.has_ids {
+            None
+        } else if self.has_old_role {
+            Some(2.0)
+        } else {
+            Some(3.0)
         };
         let line = Object::new()
             .str("type", "session")

@@ -522,24 +522,28 @@ impl LineRepair {
         }
     }
 
-    /// Records an `id` or `parentId` that is not a string, as stored. The caller keeps the record
-    /// next, so its line is the next of the repaired file. `null` is valid as a parent, and counts
-    /// as a missing id.
+    /// Records the `id` and the `parentId` of an entry, as stored, if one of them is neither a
+    /// string nor `null`. They are needed later to find the children of such an entry.
+    ///
+    /// To be called just before the record is kept: its line is the next of the repaired file.
     fn record_odd_ids(&mut self, record: &Record) {
-        let parent = record
+        // An id that is a string is in the record already.
+        let odd_id = if record.id.is_some() {
+            None
+        } else {
+            Raw::from_checked(record.bytes).get_some("id")
+        };
+        let odd_parent = record
             .get(Member::ParentId)
             .filter(|parent| !parent.is_string() && !parent.is_null());
-        let id = match record.id {
-            Some(_) => None,
-            None => Raw::from_checked(record.bytes).get_some("id"),
-        };
-        if id.is_none() && parent.is_none() {
+        if odd_id.is_none() && odd_parent.is_none() {
             return;
         }
+
         self.odd_ids.push(OddIds {
             line: LineNo(self.repaired_lines + 1),
-            id: id.map(|id| id.bytes().to_vec()),
-            parent: parent.map(|parent| parent.bytes().to_vec()),
+            id: odd_id.map(|id| id.bytes().to_vec()),
+            parent: odd_parent.map(|parent| parent.bytes().to_vec()),
         });
     }
 }

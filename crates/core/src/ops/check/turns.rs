@@ -34,34 +34,30 @@ pub(super) fn check_result_order(
     if session.collected.tool_results.is_empty() {
         return Ok(());
     }
-    let parents: Vec<Option<EntryIx>> = session
-        .entry_indexes()
-        .map(|ix| links.repaired_parent(session, ix))
-        .collect();
-    let nearest_messages = find_nearest_messages(reader, &parents)?;
-    let separated = find_separated_answers(session, &parents, &nearest_messages);
+    let messages = MessageTree::read(reader, links)?;
+    let separated = find_separated_answers(session, &messages);
     if separated.is_empty() {
         return Ok(());
     }
-    let gaps = find_gaps(session, &parents, &nearest_messages, &separated);
+    let gaps = find_gaps(session, &messages, &separated);
     if gaps.is_empty() {
         return Ok(());
     }
 
-    let moves = plan_moves(session, &parents, &gaps);
+    let moves = plan_moves(session, &messages.parents, &gaps);
     report_gaps(reader, &gaps, &moves, links, findings)?;
     moves.apply_to(links);
     Ok(())
 }
 
-/// Moves the late results of all gaps that are certain.
+/// Moves the late results of all gaps that are certain. In a file whose entries have no `parentId`
+/// to change, nothing is moved, and the gaps are only reported.
 fn plan_moves<'s, 'p>(
     session: &'s Session,
     parents: &'p [Option<EntryIx>],
     gaps: &[Gap],
 ) -> ResultMoves<'s, 'p> {
     let mut moves = ResultMoves::new(session, parents, gaps);
-    // Only entries of these versions have a `parentId` that can be changed.
     let has_parent_ids = matches!(session.format, Format::V2 | Format::V3);
     if has_parent_ids {
         for gap in gaps.iter().filter(|gap| gap.is_certain) {
@@ -101,24 +97,44 @@ fn report_gaps(
     Ok(())
 }
 
-/// Returns, for each entry, the nearest entry at or above it that the model sees as a message. Tool
-/// results are passed over, because they may follow a call.
-fn find_nearest_messages(
-    reader: &EntryReader,
-    parents: &[Option<EntryIx>],
-) -> io::Result<Vec<Option<EntryIx>>> {
-    let entries = &reader.session().entries;
-    let mut nearest_messages = vec![None; entries.len()];
-    let tree = Tree::from_parents(entries, |ix| parents[ix.index()]);
-    // Each entry after its parent, whose speaker it may have.
-    for ix in tree.walk(&[]) {
-        nearest_messages[ix.index()] = if is_seen_by_model(reader, ix)? {
-            Some(ix)
-        } else {
-            parents[ix.index()].and_then(|parent: EntryIx| nearest_messages[parent.index()])
-        };
+/// The tree after the repair of its links, as far as the model sees it.
+struct MessageTree {
+    /// The parent of each entry.
+    parents: Vec<Option<EntryIx>>,
+    /// For each entry, the nearest entry at or above it that the model sees as a message. Tool
+    /// results are passed over, because they may follow a call.
+    nearest_messages: Vec<Option<EntryIx>>,
+}
+
+impl MessageTree {
+    fn read(reader: &EntryReader, links: &LinkRepair) -> io::Result<MessageTree> {
+        let session = reader.session();
+        let parents: Vec<Option<EntryIx>> = session
+            .entry_indexes()
+            .map(|ix| links.repaired_parent(session, ix))
+            .collect();
+
+        let mut nearest_messages = vec![None; parents.len()];
+        let tree = Tree::from_parents(&session.entries, |ix| parents[ix.index()]);
+        // Each entry comes after its parent, whose message it inherits.
+        for ix in tree.walk(&[]) {
+            nearest_messages[ix.index()] = if is_seen_by_model(reader, ix)? {
+                Some(ix)
+            } else {
+                parents[ix.index()].and_then(|parent| nearest_messages[parent.index()])
+            };
+        }
+        Ok(MessageTree {
+            parents,
+            nearest_messages,
+        })
     }
-    Ok(nearest_messages)
+
+    /// Returns the nearest message above an entry that the model sees.
+    fn message_above(&self, ix: EntryIx) -> Option<EntryIx> {
+        let parent = self.parents[ix.index()]?;
+        self.nearest_messages[parent.index()]
+    }
 }
 
 /// Whether an entry becomes a message of the user or of the model, so that it must not be between a
@@ -158,11 +174,7 @@ struct Call<'s> {
 
 /// Returns the results that do not directly follow the message with their call: the nearest entry
 /// above them that the model sees is another one, or none.
-fn find_separated_answers<'s>(
-    session: &'s Session,
-    parents: &[Option<EntryIx>],
-    nearest_messages: &[Option<EntryIx>],
-) -> Vec<Answer<'s>> {
+fn find_separated_answers<'s>(session: &'s Session, messages: &MessageTree) -> Vec<Answer<'s>> {
     let mut calls: HashSet<Call> = HashSet::default();
     for call in &session.collected.tool_calls {
         calls.insert(Call {
@@ -173,7 +185,7 @@ fn find_separated_answers<'s>(
 
     let mut separated = Vec::new();
     for answer in all_answers(session) {
-        let follows_its_call = match message_above(answer.result, parents, nearest_messages) {
+        let follows_its_call = match messages.message_above(answer.result) {
             Some(turn) => calls.contains(&Call {
                 turn,
                 id: answer.call_id,
@@ -195,15 +207,6 @@ fn all_answers(session: &Session) -> impl Iterator<Item = Answer<'_>> {
     })
 }
 
-/// Returns the nearest entry above a result that the model sees.
-fn message_above(
-    result: EntryIx,
-    parents: &[Option<EntryIx>],
-    nearest_messages: &[Option<EntryIx>],
-) -> Option<EntryIx> {
-    nearest_messages[parents[result.index()]?.index()]
-}
-
 /// The messages between a call, or several of one message, and their late results.
 struct Gap<'s> {
     /// The first message after the one with the calls.
@@ -220,22 +223,21 @@ struct Gap<'s> {
 /// above it, or has a result in its place above it already. Gaps nearer to a root come first.
 fn find_gaps<'s>(
     session: &'s Session,
-    parents: &[Option<EntryIx>],
-    nearest_messages: &[Option<EntryIx>],
+    messages: &MessageTree,
     separated: &[Answer<'s>],
 ) -> Vec<Gap<'s>> {
+    let parents = &messages.parents;
     let ancestry = Ancestry::from_parents(&session.entries, |ix| parents[ix.index()]);
     let late_results = find_late_results(session, separated, &ancestry);
     let mut late_counts: HashMap<Call, usize> = HashMap::default();
     for late in &late_results {
         *late_counts.entry(late.call).or_default() += 1;
     }
-    let results_in_place = find_results_in_place(session, parents, nearest_messages, &late_counts);
+    let results_in_place = find_results_in_place(session, messages, &late_counts);
 
     let mut gaps: Vec<Gap> = Vec::new();
-    // By the message with the calls and by `is_certain`, the indexes of its gaps: on each branch
-    // below it, there may be one.
-    let mut gaps_by_turn: HashMap<(EntryIx, bool), Vec<usize>> = HashMap::default();
+    // The indexes of the gaps of each group: on each branch below the turn, there may be one.
+    let mut gaps_by_group: HashMap<GapGroup, Vec<usize>> = HashMap::default();
     for LateResult { call, result } in late_results {
         let in_place = results_in_place.get(&call).map_or(&[][..], Vec::as_slice);
         let is_answered_above = in_place
@@ -246,24 +248,38 @@ fn find_gaps<'s>(
         }
 
         let is_certain = late_counts[&call] == 1;
-        let known_gaps = gaps_by_turn.entry((call.turn, is_certain)).or_default();
-        let gap_above = known_gaps
+        let group = GapGroup {
+            turn: call.turn,
+            is_certain,
+        };
+        let known_gaps = gaps_by_group.entry(group).or_default();
+        let gap_on_branch = known_gaps
             .iter()
             .copied()
             .find(|&index| ancestry.is_ancestor_or_self(gaps[index].first_message, result));
-        if let Some(index) = gap_above {
+        if let Some(index) = gap_on_branch {
             gaps[index].results.push(result);
             continue;
         }
+
         known_gaps.push(gaps.len());
         gaps.push(Gap {
-            first_message: find_first_message(call.turn, result, parents, nearest_messages),
+            first_message: find_first_message(call.turn, result, messages),
             results: vec![result],
             call_id: call.id,
             is_certain,
         });
     }
     gaps
+}
+
+/// What the results of one gap have in common, besides their branch.
+#[derive(PartialEq, Eq, Hash)]
+struct GapGroup {
+    /// The message with the calls.
+    turn: EntryIx,
+    /// See [`Gap::is_certain`].
+    is_certain: bool,
 }
 
 /// A separated result and its call, which is above it.
@@ -301,13 +317,12 @@ fn find_late_results<'s>(
 /// another branch than the late result, or above it.
 fn find_results_in_place<'s>(
     session: &'s Session,
-    parents: &[Option<EntryIx>],
-    nearest_messages: &[Option<EntryIx>],
+    messages: &MessageTree,
     late_counts: &HashMap<Call, usize>,
 ) -> HashMap<Call<'s>, Vec<EntryIx>> {
     let mut results_in_place: HashMap<_, Vec<EntryIx>> = HashMap::default();
     for answer in all_answers(session) {
-        let Some(turn) = message_above(answer.result, parents, nearest_messages) else {
+        let Some(turn) = messages.message_above(answer.result) else {
             continue;
         };
         let call = Call {
@@ -364,19 +379,14 @@ fn is_omitted(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the topmost message that the model sees between a turn and a result below it.
-fn find_first_message(
-    turn: EntryIx,
-    result: EntryIx,
-    parents: &[Option<EntryIx>],
-    nearest_messages: &[Option<EntryIx>],
-) -> EntryIx {
+fn find_first_message(turn: EntryIx, result: EntryIx, messages: &MessageTree) -> EntryIx {
     let mut first = result;
-    let mut speaker = message_above(result, parents, nearest_messages);
-    while let Some(message) = speaker
+    let mut above = messages.message_above(result);
+    while let Some(message) = above
         && message != turn
     {
         first = message;
-        speaker = message_above(message, parents, nearest_messages);
+        above = messages.message_above(message);
     }
     first
 }
@@ -386,25 +396,16 @@ impl Gap<'_> {
     fn to_finding(&self, session: &Session) -> Finding {
         let last = self.results[self.results.len() - 1];
         let line = session.entry(last).line.0;
-        let what = match (self.results.len(), self.is_certain) {
-            (1, true) => {
-                let call = Text::from_wtf8(self.call_id).to_string();
-                format!(
-                    "the message is between the tool call {call:?} and its result, on line {line}"
-                )
-            }
-            (results, true) => {
-                format!(
-                    "the message is between {results} tool calls and their results, the last on line {line}"
-                )
-            }
-            (_, false) => {
-                let call = Text::from_wtf8(self.call_id).to_string();
-                format!(
-                    "the message is between the tool call {call:?} and one of several results, on line {line}"
-                )
-            }
+        let call = Text::from_wtf8(self.call_id).to_string();
+        let what = if !self.is_certain {
+            format!("the tool call {call:?} and one of several results, on line {line}")
+        } else if self.results.len() == 1 {
+            format!("the tool call {call:?} and its result, on line {line}")
+        } else {
+            let count = self.results.len();
+            format!("{count} tool calls and their results, the last on line {line}")
         };
+        let what = format!("the message is between {what}");
         finding_in_entry(session, self.first_message, K::MessageBeforeResult, what)
     }
 }
