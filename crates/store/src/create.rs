@@ -248,13 +248,22 @@ impl Drop for Beside {
     }
 }
 
+/// What [`create_beside`] does with an existing file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfExists {
+    /// The file is replaced.
+    Replace,
+    /// The file is refused, unless a killed run of the same command left it: it has the same
+    /// content.
+    Refuse,
+}
+
 /// Writes a file that belongs to the session `source`, to be kept when the session is written
-/// (rules 2, 6 and 7). If `replaces` is false, an existing file is refused, unless a killed run of
-/// the same command left it: it has the same content.
+/// (rules 2, 6 and 7).
 pub fn create_beside(
     path: &Path,
     source: Option<&SessionFile>,
-    replaces: bool,
+    if_exists: IfExists,
     write: &mut Fill<'_>,
 ) -> Result<Beside, StoreError> {
     let failed = |error| StoreError::io(Action::Create, path, error);
@@ -272,7 +281,7 @@ pub fn create_beside(
         target,
         has_replaced,
     };
-    if !replaces
+    if if_exists == IfExists::Refuse
         && has_complete_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)?
     {
         beside.committed.remove_temp(new);

@@ -100,7 +100,7 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, begins_with};
 pub use create::{
-    Beside, CheckContent, NewFolder, check_create, create, create_beside, create_checked,
+    Beside, CheckContent, IfExists, NewFolder, check_create, create, create_beside, create_checked,
     create_private, has_content, is_same, remove, rename_new, restore, same_file,
 };
 pub use disk::{Disk, files_below, is_free, own_file, own_files_below, remove_empty_folders};

@@ -143,14 +143,17 @@ fn take(
     if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
         return Err(StoreError::changed(path, FileChange::Replaced));
     }
-    let Err(error) = wait_for(files, path, &handle, options)? else {
-        return Ok(Held(handle));
+    let error = match wait_for_lock(files, path, &handle, options)? {
+        LockAttempt::Locked => return Ok(Held(handle)),
+        LockAttempt::Unsupported(error) => error,
     };
+
     let writable = files.open_append(resolved).map_err(failed)?;
-    match wait_for(files, path, &writable, options)? {
-        Ok(()) => Ok(Held(writable)),
-        Err(_) if options.force => Ok(Held(handle)),
-        Err(_) => Err(StoreError::new(
+    match wait_for_lock(files, path, &writable, options)? {
+        LockAttempt::Locked => Ok(Held(writable)),
+        LockAttempt::Unsupported(_) if options.force => Ok(Held(handle)),
+        // The error of the first handle: that one can be locked almost everywhere.
+        LockAttempt::Unsupported(_) => Err(StoreError::new(
             Action::Lock,
             path,
             Cause::NoLockSupport(error),
@@ -166,20 +169,28 @@ fn gone(path: &Path, action: Action, error: io::Error) -> StoreError {
     }
 }
 
-/// Waits for the lock. The outer error means that another process holds it, the inner one that
-/// `handle` cannot be locked.
-fn wait_for(
+/// The result of waiting for a lock that no other process holds any more.
+enum LockAttempt {
+    /// The handle holds the lock.
+    Locked,
+    /// This handle cannot be locked, at least not on this file system.
+    Unsupported(io::Error),
+}
+
+/// Waits until `handle` holds the lock, or cannot be locked. Fails if another process still holds
+/// the lock when the time to wait is over.
+fn wait_for_lock(
     files: &dyn Files,
     path: &Path,
     handle: &File,
     options: &WriteOptions,
-) -> Result<io::Result<()>, StoreError> {
+) -> Result<LockAttempt, StoreError> {
     let mut pause = Pause::new(options.wait);
     loop {
         match files.try_lock(handle) {
-            Ok(()) => return Ok(Ok(())),
+            Ok(()) => return Ok(LockAttempt::Locked),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(TryLockError::Error(error)) => return Ok(Err(error)),
+            Err(TryLockError::Error(error)) => return Ok(LockAttempt::Unsupported(error)),
             Err(TryLockError::WouldBlock) if pause.is_over() => {
                 let cause = Cause::Busy {
                     holder: None,

@@ -18,7 +18,8 @@ use crate::format::format_bytes;
 use crate::ops::check::{Checkup, Finding};
 use crate::ops::plan::Action;
 use pisess_store::{
-    self as store, Attempt, Beside, Committed, Fill, Reach, SessionFile, StoreError, with_suffix,
+    self as store, Attempt, Beside, Committed, Fill, IfExists, Reach, SessionFile, StoreError,
+    with_suffix,
 };
 use std::io;
 use std::path::Path;
@@ -424,7 +425,8 @@ fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Bes
         };
         let rejected_path = with_suffix(output, &suffix);
         let mut write = |out: &mut dyn io::Write| checkup.write_rejected(out);
-        let created = store::create_beside(&rejected_path, input.file(), false, &mut write);
+        let created =
+            store::create_beside(&rejected_path, input.file(), IfExists::Refuse, &mut write);
         match created {
             Err(error) if is_taken(&error) && number < MAX_REJECTED_NUMBER => number += 1,
             _ => return created,

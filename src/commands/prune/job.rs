@@ -17,7 +17,8 @@ use crate::ops::prune::{
 };
 use crate::session::dialect::Dialect;
 use pisess_store::{
-    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, SessionFile, WriteOptions,
+    self as store, Archive, Attempt, Beside, Committed, Glance, IfExists, Locked, SessionFile,
+    WriteOptions,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -206,9 +207,13 @@ impl PruneJob<'_> {
             Some(old_side_file) => Some(read_side_file(locked_open, old_side_file)?),
             None => None,
         };
-        let may_replace = old_records.is_some();
+        let if_exists = if old_records.is_some() {
+            IfExists::Replace
+        } else {
+            IfExists::Refuse
+        };
         let new_side_file =
-            self.write_side_file(locked_open, &plan, old_records.as_ref(), may_replace)?;
+            self.write_side_file(locked_open, &plan, old_records.as_ref(), if_exists)?;
 
         let source = locked_open.input.source();
         let pruned = plan.build_pruned_session(&locked_open.session, source);
@@ -258,19 +263,19 @@ impl PruneJob<'_> {
 
     /// Writes the file beside a session: the old records that the session does not contain, then
     /// those that are pruned now. (What a killed run wrote to the file is still in the session,
-    /// too.) An existing file is only replaced if `may_replace` is set.
+    /// too.)
     fn write_side_file(
         &self,
         open: &OpenSession,
         plan: &PrunePlan,
         old_records: Option<&Restoration>,
-        may_replace: bool,
+        if_exists: IfExists,
     ) -> Result<Beside, Failure> {
         let mut write = |out: &mut dyn io::Write| {
             plan.write_pruned(&open.session, open.input.source(), old_records, out)
         };
         let side_file =
-            store::create_beside(&self.side_file, open.input.file(), may_replace, &mut write)?;
+            store::create_beside(&self.side_file, open.input.file(), if_exists, &mut write)?;
         Ok(side_file)
     }
 
@@ -298,7 +303,13 @@ impl PruneJob<'_> {
                 Some(side_file) => Some(read_side_file(self.open, side_file)?),
                 None => None,
             };
-            let written = self.write_side_file(self.open, &plan, old_records.as_ref(), force)?;
+            let if_exists = if force {
+                IfExists::Replace
+            } else {
+                IfExists::Refuse
+            };
+            let written =
+                self.write_side_file(self.open, &plan, old_records.as_ref(), if_exists)?;
             new_side_file = Some(written);
         }
 
