@@ -31,6 +31,24 @@ pub enum Scope {
     All,
 }
 
+/// Whose archived sessions are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArchiveScope {
+    CurrentProject,
+    AllProjects,
+}
+
+impl ArchiveScope {
+    /// Returns the scope that the option `--all` selects.
+    pub fn from_all_option(all: bool) -> ArchiveScope {
+        if all {
+            ArchiveScope::AllProjects
+        } else {
+            ArchiveScope::CurrentProject
+        }
+    }
+}
+
 /// The places where sessions are, looked up once per run.
 pub struct SessionStores {
     home: Option<PathBuf>,
@@ -120,11 +138,11 @@ impl SessionStores {
         None
     }
 
-    /// Returns the archives of the project, or of all projects.
-    pub fn find_archives(&self, all: bool) -> Result<Vec<PathBuf>, StoreError> {
+    /// Returns the archives in a scope, sorted by path, each once: two stores may share archives.
+    pub fn find_archives(&self, scope: ArchiveScope) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
         for (root, archives) in self.archive_roots() {
-            if all {
+            if scope == ArchiveScope::AllProjects {
                 found.extend(archives_below(&archives)?);
                 continue;
             }
@@ -147,24 +165,24 @@ impl SessionStores {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the archives of the project, or of all projects, to be read like sessions. One that
-    /// cannot be read is an error, as if it was named.
-    pub fn find_archive_files(
-        &self,
-        all: bool,
-    ) -> Result<impl Iterator<Item = FoundFile>, StoreError> {
-        let file = |path| FoundFile {
-            path,
-            owner: None,
-            named: true,
-        };
-        Ok(self.find_archives(all)?.into_iter().map(file))
+    /// Returns the archives in a scope, to be read like sessions. One that cannot be read is an
+    /// error, as if it was named.
+    pub fn find_archive_files(&self, scope: ArchiveScope) -> Result<Vec<FoundFile>, StoreError> {
+        let mut files = Vec::new();
+        for path in self.find_archives(scope)? {
+            files.push(FoundFile {
+                path,
+                owner: None,
+                named: true,
+            });
+        }
+        Ok(files)
     }
 
-    /// Reports that the archived sessions of the project, or of all projects, are not read, if any
-    /// of them may have entries in a period. Without a period, only their names are looked at.
-    pub fn warn_archives_skipped(&self, all: bool, period: Period, ui: &mut Ui) {
-        let archives = self.find_archives(all).unwrap_or_default();
+    /// Reports that the archived sessions in a scope are not read, if any of them may have entries
+    /// in a period. Without a period, only their names are looked at.
+    pub fn warn_archives_skipped(&self, scope: ArchiveScope, period: Period, ui: &mut Ui) {
+        let archives = self.find_archives(scope).unwrap_or_default();
         let mut count = 0;
         for path in &archives {
             if may_have_entries_in(path, period) {

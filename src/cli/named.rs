@@ -2,7 +2,7 @@
 
 use crate::cli::foreign::resolve_argument_to_read;
 use crate::cli::ids::Ids;
-use crate::cli::locate::{Scope, SessionStores, read_archive_facts};
+use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
@@ -423,7 +423,7 @@ fn candidate_rows(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Ve
 /// Whether the name or id is that of one archived session.
 fn is_archived(name: &str, ui: &Ui) -> bool {
     let archives = SessionStores::locate(ui)
-        .find_archives(true)
+        .find_archives(ArchiveScope::AllProjects)
         .unwrap_or_default();
     let known = archives
         .into_iter()

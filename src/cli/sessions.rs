@@ -1,6 +1,6 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
-use crate::cli::locate::{Scope, SessionStores};
+use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
@@ -99,10 +99,11 @@ impl SessionsArgs {
             worst_exit = worst_exit.max(ui.report_failure(failure));
         }
 
+        let archive_scope = ArchiveScope::from_all_option(self.all);
         if self.archived && !self.reads_stdin() {
-            found.extend(stores.find_archive_files(self.all)?);
+            found.extend(stores.find_archive_files(archive_scope)?);
         } else if self.paths.is_empty() {
-            stores.warn_archives_skipped(self.all, period, ui);
+            stores.warn_archives_skipped(archive_scope, period, ui);
         }
         let found_none = found.is_empty();
         if found_none && self.all {

@@ -9,7 +9,7 @@ mod unpack;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
+use crate::cli::locate::{ArchiveScope, Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{
     self, NEEDS_RECURSION, expand_arguments, is_in_subfolder, reach_of_change, resolve_argument,
 };
@@ -134,7 +134,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .map(|project| resolve_user_folder(project, ui));
     let stores = SessionStores::locate_from(project.as_deref().unwrap_or(ui.current_folder()), ui);
     if args.list {
-        return list_archived(&stores, args.all, filter, args.change.json, ui);
+        let scope = ArchiveScope::from_all_option(args.all);
+        return list_archived(&stores, scope, filter, args.change.json, ui);
     }
 
     if args.restore || args.delete {
@@ -316,7 +317,7 @@ impl Args {
     ) -> Result<Vec<ArchiveOutcome>, Failure> {
         let mut archives = Vec::new();
         if self.sessions.is_empty() {
-            archives = stores.find_archives(self.all)?;
+            archives = stores.find_archives(ArchiveScope::from_all_option(self.all))?;
         }
         for session in &self.sessions {
             let is_missing = match resolve_argument(session, ui) {

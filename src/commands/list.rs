@@ -9,7 +9,7 @@ use crate::cli::foreign::{
 };
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{SessionStores, is_archive};
+use crate::cli::locate::{ArchiveScope, SessionStores, is_archive};
 use crate::cli::named::{FoundSessions, find_sessions};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::options::parse_amount;
@@ -396,11 +396,12 @@ impl Args {
             ui.report_failure(failure);
         }
 
+        let archive_scope = ArchiveScope::from_all_option(all);
         if *archived {
-            files.extend(stores.find_archive_files(all)?);
+            files.extend(stores.find_archive_files(archive_scope)?);
         } else if self.period.is_given() && paths.is_empty() && self.source.is_none() && !self.repo
         {
-            stores.warn_archives_skipped(all, period, ui);
+            stores.warn_archives_skipped(archive_scope, period, ui);
         }
         Ok(FilesToRead {
             files,

@@ -1,7 +1,7 @@
 //! `--list`: lists archived sessions, reading only the first bytes of each archive.
 
 use crate::cli::ids::Ids;
-use crate::cli::locate::SessionStores;
+use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
 use crate::format::{ID_SUFFIX_LEN, format_age, format_bytes, id_suffix};
 use crate::ops::archive::{ArchiveFacts, SESSION};
@@ -55,11 +55,11 @@ impl ArchivedSession {
     }
 }
 
-/// Prints the archived sessions that a filter chooses, newest first, as JSON or as a table. An
+/// Prints the archived sessions in a scope that a filter chooses, newest first, as JSON or as a table. An
 /// archive that cannot be read is reported, and the others are listed.
 pub fn list_archived(
     stores: &SessionStores,
-    all: bool,
+    scope: ArchiveScope,
     filter: SessionFilter,
     json: bool,
     ui: &mut Ui,
@@ -67,7 +67,7 @@ pub fn list_archived(
     let now_ms = Ids::new(ui)?.now_ms(ui);
     let mut exit = Exit::Done;
     let mut list = Vec::new();
-    let archives = stores.find_archives(all)?;
+    let archives = stores.find_archives(scope)?;
     let has_archives = !archives.is_empty();
     for path in archives {
         match ArchivedSession::read(&path) {
@@ -87,7 +87,7 @@ pub fn list_archived(
     if list.is_empty() && exit == Exit::Done {
         let note = if has_archives {
             "no archived session matches these options (hint: omit them)"
-        } else if all {
+        } else if scope == ArchiveScope::AllProjects {
             "no archived sessions (hint: `pisess archive SESSION` archives one)"
         } else {
             "no archived sessions here (hint: --all lists all projects)"

@@ -2,7 +2,7 @@
 
 use super::list::ArchivedSession;
 use super::report::{ArchiveResult, SessionFacts, Sizes};
-use crate::cli::locate::SessionStores;
+use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::status::Status;
@@ -36,7 +36,7 @@ pub fn find_archive(
 
     let name = argument.to_string_lossy();
     let mut archived_sessions = Vec::new();
-    for path in stores.find_archives(true)? {
+    for path in stores.find_archives(ArchiveScope::AllProjects)? {
         match ArchivedSession::read(&path) {
             Ok(ArchivedSession { facts, .. }) => archived_sessions.push(facts.into_known(path)),
             Err(failure) => ui.warn(&failure.to_line()),

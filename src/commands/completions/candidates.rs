@@ -3,7 +3,7 @@
 use super::entries::{EntryCandidates, models_near_end};
 use super::matching::{copy_candidate, filter_candidates, new_candidate};
 use crate::cli::help;
-use crate::cli::locate::{Scope, SessionStores, read_archive_facts};
+use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::named::resolve_argument;
 use crate::cli::options::value_name;
 use crate::cli::output::Ui;
@@ -204,7 +204,9 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
     let stores = SessionStores::locate(ui);
     let has_word = |wanted: &str| words.iter().any(|word| word == wanted);
     if has_word("archive") && (has_word("--restore") || has_word("--delete")) {
-        let archives = stores.find_archives(true).unwrap_or_default();
+        let archives = stores
+            .find_archives(ArchiveScope::AllProjects)
+            .unwrap_or_default();
         return archives
             .iter()
             .take(MAX_SESSIONS)
