@@ -23,7 +23,7 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{ReadAt, SessionFile};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -106,7 +106,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return compactor.print_prompts(ui);
     }
 
-    let size_before = if args.write.change.json {
+    let tokens_before = if args.write.change.json {
         None
     } else {
         Some(compactor.context_tokens()?)
@@ -139,8 +139,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             notification,
         })
     })?;
-    if let Some(size_before) = size_before {
-        report_sizes(args, open, size_before, planned_change, ui);
+    if let Some(tokens_before) = tokens_before {
+        report_context_sizes(args, open, tokens_before, planned_change.as_ref(), ui);
     }
     Ok(exit)
 }
@@ -154,36 +154,49 @@ fn load_options() -> LoadOptions {
     }
 }
 
-/// Reports the size of the context before and after the compaction, in tokens, if the session can
-/// be read again: the written file, or in a dry run the session with the planned change.
-fn report_sizes(
+/// Reports the size of the context before and after the compaction, in tokens. Reports nothing if
+/// the session cannot be read again.
+fn report_context_sizes(
     args: &Args,
     mut open: OpenSession,
-    size_before: f64,
-    planned_change: Option<Change>,
+    tokens_before: f64,
+    planned_change: Option<&Change>,
     ui: &mut Ui,
 ) {
     let is_dry_run = args.write.change.dry_run;
-    let size_after = if is_dry_run {
-        let source = open.input.source();
-        let file_after = planned_change.and_then(|change| change.file_after(&open.session, source));
-        file_after
-            .and_then(|file| context_tokens_after(&mut open.session, &file.with_source(source)))
+    let tokens_after = if is_dry_run {
+        planned_change.and_then(|change| planned_context_tokens(&mut open, change))
     } else {
-        let output = args.write.output.as_deref();
-        let written_path = output.or(open.input.file().map(SessionFile::path));
-        let file = written_path.and_then(|path| SessionFile::open(path).ok());
-        file.and_then(|file| context_tokens_after(&mut open.session, &file))
+        written_context_tokens(&mut open, args.write.output.as_deref())
     };
-    let Some(size_after) = size_after else { return };
+    let Some(tokens_after) = tokens_after else {
+        return;
+    };
 
-    let before = format_tokens(size_before);
-    let after = format_tokens(size_after);
-    ui.print_status(&if is_dry_run {
+    let before = format_tokens(tokens_before);
+    let after = format_tokens(tokens_after);
+    let message = if is_dry_run {
         format!("the context has {before} tokens, and would have {after}")
     } else {
         format!("the context had {before} tokens, and now has {after}")
-    });
+    };
+    ui.print_status(&message);
+}
+
+/// Returns the size of the context that a change would leave, in tokens; `None` if it would write
+/// nothing.
+fn planned_context_tokens(open: &mut OpenSession, change: &Change) -> Option<f64> {
+    let source = open.input.source();
+    let file_after = change.file_after(&open.session, source)?;
+    context_tokens_after(&mut open.session, &file_after.with_source(source))
+}
+
+/// Returns the size of the context in the file that was written, in tokens: `output`, or the
+/// session itself. `None` if the file cannot be read.
+fn written_context_tokens(open: &mut OpenSession, output: Option<&Path>) -> Option<f64> {
+    let session_path = open.input.file().map(SessionFile::path);
+    let file = SessionFile::open(output.or(session_path)?).ok()?;
+    context_tokens_after(&mut open.session, &file)
 }
 
 /// Returns the number of tokens of a session's context, as `context --tokens` prints it.

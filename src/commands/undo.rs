@@ -115,8 +115,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let mut descriptions = Vec::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
-        if !args.write.change.force {
-            refuse_rewritten(locked_open)?;
+        if !args.write.change.force
+            && let Some(failure) = find_later_rewrite(locked_open)
+        {
+            return Err(failure);
         }
         let undone = undo_operations(locked_open, args.count, id_source)?;
         descriptions = undone.descriptions;
@@ -271,24 +273,26 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
         table.print(ui)?;
     }
 
-    let rewritten = refuse_rewritten(open).err();
+    let later_rewrite = find_later_rewrite(open);
     if undoable.operations.is_empty() {
-        let nothing_left = || failure_with_hint(&undoable.stop, |what| input.negative_answer(what));
-        return Err(rewritten.unwrap_or_else(nothing_left));
+        return Err(match later_rewrite {
+            Some(failure) => failure,
+            None => failure_with_hint(&undoable.stop, |what| input.negative_answer(what)),
+        });
     }
-    if let Some(failure) = rewritten {
+    if let Some(failure) = later_rewrite {
         ui.warn(&failure.to_note());
     }
     Ok(Exit::Done)
 }
 
-/// Fails if `prune` or `check --repair` rewrote the session after the newest entry was appended:
-/// then that entry is not the last operation. Both leave a file beside the session, whose time
-/// shows when they ran. Input without a file passes.
-fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
-    let Some(path) = open.input.file().map(SessionFile::path) else {
-        return Ok(());
-    };
+/// Returns the failure of an `undo` after `prune` or `check --repair` rewrote the session: then the
+/// newest entry is not the last operation. `None` if the newest entry was appended later, and for
+/// input without a file.
+///
+/// Both commands leave a file beside the session, whose time shows when they ran.
+fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
+    let path = open.input.file().map(SessionFile::path)?;
     let last_entry_ms = open
         .session
         .entries
@@ -301,15 +305,15 @@ fn refuse_rewritten(open: &OpenSession) -> Result<(), Failure> {
     let name = &open.input.name;
     if is_newer(&pruned_file(path)) {
         let way_back = format!("`pisess prune --restore {name}`");
-        return Err(rewritten_failure(open, "prune", &way_back));
+        return Some(rewritten_failure(open, "prune", &way_back));
     }
     if is_newer(&with_suffix(path, ".rejected")) {
         let way_back = format!(
             "move the backup back, if there is one; what was removed is in {name}.rejected"
         );
-        return Err(rewritten_failure(open, "check --repair", &way_back));
+        return Some(rewritten_failure(open, "check --repair", &way_back));
     }
-    Ok(())
+    None
 }
 
 /// Returns the failure if the last operation rewrote the file. `way_back` is what to do instead.
