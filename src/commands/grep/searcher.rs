@@ -19,6 +19,7 @@ use foldhash::{HashMap, HashSet};
 use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot};
 use std::cell::OnceCell;
 use std::ffi::OsString;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -139,16 +140,12 @@ impl Searcher {
     ) -> Result<Matches, Failure> {
         let name = &state.name;
         let was_searched_before = state.snapshot.is_some();
-        let trail = if was_searched_before {
-            let appended_from = state.resume.map(|resume| resume.offset);
-            let trail = state.trail.clone();
-            trail.read_appended(source, appended_from, buffer)
-        } else if self.follows {
-            Trail::at_end_of(source)
-        } else {
-            Ok(Trail::default())
-        };
+        let leaves_matches_out = self.starts_now && !was_searched_before;
+        let trail = self
+            .start_trail(source, state, buffer)
+            .map_err(|error| Failure::from_read_error(name, error))?;
         let searched_part = self.select_part(source, name)?;
+
         let ids = OnceCell::new();
         let prefixes = OnceCell::new();
         let mut collector = MatchCollector {
@@ -159,14 +156,14 @@ impl Searcher {
             path: &state.path,
             printed_keys: &state.printed_keys,
             reports_continuations: was_searched_before,
-            trail: trail.map_err(|error| Failure::from_read_error(name, error))?,
+            trail,
             max_matches: self.max_matches.saturating_sub(state.printed_count()),
-            is_left_out: self.starts_now && !was_searched_before,
-            count: 0,
-            rows: Vec::new(),
-            tool_rows: Vec::new(),
-            matches: Vec::new(),
-            keys: Vec::new(),
+            is_left_out: leaves_matches_out,
+            collected: CollectedMatches::default(),
+        };
+        let mut on_match = |header: &Header, hit: Match| match &searched_part {
+            Some(part) if !part.contains(hit.line) => ControlFlow::Continue(()),
+            _ => collector.add_match(header, hit),
         };
         let searched = search_file(
             source,
@@ -174,44 +171,25 @@ impl Searcher {
             state.resume,
             self.workers,
             buffer,
-            &mut |header, hit| match &searched_part {
-                Some(part) if !part.contains(hit.line) => ControlFlow::Continue(()),
-                _ => collector.add_match(header, hit),
-            },
+            &mut on_match,
         )
         .map_err(|error| Failure::from_load_error(name, error))?;
 
         let MatchCollector {
             trail,
-            count,
-            mut rows,
-            tool_rows,
-            matches,
-            keys,
+            mut collected,
             ..
         } = collector;
-        if self.painter.prints_whole_text && !rows.is_empty() && !tool_rows.is_empty() {
-            rows.push(b'\n');
-        }
-        rows.extend_from_slice(&tool_rows);
-        let mut warning = None;
-        if let Some((count, first_line)) = searched.unread {
+        let keys = std::mem::take(&mut collected.keys);
+        let rows = self.finish_rows(collected, source, &searched.header, state)?;
+        let warning = searched.unread.map(|(count, first_line)| {
             let lines = FindingKind::MalformedLine.describe_lines(first_line, count);
-            warning = Some(format!("{name}: {lines}, but may match {CHECK_HINT}"));
-        }
-        if !matches.is_empty() {
-            let session = load(source, &self.painter.options)
-                .map_err(|error| Failure::from_load_error(name, error))?;
-            self.painter
-                .push_context_rows(&state.path, &matches, &session, &mut rows);
-        }
-        if (count == 0) == self.painter.lists_unmatched {
-            self.painter
-                .push_summary(&state.path, &searched.header, count, &mut rows);
-        }
+            format!("{name}: {lines}, but may match {CHECK_HINT}")
+        });
 
+        // Nothing can fail from here on.
         state.printed_keys.extend(keys);
-        if self.starts_now && !was_searched_before {
+        if leaves_matches_out {
             state.left_out_count = state.printed_keys.len();
         }
         state.resume = Some(searched.resume);
@@ -222,6 +200,61 @@ impl Searcher {
             rows,
             warning,
         })
+    }
+
+    /// Returns the trail with which a search begins. Only a search with `--follow` uses it: the
+    /// first one from the end of the file on, and each later one with the appended entries.
+    fn start_trail(
+        &self,
+        source: &dyn ReadAt,
+        state: &SessionState,
+        buffer: &mut PageBuffer,
+    ) -> io::Result<Trail> {
+        let was_searched_before = state.snapshot.is_some();
+        if was_searched_before {
+            let appended_from = state.resume.map(|resume| resume.offset);
+            let trail = state.trail.clone();
+            trail.read_appended(source, appended_from, buffer)
+        } else if self.follows {
+            Trail::at_end_of(source)
+        } else {
+            Ok(Trail::default())
+        }
+    }
+
+    /// Returns all rows of a session: those of the matches, with the entries around them or with the
+    /// tools last; or the one row that summarizes the session.
+    fn finish_rows(
+        &self,
+        collected: CollectedMatches,
+        source: &dyn ReadAt,
+        header: &Header,
+        state: &SessionState,
+    ) -> Result<Vec<u8>, Failure> {
+        let painter = &self.painter;
+        let CollectedMatches {
+            count,
+            mut rows,
+            tool_rows,
+            matches,
+            ..
+        } = collected;
+        if painter.prints_whole_text && !rows.is_empty() && !tool_rows.is_empty() {
+            rows.push(b'\n');
+        }
+        rows.extend_from_slice(&tool_rows);
+
+        if !matches.is_empty() {
+            let session = load(source, &painter.options)
+                .map_err(|error| Failure::from_load_error(&state.name, error))?;
+            painter.push_context_rows(&state.path, &matches, &session, &mut rows);
+        }
+
+        let has_matches = count > 0;
+        if has_matches != painter.lists_unmatched {
+            painter.push_summary(&state.path, header, count, &mut rows);
+        }
+        Ok(rows)
     }
 
     /// Returns the part of a session that is searched; `None` if all of it is.
@@ -386,6 +419,13 @@ struct MatchCollector<'a, 'i> {
     max_matches: u64,
     /// Whether matches are not printed, neither now nor later.
     is_left_out: bool,
+    collected: CollectedMatches,
+}
+
+/// What a search of one session found so far.
+#[derive(Default)]
+struct CollectedMatches {
+    /// The number of matches, without those that were left out or printed before.
     count: u64,
     /// The rows to print.
     rows: Vec<u8>,
@@ -410,7 +450,7 @@ impl MatchCollector<'_, '_> {
             if self.printed_keys.contains(&key) {
                 return ControlFlow::Continue(());
             }
-            self.keys.push(key);
+            self.collected.keys.push(key);
             if self.is_left_out {
                 return ControlFlow::Continue(());
             }
@@ -419,15 +459,15 @@ impl MatchCollector<'_, '_> {
             }
         }
 
-        self.count += 1;
+        self.collected.count += 1;
         if painter.has_rows() && painter.has_context() {
-            self.matches.push(hit);
+            self.collected.matches.push(hit);
         } else if painter.has_rows() {
             self.push_row(header, &hit);
         }
 
         let prints_only_path = !painter.has_rows() && !painter.prints_counts;
-        if self.count >= self.max_matches || prints_only_path {
+        if self.collected.count >= self.max_matches || prints_only_path {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -446,9 +486,9 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
         };
         let is_last = painter.puts_tools_last && hit.tool.is_some();
         let rows = if is_last {
-            &mut self.tool_rows
+            &mut self.collected.tool_rows
         } else {
-            &mut self.rows
+            &mut self.collected.rows
         };
         painter.push_row(&found, hit, RowKind::Match, rows);
     }
