@@ -1,0 +1,104 @@
+//! Counts each entry once, although a fork has copies of the entries of its source.
+
+use super::{ListedSession, ReadSession};
+use crate::load::read_header;
+use crate::session::Header;
+use crate::session::list_stats::EntryKey;
+use crate::session::usage::UsageSums;
+use foldhash::HashSet;
+use pisess_json::Raw;
+use pisess_store::{FoundFile, Glance};
+use std::path::Path;
+
+/// Adds the entries of a session to those counted so far, and returns its row, in which only the
+/// entries that were new are counted, with their usage.
+///
+/// `counted_keys` has the keys of the entries of all earlier sessions. A fork copies entries of its
+/// source, so sessions must be passed in the order in which they were started. An entry without a
+/// key is not a copy. A session that was loaded without keys stays as it is.
+pub fn count_new_entries(counted_keys: &mut HashSet<u128>, reading: ReadSession) -> ListedSession {
+    let mut listed = reading.listed;
+    if reading.keys.is_empty() {
+        return listed;
+    }
+
+    listed.entry_count = 0;
+    listed.message_count = 0;
+    listed.user_message_count = 0;
+    listed.usage = UsageSums::default();
+    let mut billed = reading.billed.iter().peekable();
+    for (index, entry) in reading.keys.iter().enumerate() {
+        // Requests have the order of their entries. The request of a copy is taken as well, so that
+        // the next one is at the front.
+        let request = billed.next_if(|request| request.entry.index() == index);
+        if entry.key != EntryKey::NONE {
+            let is_new = counted_keys.insert(entry.key);
+            if !is_new {
+                continue;
+            }
+        }
+
+        if !entry.is_pruned {
+            listed.entry_count += 1;
+            listed.message_count += u32::from(entry.is_message);
+            listed.user_message_count += u32::from(entry.is_user_message);
+        }
+        // What was pruned was paid for as well.
+        if let Some(request) = request {
+            listed.usage.add(&request.usage);
+        }
+    }
+    listed
+}
+
+/// A session file, as its header places it among others.
+#[derive(Debug)]
+pub struct FamilyFile {
+    /// The file.
+    pub file: FoundFile,
+    /// Whether it is a fork, or the source of one.
+    pub is_related: bool,
+}
+
+/// Sorts files by the time at which their sessions were started, the oldest first. Files without a
+/// known time, such as those that are not sessions, come last. Only headers are read.
+pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
+    let headers: Vec<Option<Header>> = files
+        .iter()
+        .map(|file| try_read_header(&file.path))
+        .collect();
+    // The paths or ids of the sessions that others were forked from.
+    let mut sources: HashSet<Vec<u8>> = HashSet::default();
+    for header in headers.iter().flatten() {
+        sources.extend(fork_source(header));
+    }
+
+    let mut started_files = Vec::new();
+    for (file, header) in files.into_iter().zip(headers) {
+        let mut started_ms = None;
+        let mut is_related = false;
+        if let Some(header) = header {
+            started_ms = header.started_ms();
+            let path = file.path.as_os_str().as_encoded_bytes();
+            is_related = fork_source(&header).is_some()
+                || sources.contains(path)
+                || sources.contains(header.id.as_bytes());
+        }
+        let family_file = FamilyFile { file, is_related };
+        started_files.push((started_ms.unwrap_or(i64::MAX), family_file));
+    }
+    started_files.sort_by_key(|&(started_ms, _)| started_ms);
+    started_files.into_iter().map(|(_, file)| file).collect()
+}
+
+/// Returns the header of a session file; `None` if it cannot be read, or is not a session.
+fn try_read_header(path: &Path) -> Option<Header> {
+    let file = Glance::open(path).ok()?;
+    read_header(&file).ok()
+}
+
+/// Returns what a fork was made from, as in its header: a path, or an id.
+fn fork_source(header: &Header) -> Option<Vec<u8>> {
+    let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
+    Some(source.into_bytes())
+}

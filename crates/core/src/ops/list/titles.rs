@@ -1,0 +1,143 @@
+//! How the title and the cost of a listed session are shown. Titles that begin like those of many
+//! other rows get the words after that as their title.
+
+use super::ListedSession;
+use super::rows::ListRow;
+use super::shared_start::{SharedStart, measure_shared_starts};
+use crate::format::format_dollars;
+use crate::format::title::{plain_words, without_envelope};
+use crate::session::Session;
+use crate::session::list_stats::Opening;
+use crate::session::usage::UsageSums;
+use foldhash::HashMap;
+use pisess_json::text::Text;
+
+/// Returns the title of a loaded session as a list shows it. `list_stats` must have been requested.
+pub fn session_title(session: &Session) -> String {
+    let list_stats = &session.collected.list_stats;
+    let name = session.name();
+    let title = choose_title(name.as_ref(), list_stats.opening.as_ref());
+    display_title(&title, list_stats.message_count)
+}
+
+/// Returns the name, else the title taken from messages, else an empty text.
+pub(super) fn choose_title<'t>(name: Option<&'t Text>, opening: Option<&'t Opening>) -> Text<'t> {
+    if let Some(name) = name {
+        return name.as_borrowed();
+    }
+    match opening {
+        Some(opening) => opening.text().as_borrowed(),
+        None => Text::default(),
+    }
+}
+
+/// Returns the title of a session with this number of messages; in place of an empty one, why it is
+/// empty.
+pub fn display_title(title: &Text, messages: u32) -> String {
+    if !title.is_empty() {
+        title.to_string_lossy().trim().to_owned()
+    } else if messages == 0 {
+        "(no messages)".to_owned()
+    } else {
+        "(no text)".to_owned()
+    }
+}
+
+/// Returns the cost of a session in dollars; `None` if no response has a cost. A `+` follows if only
+/// some have.
+pub fn display_cost(usage: &UsageSums) -> Option<String> {
+    let has_unpriced = usage.unpriced_count > 0;
+    if !usage.is_recorded() || has_unpriced && usage.cost <= 0.0 {
+        return None;
+    }
+    let mut cost = format_dollars(usage.cost);
+    if has_unpriced {
+        cost.push('+');
+    }
+    Some(cost)
+}
+
+/// The maximum length in bytes of a line that is read again for the rest of its message.
+const LONGEST_REREAD: u64 = 1 << 20;
+
+/// The first message of a session, by which it is titled.
+struct TitlingText {
+    /// The index of the session in the list.
+    index: usize,
+    text: String,
+}
+
+/// Returns other titles for sessions whose titles begin like those of many other rows: an ellipsis
+/// and the words after the shared start. Keys are indexes in the list. Only sessions whose titles
+/// are taken from their first message are compared.
+///
+/// `read_first_message` returns the whole text of a first message, or `None`. It is called only if
+/// all that the list has of the text is shared with other rows.
+pub fn distinct_titles(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    mut read_first_message: impl FnMut(&ListedSession) -> Option<Text<'static>>,
+) -> HashMap<usize, String> {
+    let mut titling_texts = collect_titling_texts(list, rows);
+    let mut starts = find_shared_starts(&titling_texts);
+    // Two texts that are equal as far as the list has them may differ after that.
+    let mut has_longer_texts = false;
+    for (titling, start) in titling_texts.iter_mut().zip(&starts) {
+        let session = &list[titling.index];
+        if start.is_whole_text
+            && can_reread_question(session)
+            && let Some(text) = read_first_message(session)
+        {
+            titling.text = without_envelope(&text.to_string_lossy()).to_owned();
+            has_longer_texts = true;
+        }
+    }
+    if has_longer_texts {
+        starts = find_shared_starts(&titling_texts);
+    }
+
+    let mut titles = HashMap::default();
+    for (titling, start) in titling_texts.iter().zip(&starts) {
+        if start.length == 0 {
+            continue;
+        }
+        let words = plain_words(&titling.text[start.length..]);
+        if !words.is_empty() {
+            titles.insert(titling.index, format!("… {words}"));
+        }
+    }
+    titles
+}
+
+/// Returns the start of the first message of each row whose title is taken from it.
+fn collect_titling_texts(list: &[ListedSession], rows: &[ListRow]) -> Vec<TitlingText> {
+    let mut titling_texts = Vec::new();
+    for row in rows {
+        if let Some(question) = list[row.index].titling_question() {
+            let text = question.text.to_string_lossy();
+            titling_texts.push(TitlingText {
+                index: row.index,
+                text: without_envelope(&text).to_owned(),
+            });
+        }
+    }
+    titling_texts
+}
+
+/// Measures what each text shares with others at its start. The result has the order of the texts.
+fn find_shared_starts(titling_texts: &[TitlingText]) -> Vec<SharedStart> {
+    let mut texts: Vec<&str> = Vec::with_capacity(titling_texts.len());
+    for titling in titling_texts {
+        texts.push(&titling.text);
+    }
+    measure_shared_starts(&texts)
+}
+
+/// Whether the list holds only the start of the first message, and its line is short enough to be
+/// read again.
+fn can_reread_question(session: &ListedSession) -> bool {
+    let (Some(question), Some(span)) = (&session.first_question, session.question_span) else {
+        return false;
+    };
+    !question.is_whole && span.len <= LONGEST_REREAD
+}
