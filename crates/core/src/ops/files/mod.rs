@@ -13,6 +13,8 @@ mod difference;
 mod numbered_diff;
 mod operations;
 mod patch;
+mod text_edits;
+mod tool_output;
 
 pub use content::{FileContent, Known};
 pub use difference::{FileComparison, FileDifference};

@@ -1,10 +1,11 @@
 //! The calls that read, write or edit files, and succeeded.
 
 use super::numbered_diff::read_replacements;
+use super::tool_output::ToolOutput;
 use crate::agents::Agent;
 use crate::agents::readable::Folders;
 use crate::session::Session;
-use crate::session::content::{find_members, join_text, member_is};
+use crate::session::content::{find_members, member_is};
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::file_calls::{
     FileAction, FileTool, TextReplacement, called_files, read_all_replacements,
@@ -103,8 +104,8 @@ impl RecordedPaths<'_> {
     /// Returns the absolute path that a call names. As in pi, `~` is the home directory, and an `@`
     /// at the start does not count.
     pub fn resolve(&self, path: &Text) -> String {
-        let named = path.as_bytes();
-        let named = named.strip_prefix(b"@").unwrap_or(named);
+        let written = path.as_bytes();
+        let named = written.strip_prefix(b"@").unwrap_or(written);
         let cwd = self.folders.cwd.map(Text::as_bytes);
         let absolute = match (named.strip_prefix(b"~/"), self.folders.home) {
             (Some(below_home), Some(home)) => absolute_path(below_home, Some(home.as_bytes())),
@@ -134,53 +135,74 @@ pub fn list_operations(
 ) -> io::Result<Vec<FileOperation>> {
     let session = reader.session();
     let agent = session.agent();
-    let mut found: Vec<FileOperation> = Vec::new();
-    // The operations whose result was not seen yet, by the ids of their calls.
-    let mut unanswered: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
+    let mut operations = OperationList::default();
     for &ix in entries {
         if let Some(call_id) = answered_call_id(session, ix) {
-            // A result that failed is the answer to its call, too.
-            let answered = unanswered.remove(call_id).unwrap_or_default();
             let has_failed = session.entry(ix).flags.contains(Flags::FAILED);
-            if !has_failed {
-                for index in answered {
-                    found[index].result = Some(ix);
-                }
-            }
+            operations.add_result(ix, call_id, has_failed);
         }
 
-        let calls = session.file_calls(ix).unwrap_or_default();
-        let has_wanted_file = calls
+        // The paths are known without reading the line, which most entries need not be.
+        let file_calls = session.file_calls(ix).unwrap_or_default();
+        let has_wanted_file = file_calls
             .iter()
             .any(|call| is_wanted(&paths.resolve_call(agent, call.tool, session.text(call.path))));
-        if !has_wanted_file {
-            continue;
+        if has_wanted_file {
+            let mut calls = reader.with_message(ix, |message| read_calls(message, agent, paths))?;
+            calls.retain(|call| is_wanted(&call.path));
+            operations.add_calls(ix, calls);
         }
-        let calls = reader.with_message(ix, |message| read_calls(message, agent, paths))?;
-        let mut answered_by: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
+    }
+
+    // A call that a tool made itself is stored with its outcome.
+    let mut operations = operations.operations;
+    operations.retain(|operation| {
+        operation.result.is_some() || session.is_message(operation.entry, Role::ToolResult)
+    });
+    Ok(operations)
+}
+
+/// Operations in the order of their calls, while results are assigned to them.
+#[derive(Default)]
+struct OperationList {
+    operations: Vec<FileOperation>,
+    /// The indexes of the operations whose result was not seen yet, by the ids of their calls. A
+    /// call may name several files.
+    unanswered: HashMap<Vec<u8>, Vec<usize>>,
+}
+
+impl OperationList {
+    /// Assigns a result to the operations of its call. A result that failed answers its call, too,
+    /// so that no later result is taken for the answer.
+    fn add_result(&mut self, result: EntryIx, call_id: &[u8], has_failed: bool) {
+        let answered = self.unanswered.remove(call_id).unwrap_or_default();
+        if has_failed {
+            return;
+        }
+        for index in answered {
+            self.operations[index].result = Some(result);
+        }
+    }
+
+    /// Adds the calls of one entry. A call with the id of an earlier call, in an entry before, takes
+    /// its place.
+    fn add_calls(&mut self, entry: EntryIx, calls: Vec<NamedCall>) {
+        let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
         for call in calls {
-            if !is_wanted(&call.path) {
-                continue;
-            }
             if let Some(id) = call.id {
-                answered_by.entry(id).or_default().push(found.len());
+                let index = self.operations.len();
+                indexes_by_id.entry(id).or_default().push(index);
             }
-            found.push(FileOperation {
-                entry: ix,
+            self.operations.push(FileOperation {
+                entry,
                 result: None,
                 action: call.action,
                 path: call.path,
                 call_index: call.index,
             });
         }
-        // A later call with the same id has taken the place of an earlier one.
-        unanswered.extend(answered_by);
+        self.unanswered.extend(indexes_by_id);
     }
-    // A call that a tool made itself is stored with its outcome.
-    found.retain(|operation| {
-        operation.result.is_some() || session.is_message(operation.entry, Role::ToolResult)
-    });
-    Ok(found)
 }
 
 /// Returns the id of the call that an entry answers; `None` if it is not a tool result.
@@ -251,7 +273,7 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
 
 /// Reads what an operation did.
 pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Result<FileChange> {
-    let mut result = match operation.result {
+    let output = match operation.result {
         Some(result) => reader.with_message(result, ToolOutput::read)?,
         None => ToolOutput::default(),
     };
@@ -260,278 +282,41 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
         let [name, arguments] = find_members(call.unwrap_or(Raw::NULL), ["name", "arguments"]);
         let name = name.and_then(Raw::text).unwrap_or_default();
         let arguments = arguments.unwrap_or(Raw::NULL);
+        // Only the names of Claude Code's tools begin with a capital letter.
         let is_of_claude = name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
         match operation.action {
             FileAction::Write => match arguments.get_text("content") {
                 Some(content) => FileChange::Write(content.into_string_lossy()),
                 None => FileChange::UnknownChange,
             },
-            FileAction::Edit if result.is_repaired => FileChange::UnknownChange,
-            FileAction::Edit => {
-                if let Some(recorded) = result.take_recorded_edit(&operation.path) {
-                    return FileChange::Recorded(recorded);
-                }
-                match read_all_replacements(arguments) {
-                    Some(replacements) => FileChange::Edit(TextEdits {
-                        replacements,
-                        is_sequential: is_of_claude,
-                        patch: result.patch,
-                    }),
-                    None => FileChange::UnknownChange,
-                }
-            }
+            FileAction::Edit => read_edit(arguments, output, &operation.path, is_of_claude),
             // Claude Code numbers the lines that it prints.
             FileAction::Read if is_of_claude => FileChange::UnknownRead,
-            FileAction::Read => result.read_lines(arguments),
+            FileAction::Read => output.read_lines(arguments),
         }
     })
 }
 
-/// What a tool printed and recorded.
-#[derive(Default)]
-struct ToolOutput {
-    text: String,
-    /// Whether it is one text block, without an image.
-    is_one_text: bool,
-    is_truncated: bool,
-    patch: Option<String>,
-    /// What oh-my-pi's `edit` recorded, with the path of each file.
-    recorded_edits: Vec<RecordedFile>,
-    /// Whether oh-my-pi changed the file again after its edit, to repair the syntax.
-    is_repaired: bool,
-    /// The lines that oh-my-pi's `read` printed, without the numbers that it printed before them.
-    displayed: Option<ReadPart>,
-}
-
-/// A file that one edit changed.
-struct RecordedFile {
-    /// Its absolute path at that time, after the edit.
-    path: String,
-    /// Whether the edit gave it this path.
-    is_renamed: bool,
-    edit: RecordedEdit,
-}
-
-/// The notice in place of the end of a text that oh-my-pi does not store.
-const CUT_NOTICE: &str = "[Session persistence truncated large content]";
-
-/// The words with which oh-my-pi reports such a repair.
-const REPAIR_NOTICE: &str = "an automatic syntax repair (";
-
-impl ToolOutput {
-    /// Reads the output from the message of a result.
-    fn read(message: Raw) -> ToolOutput {
-        let content = message.get("content").unwrap_or(Raw::NULL);
-        let details = message.get("details").unwrap_or(Raw::NULL);
-        let truncation = details.get("truncation").unwrap_or(Raw::NULL);
-        let mut blocks = content.items();
-        let is_one_text = match (blocks.next(), blocks.next()) {
-            (None, _) => content.is_string(),
-            (Some(only_block), None) => member_is(only_block, "type", "text"),
-            (Some(_), Some(_)) => false,
-        };
-        let text = join_text(Some(content), "").into_string_lossy();
-        ToolOutput {
-            recorded_edits: read_recorded_edits(details),
-            is_repaired: text.contains(REPAIR_NOTICE),
-            displayed: read_displayed(details),
-            text,
-            is_one_text,
-            is_truncated: truncation.is_object(),
-            patch: details.get_text("patch").map(Text::into_string_lossy),
-        }
+/// Returns what an edit did: what the tool recorded of the file, or else the replacements in its
+/// arguments.
+fn read_edit(
+    arguments: Raw,
+    mut output: ToolOutput,
+    path: &str,
+    is_sequential: bool,
+) -> FileChange {
+    if output.is_repaired {
+        return FileChange::UnknownChange;
     }
-
-    /// Takes what was recorded of a file. A session that was moved may have another directory now:
-    /// the only edit is that of the file in any case, unless it gave the file a new name.
-    fn take_recorded_edit(&mut self, path: &str) -> Option<RecordedEdit> {
-        let files = &mut self.recorded_edits;
-        let index = match files.iter().position(|file| file.path == path) {
-            Some(index) => index,
-            None if files.len() == 1 && !files[0].is_renamed => 0,
-            None => return None,
-        };
-        Some(files.swap_remove(index).edit)
+    if let Some(recorded) = output.take_recorded_edit(path) {
+        return FileChange::Recorded(recorded);
     }
-
-    /// Returns the lines of a file that `read` printed, without the notice that more follow.
-    fn read_lines(self, arguments: Raw) -> FileChange {
-        if let Some(displayed) = self.displayed {
-            let is_whole = displayed.first_line == 1
-                && displayed.line_count == Some(displayed.text.split('\n').count());
-            if is_whole {
-                return FileChange::ReadWhole(displayed.text);
-            }
-            return FileChange::ReadPart(displayed);
-        }
-        if !self.is_one_text {
-            return FileChange::UnknownRead;
-        }
-        let offset = arguments.get("offset").and_then(Raw::number).unwrap_or(1.0);
-        let first_line = if offset >= 1.0 { offset as usize } else { 1 };
-        let has_limit = arguments.get("limit").and_then(Raw::number).is_some();
-        let notice = if self.is_truncated || has_limit {
-            split_notice(&self.text)
-        } else {
-            None
-        };
-        let Some(notice) = notice else {
-            if self.is_truncated {
-                return FileChange::UnknownRead;
-            }
-            if first_line == 1 {
-                return FileChange::ReadWhole(self.text);
-            }
-            let printed_count = self.text.split('\n').count();
-            return FileChange::ReadPart(ReadPart {
-                first_line,
-                line_count: Some(first_line - 1 + printed_count),
-                text: self.text,
-            });
-        };
-        FileChange::ReadPart(ReadPart {
-            first_line,
-            text: notice.text_before.to_owned(),
-            line_count: notice.line_count,
-        })
-    }
-}
-
-/// Reads what oh-my-pi's `edit` recorded of each file that it changed. A file that was deleted or got
-/// a new name has no text any more, and none of it is recorded.
-fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
-    let mut files = Vec::from_iter(details.get("perFileResults").unwrap_or(Raw::NULL).items());
-    if files.is_empty() {
-        files.push(details);
-    }
-    let mut recorded = Vec::new();
-    for file in files {
-        let [path, diff, old_text, new_text, operation, move_to] =
-            find_members(file, ["path", "diff", "oldText", "newText", "op", "move"]);
-        let (Some(path), Some(diff)) = (path.and_then(Raw::text), diff.and_then(Raw::text)) else {
-            continue;
-        };
-        if operation.is_some_and(|operation| operation.is("delete")) {
-            continue;
-        }
-        let new_text = new_text.and_then(Raw::text).map(Text::into_string_lossy);
-        let new_text = new_text.filter(|text| !text.ends_with(CUT_NOTICE));
-        let is_renamed = move_to.is_some();
-        if is_renamed && new_text.is_none() {
-            // The diff is of the text that the file had under its old name.
-            continue;
-        }
-        // The old text of a file with a new name was that of another path.
-        let old_text = old_text.filter(|_| !is_renamed).and_then(Raw::text);
-        let old_text = old_text.map(Text::into_string_lossy);
-        let old_text = old_text.filter(|text| !text.ends_with(CUT_NOTICE));
-        recorded.push(RecordedFile {
-            path: collapse_dots(&path.to_string_lossy()),
-            is_renamed,
-            edit: RecordedEdit {
-                old_text,
-                new_text,
-                diff: diff.into_string_lossy(),
-            },
-        });
-    }
-    recorded
-}
-
-/// Reads the lines that oh-my-pi's `read` printed. The last line feed of the file is not among them:
-/// its size says whether there is one. `None` if lines are left out between them.
-fn read_displayed(details: Raw) -> Option<ReadPart> {
-    let displayed = details.get("displayContent")?;
-    let text = displayed.get_text("text")?.into_string_lossy();
-    let first_line = displayed.get("startLine")?.number()? as usize;
-    let printed_count = text.split('\n').count();
-    let mut next_line = first_line;
-    for number in displayed.get("lineNumbers")?.items() {
-        if number.number() != Some(next_line as f64) {
-            return None;
-        }
-        next_line += 1;
-    }
-    if first_line == 0 || next_line - first_line != printed_count || text.ends_with(CUT_NOTICE) {
-        return None;
-    }
-
-    let line_count = details.get("totalLines").and_then(Raw::number);
-    let file_size = details.get("fileSize").and_then(Raw::number);
-    let is_whole = first_line == 1 && line_count == Some(printed_count as f64);
-    if is_whole && file_size == Some(text.len() as f64 + 1.0) {
-        return Some(ReadPart {
-            first_line,
-            text: text + "\n",
-            line_count: Some(printed_count + 1),
-        });
-    }
-    let is_complete = is_whole && file_size == Some(text.len() as f64);
-    Some(ReadPart {
-        first_line,
-        text,
-        // The number of lines says nothing about the last line feed, which begins one more here.
-        line_count: is_complete.then_some(printed_count),
-    })
-}
-
-/// The notice at the end of printed lines that the file has more.
-struct MoreNotice<'a> {
-    text_before: &'a str,
-    /// The number of lines of the file.
-    line_count: Option<usize>,
-}
-
-/// Splits the notice from the end of what `read` printed: `[Showing lines 1-20 of 90. …]`, or
-/// `[70 more lines in file. Use offset=21 to continue.]`.
-fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
-    let (text_before, notice) = text.rsplit_once("\n\n[")?;
-    if !notice.ends_with("to continue.]") {
-        return None;
-    }
-    let line_count = if notice.starts_with("Showing lines ") {
-        number_after(notice, " of ")
-    } else {
-        let more = number_after(notice, "");
-        let next_line = number_after(notice, "offset=");
-        match (more, next_line) {
-            (Some(more), Some(next_line)) => Some((next_line + more).saturating_sub(1)),
-            _ => None,
-        }
-    };
-    Some(MoreNotice {
-        text_before,
-        line_count,
-    })
-}
-
-/// Returns the number that follows a word in a text.
-fn number_after(text: &str, word: &str) -> Option<usize> {
-    let (_, after_word) = text.split_once(word)?;
-    let digits = after_word.split(|c: char| !c.is_ascii_digit()).next()?;
-    digits.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notices_are_not_part_of_the_file() {
-        for (text, line_count) in [
-            (
-                "a\nb\n\n[Showing lines 1-2 of 90. Use offset=3 to continue.]",
-                90,
-            ),
-            (
-                "a\nb\n\n[88 more lines in file. Use offset=3 to continue.]",
-                90,
-            ),
-        ] {
-            let notice = split_notice(text).unwrap();
-            assert_eq!(notice.text_before, "a\nb");
-            assert_eq!(notice.line_count, Some(line_count));
-        }
-        assert!(split_notice("a\n\n[b]").is_none());
+    match read_all_replacements(arguments) {
+        Some(replacements) => FileChange::Edit(TextEdits {
+            replacements,
+            is_sequential,
+            patch: output.patch,
+        }),
+        None => FileChange::UnknownChange,
     }
 }

@@ -1,0 +1,278 @@
+//! What the tools that read and edit files printed, and what they recorded beside it.
+
+use super::operations::{FileChange, ReadPart, RecordedEdit};
+use crate::session::content::{find_members, join_text, member_is};
+use crate::session::paths::collapse_dots;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+
+/// What a tool printed and recorded.
+#[derive(Default)]
+pub struct ToolOutput {
+    text: String,
+    /// Whether it is one text block, without an image.
+    is_one_text: bool,
+    is_truncated: bool,
+    /// The unified diff that pi's `edit` recorded.
+    pub patch: Option<String>,
+    /// What oh-my-pi's `edit` recorded, with the path of each file.
+    recorded_edits: Vec<RecordedFile>,
+    /// Whether oh-my-pi changed the file again after its edit, to repair the syntax.
+    pub is_repaired: bool,
+    /// The lines that oh-my-pi's `read` printed, without the numbers that it printed before them.
+    displayed: Option<ReadPart>,
+}
+
+/// A file that one edit changed.
+struct RecordedFile {
+    /// Its absolute path at that time, after the edit.
+    path: String,
+    /// Whether the edit gave it this path.
+    is_renamed: bool,
+    edit: RecordedEdit,
+}
+
+/// The notice in place of the end of a text that oh-my-pi does not store.
+const CUT_NOTICE: &str = "[Session persistence truncated large content]";
+
+/// The words with which oh-my-pi reports such a repair.
+const REPAIR_NOTICE: &str = "an automatic syntax repair (";
+
+impl ToolOutput {
+    /// Reads the output from the message of a result.
+    pub fn read(message: Raw) -> ToolOutput {
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        let details = message.get("details").unwrap_or(Raw::NULL);
+        let truncation = details.get("truncation").unwrap_or(Raw::NULL);
+        let mut blocks = content.items();
+        let is_one_text = match (blocks.next(), blocks.next()) {
+            (None, _) => content.is_string(),
+            (Some(only_block), None) => member_is(only_block, "type", "text"),
+            (Some(_), Some(_)) => false,
+        };
+        let text = join_text(Some(content), "").into_string_lossy();
+        ToolOutput {
+            recorded_edits: read_recorded_edits(details),
+            is_repaired: text.contains(REPAIR_NOTICE),
+            displayed: read_displayed(details),
+            text,
+            is_one_text,
+            is_truncated: truncation.is_object(),
+            patch: details.get_text("patch").map(Text::into_string_lossy),
+        }
+    }
+
+    /// Takes what was recorded of a file. A session that was moved may have another directory now:
+    /// the only edit is that of the file in any case, unless it gave the file a new name.
+    pub fn take_recorded_edit(&mut self, path: &str) -> Option<RecordedEdit> {
+        let files = &mut self.recorded_edits;
+        let index = match files.iter().position(|file| file.path == path) {
+            Some(index) => index,
+            None if files.len() == 1 && !files[0].is_renamed => 0,
+            None => return None,
+        };
+        Some(files.swap_remove(index).edit)
+    }
+
+    /// Returns the lines of a file that `read` printed, without the notice that more follow.
+    /// `arguments` are those of the call.
+    pub fn read_lines(self, arguments: Raw) -> FileChange {
+        if let Some(displayed) = self.displayed {
+            let is_whole = displayed.first_line == 1
+                && displayed.line_count == Some(displayed.text.split('\n').count());
+            return if is_whole {
+                FileChange::ReadWhole(displayed.text)
+            } else {
+                FileChange::ReadPart(displayed)
+            };
+        }
+        if !self.is_one_text {
+            return FileChange::UnknownRead;
+        }
+
+        let offset = arguments.get("offset").and_then(Raw::number).unwrap_or(1.0);
+        let first_line = if offset >= 1.0 { offset as usize } else { 1 };
+        // Without a limit, such a text can only be a part of the file itself.
+        let has_limit = arguments.get("limit").and_then(Raw::number).is_some();
+        if (self.is_truncated || has_limit)
+            && let Some(notice) = split_notice(&self.text)
+        {
+            return FileChange::ReadPart(ReadPart {
+                first_line,
+                text: notice.text_before.to_owned(),
+                line_count: notice.line_count,
+            });
+        }
+
+        if self.is_truncated {
+            return FileChange::UnknownRead;
+        }
+        if first_line == 1 {
+            return FileChange::ReadWhole(self.text);
+        }
+        // Without a notice, the printed lines are the last of the file.
+        let printed_count = self.text.split('\n').count();
+        FileChange::ReadPart(ReadPart {
+            first_line,
+            line_count: Some(first_line - 1 + printed_count),
+            text: self.text,
+        })
+    }
+}
+
+/// Reads what oh-my-pi's `edit` recorded of each file that it changed. A file that was deleted or got
+/// a new name has no text any more, and none of it is recorded.
+fn read_recorded_edits(details: Raw) -> Vec<RecordedFile> {
+    let mut files = Vec::from_iter(details.get("perFileResults").unwrap_or(Raw::NULL).items());
+    if files.is_empty() {
+        files.push(details);
+    }
+    files.into_iter().filter_map(read_recorded_file).collect()
+}
+
+/// Reads what was recorded of one file; `None` if that is not usable.
+fn read_recorded_file(file: Raw) -> Option<RecordedFile> {
+    let [path, diff, old_text, new_text, operation, move_to] =
+        find_members(file, ["path", "diff", "oldText", "newText", "op", "move"]);
+    let path = path.and_then(Raw::text)?;
+    let diff = diff.and_then(Raw::text)?;
+    if operation.is_some_and(|operation| operation.is("delete")) {
+        return None;
+    }
+
+    let is_renamed = move_to.is_some();
+    let new_text = new_text.and_then(read_whole_text);
+    if is_renamed && new_text.is_none() {
+        // The diff is of the text that the file had under its old name.
+        return None;
+    }
+    // The old text of a file with a new name was that of another path.
+    let old_text = if is_renamed {
+        None
+    } else {
+        old_text.and_then(read_whole_text)
+    };
+    Some(RecordedFile {
+        path: collapse_dots(&path.to_string_lossy()),
+        is_renamed,
+        edit: RecordedEdit {
+            old_text,
+            new_text,
+            diff: diff.into_string_lossy(),
+        },
+    })
+}
+
+/// Returns a recorded text; `None` if its end was cut off.
+fn read_whole_text(value: Raw) -> Option<String> {
+    let text = value.text()?.into_string_lossy();
+    if text.ends_with(CUT_NOTICE) {
+        None
+    } else {
+        Some(text)
+    }
+}
+
+/// Reads the lines that oh-my-pi's `read` printed. The last line feed of the file is not among them:
+/// its size says whether there is one. `None` if lines are left out between them.
+fn read_displayed(details: Raw) -> Option<ReadPart> {
+    let displayed = details.get("displayContent")?;
+    let text = displayed.get_text("text")?.into_string_lossy();
+    let first_line = displayed.get("startLine")?.number()? as usize;
+    let printed_count = text.split('\n').count();
+    // The numbers must be those of consecutive lines, one for each printed line.
+    let mut next_line = first_line;
+    for number in displayed.get("lineNumbers")?.items() {
+        if number.number() != Some(next_line as f64) {
+            return None;
+        }
+        next_line += 1;
+    }
+    if first_line == 0 || next_line - first_line != printed_count || text.ends_with(CUT_NOTICE) {
+        return None;
+    }
+
+    let line_count = details.get("totalLines").and_then(Raw::number);
+    let file_size = details.get("fileSize").and_then(Raw::number);
+    let is_whole = first_line == 1 && line_count == Some(printed_count as f64);
+    if is_whole && file_size == Some(text.len() as f64 + 1.0) {
+        return Some(ReadPart {
+            first_line,
+            text: text + "\n",
+            line_count: Some(printed_count + 1),
+        });
+    }
+    let is_complete = is_whole && file_size == Some(text.len() as f64);
+    Some(ReadPart {
+        first_line,
+        text,
+        // `totalLines` does not show whether the file ends with a line feed, which begins one more
+        // line here. Only the size does.
+        line_count: if is_complete {
+            Some(printed_count)
+        } else {
+            None
+        },
+    })
+}
+
+/// The notice at the end of printed lines that the file has more.
+struct MoreNotice<'a> {
+    text_before: &'a str,
+    /// The number of lines of the file.
+    line_count: Option<usize>,
+}
+
+/// Splits the notice from the end of what `read` printed: `[Showing lines 1-20 of 90. …]`, or
+/// `[70 more lines in file. Use offset=21 to continue.]`.
+fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
+    let (text_before, notice) = text.rsplit_once("\n\n[")?;
+    if !notice.ends_with("to continue.]") {
+        return None;
+    }
+    let line_count = if notice.starts_with("Showing lines ") {
+        number_after(notice, " of ")
+    } else {
+        let more = number_after(notice, "");
+        let next_line = number_after(notice, "offset=");
+        match (more, next_line) {
+            (Some(more), Some(next_line)) => Some((next_line + more).saturating_sub(1)),
+            _ => None,
+        }
+    };
+    Some(MoreNotice {
+        text_before,
+        line_count,
+    })
+}
+
+/// Returns the number that follows a word in a text.
+fn number_after(text: &str, word: &str) -> Option<usize> {
+    let (_, after_word) = text.split_once(word)?;
+    let digits = after_word.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_are_not_part_of_the_file() {
+        for (text, line_count) in [
+            (
+                "a\nb\n\n[Showing lines 1-2 of 90. Use offset=3 to continue.]",
+                90,
+            ),
+            (
+                "a\nb\n\n[88 more lines in file. Use offset=3 to continue.]",
+                90,
+            ),
+        ] {
+            let notice = split_notice(text).unwrap();
+            assert_eq!(notice.text_before, "a\nb");
+            assert_eq!(notice.line_count, Some(line_count));
+        }
+        assert!(split_notice("a\n\n[b]").is_none());
+    }
+}
