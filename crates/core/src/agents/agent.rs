@@ -10,7 +10,7 @@ use crate::session::column::RowShape;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
-use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record};
+use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record, scan_message_facts};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -124,7 +124,15 @@ pub trait Agent: Debug + Sync {
     ) -> io::Result<()>;
 
     /// The agent's estimate of one message, in tokens.
-    fn estimate_message(&self, message: Raw) -> u64;
+    fn estimate_message(&self, message: Raw) -> u64 {
+        let mut blocks = Vec::new();
+        let facts = scan_message_facts(message, &mut blocks);
+        self.estimate_scanned(&facts, &blocks)
+    }
+
+    /// The agent's estimate of a message that was walked over before, in tokens. `blocks` are those
+    /// of its content.
+    fn estimate_scanned(&self, message: &MessageFacts, blocks: &[Block]) -> u64;
 
     /// The agent's estimate of the context at the end of `path`, in tokens, as it stores it in
     /// `tokensBefore`.

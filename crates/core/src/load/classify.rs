@@ -78,10 +78,7 @@ fn is_hidden(parsed: &ParsedEntry) -> bool {
 /// Whether the content of an entry has an image.
 pub fn has_image(parsed: &ParsedEntry) -> bool {
     match parsed.kind {
-        Kind::Message => parsed
-            .blocks
-            .iter()
-            .any(|block| block.kind.is_some_and(|kind| kind.is("image"))),
+        Kind::Message => parsed.blocks.iter().any(|block| block.is("image")),
         Kind::CustomMessage => {
             let content = Raw::from_checked(parsed.record.bytes).get("content");
             let content = content.unwrap_or(Raw::NULL);

@@ -130,7 +130,7 @@ impl Fragment {
                     self.report(FindingKind::InvalidUtf8);
                 }
                 self.push_record(&record, &blocks, span, reading);
-                self.keep_message(&bytes[pos..end], &record, reading);
+                self.keep_message(&bytes[pos..end], &record, &blocks, reading);
             } else if is_valid {
                 self.report(FindingKind::FusedLine);
             } else if !is_blank && newline.is_none() {
@@ -166,14 +166,23 @@ impl Fragment {
     ///
     /// Invariant: both tables have one element per entry. So they grow by one element if the line
     /// added an entry, and stay as they are if the line was only a problem.
-    fn keep_message(&mut self, line: &[u8], record: &Record, reading: &ReadContext) {
+    fn keep_message(
+        &mut self,
+        line: &[u8],
+        record: &Record,
+        blocks: &[Block],
+        reading: &ReadContext,
+    ) {
         let entry_count = self.entries.len();
         if reading.options.message_spans {
             let range = message_range(line, record);
             self.collected.messages.resize(entry_count, range);
         }
         if reading.options.message_tokens {
-            let tokens = message_tokens(record, reading.agent);
+            let tokens = match &record.message {
+                Some(message) => reading.agent.estimate_scanned(message, blocks),
+                None => 0,
+            };
             self.collected.message_tokens.resize(entry_count, tokens);
         }
     }
@@ -557,14 +566,6 @@ fn drop_cut_half(row: &mut Vec<u8>) {
     drop_high_surrogate(row);
     if is_marked {
         row.extend_from_slice(CUT_MARK.as_bytes());
-    }
-}
-
-/// Returns the agent's estimate of the message of a line, in tokens; 0 without a message.
-fn message_tokens(record: &Record, agent: &dyn Agent) -> u64 {
-    match &record.message {
-        Some(message) => agent.estimate_message(Raw::from_checked(message.bytes)),
-        None => 0,
     }
 }
 

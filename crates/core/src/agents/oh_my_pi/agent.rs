@@ -191,8 +191,8 @@ impl Agent for OhMyPi {
         transcript::write_transcript(messages, reader, out)
     }
 
-    fn estimate_message(&self, message: Raw) -> u64 {
-        tokens::estimate_message(message)
+    fn estimate_scanned(&self, message: &MessageFacts, blocks: &[Block]) -> u64 {
+        tokens::estimate_scanned(message, blocks)
     }
 
     fn estimate_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<f64> {

@@ -5,6 +5,7 @@ use crate::agents::pi::tokens::total_tokens;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::record::{Block, Content, Member, MessageFacts, scan_message_facts};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use std::io;
@@ -16,48 +17,62 @@ const FRAME_TOKENS: u64 = 5024;
 /// The bytes of UTF-8 that count as one token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// Estimates the tokens of a message (`Tokenizer.countMessage` for an unknown model). Which members
-/// count depends on the role; a message in a role that the agent does not know counts 0.
+/// Estimates the tokens of a message, as [`estimate_scanned`] does.
 pub fn estimate_message(message: Raw) -> u64 {
-    let names = [
-        "role", "content", "summary", "blocks", "images", "command", "output",
-    ];
-    let [role, content, summary, blocks, images, command, output] =
-        content::find_members(message, names);
-    let content_blocks = content.unwrap_or(Raw::NULL).items();
-    match Role::from_member(role) {
-        Role::BashExecution => text_tokens(command) + text_tokens(output),
+    let mut blocks = Vec::new();
+    let facts = scan_message_facts(message, &mut blocks);
+    estimate_scanned(&facts, &blocks)
+}
+
+/// Estimates the tokens of a message (`Tokenizer.countMessage` for an unknown model). `blocks` are
+/// those of its content. Which members count depends on the role; a message in a role that the
+/// agent does not know counts 0.
+pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
+    match Role::from_string(message.role) {
+        Role::BashExecution => {
+            let output = message.as_raw().get("output");
+            text_tokens(message.get(Member::Command)) + text_tokens(output)
+        }
         Role::User | Role::Developer | Role::Custom | Role::HookMessage | Role::ToolResult => {
-            let block_tokens: u64 = content_blocks.map(input_block_tokens).sum();
-            text_tokens(content) + block_tokens
+            match message.content {
+                Content::Text(text) => byte_tokens(text.text().as_bytes().len()),
+                _ => blocks.iter().map(input_block_tokens).sum(),
+            }
         }
-        Role::Assistant => content_blocks.map(turn_block_tokens).sum(),
-        Role::BranchSummary => text_tokens(summary),
-        Role::CompactionSummary => {
-            // If there are blocks, `images` does not count.
-            let archive_tokens: u64 = match blocks.filter(|blocks| blocks.is_truthy()) {
-                Some(blocks) => blocks.items().map(archive_block_tokens).sum(),
-                None => images.unwrap_or(Raw::NULL).items().count() as u64 * FRAME_TOKENS,
-            };
-            text_tokens(summary) + archive_tokens
-        }
+        Role::Assistant => blocks.iter().map(turn_block_tokens).sum(),
+        Role::BranchSummary => text_tokens(message.as_raw().get("summary")),
+        Role::CompactionSummary => compaction_tokens(message.as_raw()),
         _ => 0,
     }
 }
 
+/// Estimates the tokens of the summary of a compaction and of its archive: its blocks or, if it has
+/// none, its images.
+fn compaction_tokens(message: Raw) -> u64 {
+    let [summary, blocks, images] = content::find_members(message, ["summary", "blocks", "images"]);
+    let archive_tokens: u64 = match blocks.filter(|blocks| blocks.is_truthy()) {
+        Some(blocks) => blocks.items().map(archive_block_tokens).sum(),
+        None => images.unwrap_or(Raw::NULL).items().count() as u64 * FRAME_TOKENS,
+    };
+    text_tokens(summary) + archive_tokens
+}
+
 /// Returns the tokens of a block of a message that is not a turn: a text or a picture.
-fn input_block_tokens(block: Raw) -> u64 {
-    if content::is_block(block, "image") {
+fn input_block_tokens(block: &Block) -> u64 {
+    if block.is("image") {
         IMAGE_TOKENS
+    } else if block.is("text") {
+        text_tokens(block.text)
     } else {
-        text_block_tokens(block)
+        0
     }
 }
 
 /// Returns the tokens of a block of an archive. Each block that is not text counts as a picture.
 fn archive_block_tokens(block: Raw) -> u64 {
-    if content::is_block(block, "text") {
-        text_block_tokens(block)
+    let [kind, text] = content::find_members(block, ["type", "text"]);
+    if kind.is_some_and(|kind| kind.is("text")) {
+        text_tokens(text)
     } else {
         FRAME_TOKENS
     }
@@ -75,44 +90,18 @@ pub fn estimate_branch_message(message: Raw) -> u64 {
 
 /// Estimates the tokens of a block of a turn; 0 for a block of an unknown type. Signatures count,
 /// since they are sent again.
-fn turn_block_tokens(block: Raw) -> u64 {
-    let names = [
-        "type",
-        "text",
-        "thinking",
-        "thinkingSignature",
-        "name",
-        "arguments",
-        "data",
-        "block",
-    ];
-    let [
-        kind,
-        text,
-        thinking,
-        signature,
-        name,
-        arguments,
-        data,
-        server_tool,
-    ] = content::find_members(block, names);
-    match kind.and_then(Raw::text).unwrap_or_default().as_bytes() {
-        b"text" => text_tokens(text),
-        b"thinking" => text_tokens(thinking) + text_tokens(signature),
-        b"toolCall" => text_tokens(name) + json_tokens(arguments),
-        b"redactedThinking" => text_tokens(data),
-        b"anthropicServerTool" => json_tokens(server_tool),
+fn turn_block_tokens(block: &Block) -> u64 {
+    let Some(kind) = block.kind else {
+        return 0;
+    };
+    let object = Raw::from_checked(block.bytes);
+    match kind.text().as_bytes() {
+        b"text" => text_tokens(block.text),
+        b"thinking" => text_tokens(block.thinking) + text_tokens(object.get("thinkingSignature")),
+        b"toolCall" => text_tokens(block.name) + json_tokens(block.arguments),
+        b"redactedThinking" => text_tokens(object.get("data")),
+        b"anthropicServerTool" => json_tokens(object.get("block")),
         _ => 0,
-    }
-}
-
-/// Returns the tokens of a block of type `text`; 0 for every other block.
-fn text_block_tokens(block: Raw) -> u64 {
-    let [kind, text] = content::find_members(block, ["type", "text"]);
-    if kind.is_some_and(|kind| kind.is("text")) {
-        text_tokens(text)
-    } else {
-        0
     }
 }
 

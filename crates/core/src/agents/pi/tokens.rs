@@ -9,46 +9,39 @@ use crate::agents::agent::{context_build_budget, context_build_cost};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
+use crate::session::read::record::{Block, Content, Member, MessageFacts, scan_message_facts};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
-use pisess_json::{Raw, js};
+use pisess_json::{Raw, js, string};
 use std::io;
 
 /// The size that pi assumes for an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4800;
 const UNITS_PER_TOKEN: u64 = 4;
 
+/// Estimates the tokens of a message, as [`estimate_scanned`] does.
+pub fn estimate_message(message: Raw) -> u64 {
+    let mut blocks = Vec::new();
+    let facts = scan_message_facts(message, &mut blocks);
+    estimate_scanned(&facts, &blocks)
+}
+
 /// Estimates the tokens of a message as pi's `estimateTokens` does: the UTF-16 units of its texts
-/// and images, divided by `UNITS_PER_TOKEN` and rounded up.
+/// and images, divided by `UNITS_PER_TOKEN` and rounded up. `blocks` are those of its content.
 ///
 /// Which members count depends on the role. A message in a role that pi does not know counts 0.
-pub fn estimate_message(message: Raw) -> u64 {
-    let names = [
-        "role",
-        "content",
-        "sections",
-        "toolsAdded",
-        "command",
-        "output",
-        "summary",
-    ];
-    let [role, content, sections, tools, command, output, summary] =
-        content::find_members(message, names);
-    let units = match Role::from_member(role) {
-        Role::System => {
-            let mut units = content_units(content);
-            for (_, section) in sections.map(js::object_entries).unwrap_or_default() {
-                units += content::string_len(Some(section));
-            }
-            if let Some(tools) = tools.filter(|tools| tools.is_truthy()) {
-                units += json_units(tools);
-            }
-            units
+pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
+    let units = match Role::from_string(message.role) {
+        Role::System => content_units(message, blocks) + prompt_units(message),
+        Role::User | Role::Custom | Role::ToolResult => content_units(message, blocks),
+        Role::Assistant => blocks.iter().map(turn_block_units).sum(),
+        Role::BashExecution => {
+            let output = message.as_raw().get("output");
+            content::string_len(message.get(Member::Command)) + content::string_len(output)
         }
-        Role::User | Role::Custom | Role::ToolResult => content_units(content),
-        Role::Assistant => content.map_or(0, turn_units),
-        Role::BashExecution => content::string_len(command) + content::string_len(output),
-        Role::BranchSummary | Role::CompactionSummary => content::string_len(summary),
+        Role::BranchSummary | Role::CompactionSummary => {
+            content::string_len(message.as_raw().get("summary"))
+        }
         _ => 0,
     };
     units.div_ceil(UNITS_PER_TOKEN)
@@ -121,26 +114,27 @@ struct MessageSize {
 
 impl MessageSize {
     fn from_message(message: Raw) -> Self {
+        let mut blocks = Vec::new();
+        let facts = scan_message_facts(message, &mut blocks);
         MessageSize {
-            usage: provider_usage(message),
-            estimate: estimate_message(message),
+            usage: provider_usage(&facts),
+            estimate: estimate_scanned(&facts, &blocks),
         }
     }
 }
 
 /// Returns the provider's count in an assistant message: the tokens of the context, including the
 /// message. `None` for a turn that failed or was aborted, and for a count of 0.
-fn provider_usage(message: Raw) -> Option<f64> {
-    let [role, stop_reason, usage] =
-        content::find_members(message, ["role", "stopReason", "usage"]);
-    let is_turn = role.is_some_and(|role| role.is("assistant"));
-    let is_incomplete =
-        stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
+fn provider_usage(message: &MessageFacts) -> Option<f64> {
+    let is_turn = Role::from_string(message.role) == Role::Assistant;
+    let is_incomplete = message
+        .get(Member::StopReason)
+        .is_some_and(|reason| reason.is("aborted") || reason.is("error"));
     if !is_turn || is_incomplete {
         return None;
     }
 
-    let tokens = total_tokens(usage?);
+    let tokens = total_tokens(message.get(Member::Usage)?);
     if tokens > 0.0 { Some(tokens) } else { None }
 }
 
@@ -160,43 +154,48 @@ pub fn total_tokens(usage: Raw) -> f64 {
     }
 }
 
-/// Returns the size of a string, or of text and image blocks, in UTF-16 units.
-fn content_units(content: Option<Raw>) -> u64 {
-    let Some(content) = content else {
-        return 0;
-    };
-    let mut units = content::string_len(Some(content));
-    content::for_each_item(content, ["type", "text"], |[kind, text]| {
-        let Some(kind) = kind else {
-            return;
-        };
-        if kind.is("text") {
-            units += content::string_len(text);
-        } else if kind.is("image") {
+/// Returns the size of content that is a string, or of its text and image blocks, in UTF-16 units.
+fn content_units(message: &MessageFacts, blocks: &[Block]) -> u64 {
+    if let Content::Text(text) = message.content {
+        return string::utf16_len(text.bytes) as u64;
+    }
+    let mut units = 0;
+    for block in blocks {
+        if block.is("text") {
+            units += content::string_len(block.text);
+        } else if block.is("image") {
             units += IMAGE_UNITS;
         }
-    });
+    }
     units
 }
 
-/// Returns the size of the blocks of an assistant message, in UTF-16 units. A call counts its
-/// tool's name and its arguments as JSON.
-fn turn_units(content: Raw) -> u64 {
-    let names = ["type", "text", "thinking", "name", "arguments"];
+/// Returns the size of what a system message has besides its content, in UTF-16 units: the sections
+/// of the prompt, and the tools as JSON.
+fn prompt_units(message: &MessageFacts) -> u64 {
+    let [sections, tools] = content::find_members(message.as_raw(), ["sections", "toolsAdded"]);
     let mut units = 0;
-    content::for_each_item(content, names, |[kind, text, thinking, name, arguments]| {
-        let Some(kind) = kind else {
-            return;
-        };
-        if kind.is("text") {
-            units += content::string_len(text);
-        } else if kind.is("thinking") {
-            units += content::string_len(thinking);
-        } else if kind.is("toolCall") {
-            units += content::string_len(name) + arguments.map_or(0, json_units);
-        }
-    });
+    for (_, section) in sections.map(js::object_entries).unwrap_or_default() {
+        units += content::string_len(Some(section));
+    }
+    if let Some(tools) = tools.filter(|tools| tools.is_truthy()) {
+        units += json_units(tools);
+    }
     units
+}
+
+/// Returns the size of a block of an assistant message, in UTF-16 units. A call counts its tool's
+/// name and its arguments as JSON.
+fn turn_block_units(block: &Block) -> u64 {
+    if block.is("text") {
+        content::string_len(block.text)
+    } else if block.is("thinking") {
+        content::string_len(block.thinking)
+    } else if block.is_call() {
+        content::string_len(block.name) + block.arguments.map_or(0, json_units)
+    } else {
+        0
+    }
 }
 
 fn json_units(value: Raw) -> u64 {

@@ -332,7 +332,7 @@ pub fn push_text_heads<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, o
 
 /// Returns the text of a block; `None` if it is of another type than `text`.
 fn block_text<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
-    let is_text = block.kind.is_some_and(|kind| kind.is("text"));
+    let is_text = block.is("text");
     if is_text { block.text } else { None }
 }
 

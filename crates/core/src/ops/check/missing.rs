@@ -130,9 +130,8 @@ fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
     if !has_member(block.members, "type") {
         return Some("`type` is missing".to_owned());
     }
-    let is_type = |name: &str| block.kind.is_some_and(|kind| kind.is(name));
     find_first_missing(
-        block_fields(dialect, is_type),
+        block_fields(dialect, |name| block.is(name)),
         |name| has_member(block.members, name),
         |_| None,
     )

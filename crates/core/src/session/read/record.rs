@@ -49,6 +49,14 @@ impl<'a> Record<'a> {
 }
 
 impl<'a> MessageFacts<'a> {
+    /// Returns the message; `null` if it is not an object.
+    pub fn as_raw(&self) -> Raw<'a> {
+        if self.bytes.is_empty() {
+            return Raw::NULL;
+        }
+        Raw::from_checked(self.bytes)
+    }
+
     /// Returns the value of a member. Only those listed before [`Member::Type`] are kept.
     pub fn get(&self, member: Member) -> Option<Raw<'a>> {
         debug_assert!((member as usize) < KEPT_MEMBERS);
@@ -102,11 +110,15 @@ pub enum Content<'a> {
 pub struct Block<'a> {
     /// Its index in the array.
     pub index: u32,
+    /// The bytes of the object.
+    pub bytes: &'a [u8],
     /// The members it has, of whatever type.
     pub members: MemberSet,
     pub kind: Option<RawString<'a>>,
     /// `text` of a text block.
     pub text: Option<Raw<'a>>,
+    /// `thinking` of a thinking block.
+    pub thinking: Option<Raw<'a>>,
     /// `id`, `name` and `arguments` of a tool call.
     pub id: Option<Raw<'a>>,
     pub name: Option<Raw<'a>>,
@@ -114,9 +126,14 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
+    /// Whether it is of this type.
+    pub fn is(&self, kind: &str) -> bool {
+        self.kind.is_some_and(|own_kind| own_kind.is(kind))
+    }
+
     /// Whether it is a tool call.
     pub fn is_call(&self) -> bool {
-        self.kind.is_some_and(|kind| kind.is("toolCall"))
+        self.is("toolCall")
     }
 }
 
@@ -386,11 +403,13 @@ fn scan_block<'a>(
     keys: &mut KeyCache<Member>,
 ) -> Result<Block<'a>, Malformed> {
     let mut block = Block::default();
+    let start = scanner.pos();
     scanner.walk_members(keys, |scanner, keys, key| {
         block.members.insert(key);
         match key {
             Member::Type => block.kind = scan_string(scanner, keys)?,
             Member::Text => block.text = Some(scan_value(scanner, keys)?),
+            Member::Thinking => block.thinking = Some(scan_value(scanner, keys)?),
             Member::Id => block.id = Some(scan_value(scanner, keys)?),
             Member::Name => block.name = Some(scan_value(scanner, keys)?),
             Member::Arguments => block.arguments = Some(scan_value(scanner, keys)?),
@@ -398,6 +417,7 @@ fn scan_block<'a>(
         }
         Ok(())
     })?;
+    block.bytes = &scanner.bytes()[start..scanner.pos()];
     Ok(block)
 }
 
