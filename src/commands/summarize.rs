@@ -66,7 +66,11 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let load = LoadOptions {
+        message_spans: true,
+        ..LoadOptions::default()
+    };
+    let open = OpenSession::open(&args.session, load, ui)?;
     let from = open.resolve_parent(&args.from)?;
     let branch_end = if open.resolve_reference(&args.from)?.is_current {
         BranchEnd::Leaf

@@ -1,9 +1,11 @@
 //! Decisions: how users answer questions, and what they correct.
 
 use super::budget::*;
-use super::quote::{display_width, ends_in_question, last_prose_line, one_line, quote_line};
+use super::quote::{
+    display_width, ends_in_question, first_chars, last_prose_line, one_line, quote_line,
+};
 use super::sections::comparison_key;
-use super::wishes::sentences_apart_from_code;
+use super::wishes::sentences_of_lines;
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -19,7 +21,7 @@ struct Decision {
     /// A shorter text, for when the decision is old.
     short_text: String,
     /// The words of content in it, by which a message that quotes it is recognized.
-    words: HashSet<String>,
+    words: HashSet<Box<str>>,
     /// The number of the turn in which it was made, or quoted last.
     turn_number: usize,
 }
@@ -64,7 +66,7 @@ impl Decisions {
         let excess = (self.0.len() + 1).saturating_sub(MAX_HELD);
         self.0.drain(..excess);
         self.0.push(Decision {
-            words: content_words(&text),
+            words: content_words(&text.to_lowercase()).map(Box::from).collect(),
             text,
             short_text,
             turn_number,
@@ -73,13 +75,17 @@ impl Decisions {
 
     /// Renews the decisions that a message quotes, so that they age from this turn on.
     pub fn renew_quoted(&mut self, message: &str, turn_number: usize) {
-        let start: String = message.chars().take(WHOLE_REQUEST).collect();
-        let said = content_words(&start);
+        if self.0.is_empty() {
+            return;
+        }
+        let start = first_chars(message, WHOLE_REQUEST).to_lowercase();
+        let said: HashSet<&str> = content_words(&start).collect();
         for decision in &mut self.0 {
             if decision.words.is_empty() {
                 continue;
             }
-            let shared_count = decision.words.intersection(&said).count();
+            let quoted_words = decision.words.iter().filter(|word| said.contains(&***word));
+            let shared_count = quoted_words.count();
             // A short decision is quoted by all of its words.
             if shared_count >= QUOTED_WORDS.min(decision.words.len()) {
                 decision.turn_number = turn_number;
@@ -107,13 +113,12 @@ impl Decisions {
 /// A message quotes a decision if it has this many of its words of content.
 const QUOTED_WORDS: usize = 3;
 
-/// Returns the words of a text that are long enough to be of content, in small letters.
-fn content_words(text: &str) -> HashSet<String> {
-    let lower = text.to_lowercase();
-    let long_words = lower
-        .unicode_words()
-        .filter(|word| word.chars().count() >= CONTENT_WORD);
-    long_words.map(str::to_owned).collect()
+/// Iterates over the words of a text in lower case that are long enough to be of content. A word
+/// consists of letters, digits and underscores.
+fn content_words(lower: &str) -> impl Iterator<Item = &str> {
+    lower
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.chars().count() >= CONTENT_WORD)
 }
 
 /// The words with which a message answers a question.
@@ -144,8 +149,9 @@ pub(super) fn is_answer(question: &str, message: &str) -> bool {
         return true;
     }
 
-    let asked = content_words(last_sentence(question));
-    !asked.is_disjoint(&content_words(message))
+    let asked = last_sentence(question).to_lowercase();
+    let asked_words: HashSet<&str> = content_words(&asked).collect();
+    content_words(&message.to_lowercase()).any(|word| asked_words.contains(word))
 }
 
 /// Whether a reply asks the user to choose: it ends in a question, or offers two ways ("I can …, or
@@ -189,14 +195,13 @@ const NO_CHOICES: &str = r"(?i)should be (good|fine|ok|okay|able|easy|enough)\b"
 /// A choice takes at least this many columns: `make it 150`.
 const SHORTEST_CHOICE: usize = 8;
 
-/// Returns the sentences of a message in which the user chooses. A question is no choice.
-pub(super) fn choices(message: &str) -> Vec<String> {
+/// Returns the sentences of prose in which the user chooses. A question is no choice.
+pub(super) fn choices(prose: &[&str]) -> Vec<String> {
     static CHOICE: LazyLock<Regex> = LazyLock::new(|| Regex::new(CHOICES).expect("a constant"));
     static NO_CHOICE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(NO_CHOICES).expect("a constant"));
-    let start: String = message.chars().take(WHOLE_REQUEST).collect();
     let mut sentences = Vec::new();
-    for sentence in sentences_apart_from_code(&start, &CHOICE) {
+    for sentence in sentences_of_lines(prose, &CHOICE) {
         let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
         let chooses = CHOICE.is_match(sentence) && !NO_CHOICE.is_match(sentence);
         if is_quotable && chooses && !ends_in_question(sentence) {

@@ -194,7 +194,7 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
     if let Content::Text(text) = facts.content {
         return text.text();
     }
-    let is_text = |block: &&Block| block.kind.is_some_and(|kind| kind.is("text"));
+    let is_text = |block: &&Block| block.is("text");
     let texts = blocks.iter().filter(is_text);
     join_with(texts.filter_map(|block| block.text?.text()), "\n")
 }
@@ -259,7 +259,7 @@ fn format_todo_list(arguments: Raw) -> String {
 pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(ATTACHED_BODIES).expect("a constant"));
-    let is_image = |block: &Block| block.kind.is_some_and(|kind| kind.is("image"));
+    let is_image = |block: &Block| block.is("image");
     if text.is_empty() && blocks.iter().any(is_image) {
         return "[image]".to_owned();
     }

@@ -40,10 +40,10 @@ use crate::redact::{Redactor, SecretSearch};
 use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
-use budget::{LONG_REQUEST, MAX_HELD, NEWEST, PURPOSE, RECENT, SHORT_REPLY, WORDS};
+use budget::{LONG_REQUEST, MAX_HELD, NEWEST, PURPOSE, RECENT, SHORT_REPLY, WHOLE_REQUEST, WORDS};
 use decisions::Decisions;
 use message::{ReplyEnd, SummaryMessage};
-use quote::{cut_middle, display_width, one_line, quote_line};
+use quote::{cut_middle, display_width, first_chars, one_line, quote_line};
 pub use removals::Removals;
 use sections::*;
 use std::io;
@@ -339,10 +339,12 @@ impl SummaryBuilder {
     /// remain binding to the constraints, and what it chooses to the decisions. The current turn is
     /// empty afterwards.
     fn end_turn(&mut self) {
-        for sentence in wishes::binding_sentences(&self.turn.request) {
+        let request = first_chars(&self.turn.request, WHOLE_REQUEST);
+        let prose = wishes::prose_apart_from_code(request);
+        for sentence in wishes::binding_sentences(request, &prose) {
             self.points.add(Section::Constraints, sentence);
         }
-        for choice in decisions::choices(&self.turn.request) {
+        for choice in decisions::choices(&prose) {
             self.decisions
                 .add_words("The user chose", &choice, self.turn.number);
         }

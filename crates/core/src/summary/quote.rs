@@ -41,14 +41,26 @@ pub(super) fn strip_digits(text: &str) -> String {
     text.replace(|c: char| c.is_ascii_digit(), "")
 }
 
+/// Returns the first `count` characters of a text.
+pub(super) fn first_chars(text: &str, count: usize) -> &str {
+    // A character takes at least one byte, so few texts need to be counted.
+    if text.len() <= count {
+        return text;
+    }
+    match text.char_indices().nth(count) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
 /// Returns the text on one line of at most `max` units, without list marks at its start. Its lines
 /// are separated by ` / `; empty lines and the fences of code are left out.
 pub(super) fn one_line(text: &str, max: usize) -> String {
     // Only the start can matter, but escape sequences and white space in it take no space; most
     // texts are far longer.
-    let start: String = text.chars().take(16 * max).collect();
+    let start = first_chars(text, 16 * max);
     let mut lines = Vec::new();
-    for line in sanitize(&start).lines() {
+    for line in sanitize(start).lines() {
         let words: Vec<_> = line.split_whitespace().collect();
         let line = words.join(" ");
         if !line.is_empty() && !line.starts_with("```") {
@@ -225,20 +237,29 @@ const SHORT_EXCLAMATION: usize = 30;
 /// Returns a remark without what only leads over: a short exclamation or "Done." at its start, and
 /// the sentence at its end that announces, with a colon, what comes next.
 pub(super) fn strip_transitions(remark: &str) -> &str {
-    let mut text = remark.trim();
-    let first_sentence = text.split_sentence_bounds().next().unwrap_or_default();
-    let is_exclamation = first_sentence.trim_end().ends_with(['!', '！']);
-    let is_short_exclamation =
-        is_exclamation && display_width(first_sentence.trim()) < SHORT_EXCLAMATION;
-    if is_short_exclamation || first_sentence.trim() == "Done." {
-        text = &text[first_sentence.len()..];
+    let text = strip_leading_exclamation(remark.trim());
+    if !text.ends_with([':', '：']) {
+        return text;
     }
-
     // A sentence ends with its line, so the last one is in the last line.
     let last_line = text.rsplit('\n').next().unwrap_or_default();
     let last_sentence = last_line.split_sentence_bounds().last().unwrap_or_default();
-    if last_sentence.ends_with([':', '：']) {
-        text[..text.len() - last_sentence.len()].trim()
+    text[..text.len() - last_sentence.len()].trim()
+}
+
+/// Returns a text without a short exclamation or "Done." at its start.
+fn strip_leading_exclamation(text: &str) -> &str {
+    // Few remarks begin so, and to divide the others into sentences would take long.
+    let first_line = text.lines().next().unwrap_or_default();
+    if !first_line.contains(['!', '！']) && !first_line.starts_with("Done.") {
+        return text;
+    }
+    let first_sentence = text.split_sentence_bounds().next().unwrap_or_default();
+    let trimmed = first_sentence.trim();
+    let is_exclamation = trimmed.ends_with(['!', '！']);
+    let is_short_exclamation = is_exclamation && display_width(trimmed) < SHORT_EXCLAMATION;
+    if is_short_exclamation || trimmed == "Done." {
+        &text[first_sentence.len()..]
     } else {
         text
     }

@@ -82,17 +82,16 @@ fn compile_regex(expression: &str) -> Regex {
 /// of a report that was pasted.
 const LINES_AROUND_CODE: usize = 2;
 
-/// Returns the sentences of a message that remain binding, in quotation marks: those in prose with
-/// a clause that [`BINDING`] matches, that are not questions, and that are neither a nod nor too
-/// long to quote. A message that begins with a code span is about the code.
-pub(super) fn binding_sentences(text: &str) -> Vec<String> {
-    if text.trim_start().starts_with('`') {
+/// Returns the sentences of a request that remain binding, in quotation marks: those in its `prose`
+/// with a clause that [`BINDING`] matches, that are not questions, and that are neither a nod nor
+/// too long to quote. A request that begins with a code span is about the code.
+pub(super) fn binding_sentences(request: &str, prose: &[&str]) -> Vec<String> {
+    let whole = request.trim();
+    if whole.starts_with('`') {
         return Vec::new();
     }
-    let start: String = text.chars().take(WHOLE_REQUEST).collect();
-    let whole = start.trim();
     let mut quotations = Vec::new();
-    for sentence in sentences_apart_from_code(&start, &MAY_BIND) {
+    for sentence in sentences_of_lines(prose, &MAY_BIND) {
         let is_whole_message = sentence == whole;
         if is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence) {
             continue;
@@ -105,11 +104,11 @@ pub(super) fn binding_sentences(text: &str) -> Vec<String> {
     quotations
 }
 
-/// Returns the sentences of prose that no code is near, without the marks of Markdown around them.
-/// Only lines that `line_pattern` matches are divided into sentences, which takes long.
-pub(super) fn sentences_apart_from_code<'t>(text: &'t str, line_pattern: &Regex) -> Vec<&'t str> {
+/// Returns the sentences of lines of prose, without the marks of Markdown around them. Only lines
+/// that `line_pattern` matches are divided into sentences, which takes long.
+pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) -> Vec<&'t str> {
     let mut sentences = Vec::new();
-    for line in prose_apart_from_code(text) {
+    for line in lines {
         if !line_pattern.is_match(line) {
             continue;
         }
@@ -123,7 +122,7 @@ pub(super) fn sentences_apart_from_code<'t>(text: &'t str, line_pattern: &Regex)
 /// Returns the lines of prose that no code is near: text beside code is most often pasted with it.
 /// Items of a list are returned unless they are code themselves, because people write lists of what
 /// they want, and errors and logs have none.
-fn prose_apart_from_code(text: &str) -> Vec<&str> {
+pub(super) fn prose_apart_from_code(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(text).collect();
     let mut is_code = Vec::new();
     for line in &prose {

@@ -363,6 +363,12 @@ fn a_path_or_a_skill_alone_is_a_request() {
     }
 }
 
+/// Returns the wishes in a request.
+fn wishes_in(request: &str) -> Vec<String> {
+    let prose = wishes::prose_apart_from_code(request);
+    wishes::binding_sentences(request, &prose)
+}
+
 #[test]
 fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
     let messages = [
@@ -406,11 +412,7 @@ fn a_constraint_forbids_or_demands_in_general() {
         "and please leave everything else as it is",
         "i only want the numbers in that table",
     ] {
-        assert_eq!(
-            super::super::wishes::binding_sentences(text).len(),
-            1,
-            "{text}"
-        );
+        assert_eq!(wishes_in(text).len(), 1, "{text}");
     }
     for text in [
         "no, dimGray should be that, no need for linkGray,",
@@ -429,11 +431,7 @@ fn a_constraint_forbids_or_demands_in_general() {
         "`cargo test` must pass without it",
         "the run says:\nerror: x(1) is unused\nthe field is never read in the whole crate",
     ] {
-        assert_eq!(
-            super::super::wishes::binding_sentences(text),
-            Vec::<String>::new(),
-            "{text}"
-        );
+        assert_eq!(wishes_in(text), Vec::<String>::new(), "{text}");
     }
 }
 
@@ -546,7 +544,7 @@ fn what_is_meant_for_the_moment_is_no_wish() {
         "should be dimmer, don't touch the palette, look into the legend",
         "Read the charts first and give me a plan, don't draw anything yet.",
     ] {
-        let wishes = super::super::wishes::binding_sentences(text);
+        let wishes = wishes_in(text);
         assert!(wishes.is_empty(), "{wishes:?}");
     }
     for text in [
@@ -556,10 +554,6 @@ fn what_is_meant_for_the_moment_is_no_wish() {
         "And two decimals everywhere, please.",
         "and pls dont touch the tables, the harbour master keeps those",
     ] {
-        assert_eq!(
-            super::super::wishes::binding_sentences(text).len(),
-            1,
-            "{text}"
-        );
+        assert_eq!(wishes_in(text).len(), 1, "{text}");
     }
 }
